@@ -55,7 +55,7 @@ static int run_with_journals(const struct settings *s, run_fn run, char **argv)
     int status = settings_journal_dir(s, &journals);
     if (status != EXIT_FINE)
         return status;
-    journal_file_dir(journals);
+    journal_file_set_dir(journals);
     free(journals);
     return run(s, argv);
 }

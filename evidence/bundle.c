@@ -49,9 +49,9 @@ static int read_leaf(struct bundle *b, struct json_value v, struct buf *why)
         return refuse_form(why, st, "leaf", b->leaf_n - 1);
     if (b->leaf_n > 1 && l->n <= l[-1].n)
         return bundle_refuse(why, "its leaves are not in the order of their numbers");
-    struct digest hash = tree_leaf(buf_slice(&l->text));
+    struct digest hash = tree_leaf_digest(buf_slice(&l->text));
     if (l->n >= b->checkpoint.size ||
-        !tree_proved(&hash, b->checkpoint.size, l->n, p.proof, p.proof_n, &root) ||
+        !tree_root_of_proof(&hash, b->checkpoint.size, l->n, p.proof, p.proof_n, &root) ||
         !digest_eq(&root, &b->checkpoint.root)) {
         buf_printf(why, "leaf %llu is not in the log that the checkpoint states",
                    (unsigned long long)l->n);
@@ -140,7 +140,7 @@ static int check_signature(struct bundle *b, const struct note *n, const struct 
 
 /* ---- redactions ----------------------------------------------------------------------------- */
 
-static int by_record(const void *a, const void *b)
+static int compare_lines_by_record(const void *a, const void *b)
 {
     const struct bundle_line *x = a, *y = b;
     int c = slice_cmp(x->record, y->record);
@@ -211,7 +211,7 @@ static int read_redactions(struct bundle *b, struct json_value array, struct buf
         last = n;
     }
     if (st == 0 && b->line_n > 0)
-        qsort(b->line, b->line_n, sizeof *b->line, by_record);
+        qsort(b->line, b->line_n, sizeof *b->line, compare_lines_by_record);
     return st;
 }
 
@@ -235,7 +235,7 @@ static size_t find_lines(const struct bundle *b, struct slice record,
 
 /* ---- records -------------------------------------------------------------------------------- */
 
-static struct digest commitment(const struct bundle_record *r)
+static struct digest commitment_of_record(const struct bundle_record *r)
 {
     struct record sum;
     struct digest d;
@@ -246,7 +246,7 @@ static struct digest commitment(const struct bundle_record *r)
     return d;
 }
 
-static void bundle_name_of(const struct bundle_record *r, char ret[RECORD_NAME])
+static void bundle_record_name(const struct bundle_record *r, char ret[RECORD_NAME])
 {
     const char *kind = bundle_shape[r->kind].name;
     if (r->kind == BUNDLE_MESSAGE)
@@ -259,11 +259,11 @@ static void bundle_name_of(const struct bundle_record *r, char ret[RECORD_NAME])
 }
 
 /* Returns the time of the last redaction, or 0 if there is none. */
-static int64_t redacted_at(const struct bundle *b, const struct bundle_record *r)
+static int64_t last_redaction_time(const struct bundle *b, const struct bundle_record *r)
 {
     char name[RECORD_NAME];
     const struct bundle_line *line;
-    bundle_name_of(r, name);
+    bundle_record_name(r, name);
     size_t n = find_lines(b, slice_of(name), &line);
     /* a seal is of the record `end` as it was then */
     return n > 0 && (r->kind != BUNDLE_END || line[n - 1].leaf > b->leaf[b->seal].n)
@@ -278,8 +278,8 @@ static int check_record(const struct bundle *b, const struct bundle_record *r,
 {
     char name[RECORD_NAME];
     const struct bundle_line *line;
-    struct digest at = *sealed, now = commitment(r);
-    bundle_name_of(r, name);
+    struct digest at = *sealed, now = commitment_of_record(r);
+    bundle_record_name(r, name);
     size_t n = find_lines(b, slice_of(name), &line);
     for (size_t i = 0; i < n; i++) {
         if (r->kind == BUNDLE_END && line[i].leaf < b->leaf[b->seal].n)
@@ -304,7 +304,8 @@ struct group {
 };
 
 /* The next group, which must be in the session's tree. */
-static int next_group(const struct bundle *b, struct json_walk *w, struct group *g, struct buf *why)
+static int read_next_group(const struct bundle *b, struct json_walk *w, struct group *g,
+                           struct buf *why)
 {
     uint64_t records = (uint64_t)b->leaf[b->seal].leaf.records, last = g->n;
     uint64_t groups = records / PLACES_GROUP + (records % PLACES_GROUP != 0);
@@ -318,8 +319,8 @@ static int next_group(const struct bundle *b, struct json_walk *w, struct group 
         p.n >= groups || g->k != size_min(PLACES_GROUP, records - p.n * PLACES_GROUP))
         return bundle_refuse(why, "its groups do not have the form of docs/evidence.md");
     g->n = p.n;
-    struct digest hash = places_group(g->commitment, g->k);
-    if (!tree_proved(&hash, groups, g->n, p.proof, p.proof_n, &root) ||
+    struct digest hash = places_group_digest(g->commitment, g->k);
+    if (!tree_root_of_proof(&hash, groups, g->n, p.proof, p.proof_n, &root) ||
         !digest_eq(&root, &b->leaf[b->seal].leaf.root)) {
         buf_printf(why, "group %llu is not in the tree that was sealed", (unsigned long long)g->n);
         return MI_EINVAL;
@@ -327,8 +328,8 @@ static int next_group(const struct bundle *b, struct json_walk *w, struct group 
     return 0;
 }
 
-static int check_first(const struct bundle *b, const struct bundle_record *r, const struct group *g,
-                       struct buf *why)
+static int check_first_record(const struct bundle *b, const struct bundle_record *r,
+                              const struct group *g, struct buf *why)
 {
     const struct leaf *open = &b->leaf[b->open].leaf;
     if (r->place != 0 || r->kind != BUNDLE_SESSION)
@@ -366,13 +367,13 @@ static int check_records(struct bundle *b, struct bundle_walk *w, struct buf *wh
         if (r.kind == BUNDLE_MESSAGE && !is_next_seq(r.field[BUNDLE_MESSAGE_seq], &seq))
             return bundle_refuse(why, "its messages are not in the order of their numbers");
         while (st == 0 && (g.n == UINT64_MAX || r.place / PLACES_GROUP > g.n))
-            st = next_group(b, &groups, &g, why);
+            st = read_next_group(b, &groups, &g, why);
         if (st < 0)
             return st;
         if (r.place / PLACES_GROUP != g.n || r.place % PLACES_GROUP >= g.k)
             return bundle_refuse(why, "a record is in none of its groups");
         if (b->records_n == 0)
-            st = check_first(b, &r, &g, why);
+            st = check_first_record(b, &r, &g, why);
         if (st == 0)
             st = check_record(b, &r, &g.commitment[r.place % PLACES_GROUP], why);
         if (st < 0)
@@ -469,7 +470,7 @@ bool bundle_next(const struct bundle *b, struct bundle_walk *w, struct bundle_re
     struct json_value v;
     if (!json_walk_next(&w->at, &key, &v) || bundle_read_record(v, false, &w->text, ret) < 0)
         return false;
-    ret->redacted_at_us = redacted_at(b, ret);
+    ret->redacted_at_us = last_redaction_time(b, ret);
     return true;
 }
 
@@ -477,7 +478,7 @@ bool bundle_end(const struct bundle *b, struct bundle_walk *w, struct bundle_rec
 {
     if (bundle_read_record(b->end, true, &w->text, ret) < 0)
         return false;
-    ret->redacted_at_us = redacted_at(b, ret);
+    ret->redacted_at_us = last_redaction_time(b, ret);
     return true;
 }
 

@@ -44,7 +44,7 @@ static void add_salt(struct json_out *j, const struct salt *salt)
 }
 
 /* Begins an element of a section on a new line. */
-static void bundle_form_element(struct bundle_out *o)
+static void bundle_begin_element(struct bundle_out *o)
 {
     json_out_whitespace(&o->j, "\n");
     json_out_object(&o->j, NULL);
@@ -66,7 +66,7 @@ static void end_section(struct bundle_out *o)
     o->in_section = false;
 }
 
-void bundle_section(struct bundle_out *o, enum bundle_section s)
+void bundle_begin_section(struct bundle_out *o, enum bundle_section s)
 {
     static const char *const names[] = {[BUNDLE_LEAVES] = "leaves",
                                         [BUNDLE_REDACTIONS] = "redactions",
@@ -81,16 +81,16 @@ void bundle_leaf(struct bundle_out *o, uint64_t n, struct slice leaf, const stru
                  uint64_t size)
 {
     struct digest proof[TREE_DEPTH];
-    bundle_form_element(o);
+    bundle_begin_element(o);
     json_out_uint(&o->j, "n", n);
     json_out_text(&o->j, "leaf", leaf);
-    add_hashes(&o->j, "proof", proof, tree_prove(node, size, n, proof));
+    add_hashes(&o->j, "proof", proof, tree_make_proof(node, size, n, proof));
     json_out_end(&o->j);
 }
 
 void bundle_redaction(struct bundle_out *o, uint64_t n)
 {
-    bundle_form_element(o);
+    bundle_begin_element(o);
     json_out_uint(&o->j, "n", n);
     json_out_array(&o->j, "lines");
 }
@@ -111,16 +111,16 @@ void bundle_group(struct bundle_out *o, uint64_t g, const struct digest *commitm
                   const struct digest *node, uint64_t groups)
 {
     struct digest proof[TREE_DEPTH];
-    bundle_form_element(o);
+    bundle_begin_element(o);
     json_out_uint(&o->j, "n", g);
     add_hashes(&o->j, "commitments", commitment, k);
-    add_hashes(&o->j, "proof", proof, tree_prove(node, groups, g, proof));
+    add_hashes(&o->j, "proof", proof, tree_make_proof(node, groups, g, proof));
     json_out_end(&o->j);
 }
 
 void bundle_record(struct bundle_out *o, uint64_t place, const struct salt *salt)
 {
-    bundle_form_element(o);
+    bundle_begin_element(o);
     json_out_uint(&o->j, "place", place);
     add_salt(&o->j, salt);
     json_out_array(&o->j, "fields");

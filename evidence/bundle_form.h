@@ -1,13 +1,13 @@
 /* bundle_form.h - the form of a bundle: its members, and the fields of each kind of record (docs/evidence.md, "Record",
  * "Bundle").
  *
- * Writing   the sections in the order of enum bundle_section, each with bundle_section() and its elements:
+ * Writing   the sections in the order of enum bundle_begin_section, each with bundle_begin_section() and its elements:
  *
  *     bundle_write(&o, &b, note);
- *     bundle_section(&o, BUNDLE_LEAVES);
+ *     bundle_begin_section(&o, BUNDLE_LEAVES);
  *     bundle_leaf(&o, n, leaf, hashes, size);
  *     …
- *     bundle_section(&o, BUNDLE_RECORDS);
+ *     bundle_begin_section(&o, BUNDLE_RECORDS);
  *     bundle_record(&o, place, &salt);
  *     bundle_field(&o, slice_of("message"));
  *     bundle_field(&o, text);
@@ -69,7 +69,7 @@ struct bundle_out {
 };
 
 void bundle_write(struct bundle_out *o, struct buf *b, struct slice note);
-void bundle_section(struct bundle_out *o, enum bundle_section s);
+void bundle_begin_section(struct bundle_out *o, enum bundle_section s);
 /* A leaf of `size`. node: all nodes of the log (tree_fill()). */
 void bundle_leaf(struct bundle_out *o, uint64_t n, struct slice leaf, const struct digest *node,
                  uint64_t size);

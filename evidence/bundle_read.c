@@ -162,7 +162,7 @@ static int read_salt(struct json_value v, struct salt *ret)
 
 /* Whether s is a decimal number in the form that is hashed: no sign except `-`, no leading
  * zeros. */
-static bool is_number(struct slice s)
+static bool is_hashed_number(struct slice s)
 {
     size_t first = s.n > 0 && s.p[0] == '-';
     uint64_t v = 0;
@@ -185,7 +185,7 @@ int64_t bundle_number(struct slice s)
     return first ? -(int64_t)(v - 1) - 1 : (int64_t)v;
 }
 
-static int kind_of(struct slice name)
+static int record_kind_by_name(struct slice name)
 {
     for (int i = 0; i < BUNDLE_KINDS; i++)
         if (name.p != NULL && slice_is(name, bundle_shape[i].name))
@@ -201,7 +201,7 @@ static int read_fields(struct json_value array, struct buf *text, struct bundle_
     size_t n = 0;
     if (!json_walk_next(&w, &key, &v) || v.type != JSON_STRING)
         return MI_EINVAL;
-    int kind = kind_of(json_string_raw(v));
+    int kind = record_kind_by_name(json_string_raw(v));
     if (kind < 0)
         return MI_EINVAL;
     ret->kind = (enum bundle_kind)kind;
@@ -214,7 +214,7 @@ static int read_fields(struct json_value array, struct buf *text, struct bundle_
         int st = v.type == JSON_STRING ? bundle_read_string(v, text, f) : 0;
         if (st < 0)
             return st;
-        if (f->p != NULL && (shape->numbers >> n & 1) != 0 && !is_number(*f))
+        if (f->p != NULL && (shape->numbers >> n & 1) != 0 && !is_hashed_number(*f))
             return MI_EINVAL;
         n++;
     }

@@ -23,18 +23,18 @@ bool key_name_valid(struct slice name)
     return true;
 }
 
-void key_forget(void *p, size_t n)
+void key_erase_memory(void *p, size_t n)
 {
     sodium_memzero(p, n);
 }
 
 void key_erase(struct secret_key *k)
 {
-    key_forget(k, sizeof *k);
+    key_erase_memory(k, sizeof *k);
 }
 
 /* name: valid. */
-static void name_key(struct public_key *k, struct slice name)
+static void key_set_name(struct public_key *k, struct slice name)
 {
     struct digest_sum s;
     struct digest d;
@@ -48,11 +48,11 @@ static void name_key(struct public_key *k, struct slice name)
     memcpy(k->hash, d.b, KEY_HASH_N);
 }
 
-static int from_seed(struct secret_key *k, struct slice name, const uint8_t seed[KEY_N])
+static int key_make_from_seed(struct secret_key *k, struct slice name, const uint8_t seed[KEY_N])
 {
     if (sodium_init() < 0 || crypto_sign_seed_keypair(k->public.b, k->b, seed) != 0)
         return MI_EIO;
-    name_key(&k->public, name);
+    key_set_name(&k->public, name);
     return 0;
 }
 
@@ -62,8 +62,8 @@ int key_make(struct slice name, struct secret_key *ret)
     if (sodium_init() < 0)
         return MI_EIO;
     randombytes_buf(seed, sizeof seed);
-    int st = from_seed(ret, name, seed);
-    key_forget(seed, sizeof seed);
+    int st = key_make_from_seed(ret, name, seed);
+    key_erase_memory(seed, sizeof seed);
     return st;
 }
 
@@ -105,7 +105,7 @@ static void evidence_key_join(struct buf *b, const struct public_key *k, const u
         buf_printf(b, "%02x", k->hash[i]);
     buf_addc(b, '+');
     base64_encode(b, typed, sizeof typed);
-    key_forget(typed, sizeof typed);
+    key_erase_memory(typed, sizeof typed);
 }
 
 int key_read_public(struct slice text, struct public_key *ret)
@@ -115,7 +115,7 @@ int key_read_public(struct slice text, struct public_key *ret)
     if (!evidence_key_split(text, &p))
         return MI_EINVAL;
     memcpy(k.b, p.typed + 1, KEY_N);
-    name_key(&k, p.name);
+    key_set_name(&k, p.name);
     if (memcmp(k.hash, p.hash, KEY_HASH_N) != 0)
         return MI_EINVAL;
     *ret = k;
@@ -135,14 +135,14 @@ int key_read_secret(struct slice text, struct secret_key *ret)
     if (!slice_begins(text, BEFORE_SECRET))
         return MI_EINVAL;
     int st = evidence_key_split((struct slice){text.p + before, text.n - before}, &p)
-                 ? from_seed(&k, p.name, p.typed + 1)
+                 ? key_make_from_seed(&k, p.name, p.typed + 1)
                  : MI_EINVAL;
     if (st == 0 && memcmp(k.public.hash, p.hash, KEY_HASH_N) != 0)
         st = MI_EINVAL;
     if (st == 0)
         *ret = k;
     key_erase(&k);
-    key_forget(&p, sizeof p);
+    key_erase_memory(&p, sizeof p);
     return st;
 }
 
@@ -167,8 +167,8 @@ int key_sign(const struct secret_key *k, struct slice text, uint8_t ret[SIGNATUR
     return 0;
 }
 
-bool key_verifies(const struct public_key *k, struct slice text,
-                  const uint8_t signature[SIGNATURE_N])
+bool key_verify_signature(const struct public_key *k, struct slice text,
+                          const uint8_t signature[SIGNATURE_N])
 {
     return crypto_sign_verify_detached(signature, (const uint8_t *)text.p, text.n, k->b) == 0;
 }

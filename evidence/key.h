@@ -45,10 +45,10 @@ void key_write_secret(struct buf *b, const struct secret_key *k);
 bool key_eq(const struct public_key *a, const struct public_key *b);
 
 MI_MUST int key_sign(const struct secret_key *k, struct slice text, uint8_t ret[SIGNATURE_N]);
-bool key_verifies(const struct public_key *k, struct slice text,
-                  const uint8_t signature[SIGNATURE_N]);
+bool key_verify_signature(const struct public_key *k, struct slice text,
+                          const uint8_t signature[SIGNATURE_N]);
 
 /* Overwrites n bytes, also where a compiler sees that nobody reads them again. */
-void key_forget(void *p, size_t n);
+void key_erase_memory(void *p, size_t n);
 
 #endif

@@ -3,7 +3,8 @@
 #include "base/base64.h"
 
 /* Appends the text that is signed. previous is {NULL, 0} if there is no previous key. */
-static void signed_text(struct buf *b, struct slice origin, struct slice key, struct slice previous)
+static void append_signed_text(struct buf *b, struct slice origin, struct slice key,
+                               struct slice previous)
 {
     buf_adds(b, "mcp-interposer key\n");
     buf_slice_add(b, origin);
@@ -34,7 +35,7 @@ int key_leaf_write(struct buf *b, struct slice origin, int64_t at_us, const stru
         key_write_public(&old, &previous->public);
         l.previous = buf_slice(&old);
     }
-    signed_text(&text, origin, l.key, l.previous);
+    append_signed_text(&text, origin, l.key, l.previous);
     int st = key_leaf_sign(&new_sign, key, buf_slice(&text));
     l.signature = buf_slice(&new_sign);
     if (st == 0 && previous != NULL) {
@@ -55,16 +56,16 @@ int key_leaf_write(struct buf *b, struct slice origin, int64_t at_us, const stru
     return st;
 }
 
-static bool is_signed(const struct public_key *k, struct slice text, struct slice base64)
+static bool signature_is_valid(const struct public_key *k, struct slice text, struct slice base64)
 {
     uint8_t signature[SIGNATURE_N];
     return base64.p != NULL && base64_read(base64, signature, sizeof signature) &&
-           key_verifies(k, text, signature);
+           key_verify_signature(k, text, signature);
 }
 
-static const char *key_leaf_fault(const struct leaf *l, struct slice origin,
-                                  const struct public_key *previous, struct public_key *key,
-                                  struct buf *text)
+static const char *key_leaf_find_fault(const struct leaf *l, struct slice origin,
+                                       const struct public_key *previous, struct public_key *key,
+                                       struct buf *text)
 {
     struct public_key named;
     if (l->key.p == NULL || key_read_public(l->key, key) < 0)
@@ -77,12 +78,12 @@ static const char *key_leaf_fault(const struct leaf *l, struct slice origin,
         return "it names another key than the one before it";
     if ((l->previous.p == NULL) != (l->previous_signature.p == NULL))
         return "it has a signature without a key, or a key without a signature";
-    signed_text(text, origin, l->key, l->previous);
+    append_signed_text(text, origin, l->key, l->previous);
     if (text->failed)
         return NULL;
-    if (!is_signed(key, buf_slice(text), l->signature))
+    if (!signature_is_valid(key, buf_slice(text), l->signature))
         return "the signature with its own key is wrong";
-    if (previous != NULL && !is_signed(previous, buf_slice(text), l->previous_signature))
+    if (previous != NULL && !signature_is_valid(previous, buf_slice(text), l->previous_signature))
         return "the signature with the key before it is wrong";
     return NULL;
 }
@@ -92,7 +93,7 @@ int key_leaf_check(const struct leaf *l, struct slice origin, const struct publi
 {
     struct buf text = {0};
     struct public_key key;
-    const char *why = key_leaf_fault(l, origin, previous, &key, &text);
+    const char *why = key_leaf_find_fault(l, origin, previous, &key, &text);
     int st = why != NULL ? MI_EINVAL : text.failed ? MI_ENOMEM : 0;
     buf_close(&text);
     if (why != NULL)

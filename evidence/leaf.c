@@ -68,7 +68,7 @@ void leaf_write(struct buf *b, const struct leaf *l)
 
 /* ---- reading -------------------------------------------------------------------------------- */
 
-static int type_of(struct json_value v)
+static int leaf_type_of_word(struct json_value v)
 {
     struct slice name = json_string_raw(v);
     for (size_t i = 0; i < MI_COUNT(type_names); i++)
@@ -77,7 +77,7 @@ static int type_of(struct json_value v)
     return -1;
 }
 
-static int64_t leaf_number(struct json_value root, const char *name)
+static int64_t leaf_get_number(struct json_value root, const char *name)
 {
     int64_t v = 0;
     return json_int(json_get(root, name), &v) ? v : 0;
@@ -92,7 +92,7 @@ static struct digest leaf_hash(struct json_value root, const char *name)
     return d;
 }
 
-static struct slice text(struct json_value root, const char *name)
+static struct slice leaf_get_text(struct json_value root, const char *name)
 {
     return json_string_raw(json_get(root, name));
 }
@@ -105,22 +105,22 @@ int leaf_read(struct slice line, struct leaf *ret)
     if (json_scan(line, NULL, NULL, &scan) < 0 || scan.type != JSON_OBJECT)
         return MI_EINVAL;
     struct json_value root = {scan.type, scan.root};
-    int type = type_of(json_get(root, "type"));
+    int type = leaf_type_of_word(json_get(root, "type"));
     if (type < 0)
         return MI_EINVAL;
     static const char *const hashes[] = {
         [LEAF_OPEN] = "commitment", [LEAF_SEAL] = "commitment", [LEAF_REDACT] = "digest"};
     struct leaf l = {
         .type = (enum leaf_type)type,
-        .uid = text(root, type == LEAF_BEGIN ? "vault" : "session"),
-        .at_us = leaf_number(root, "at_us"),
-        .id = leaf_number(root, type == LEAF_BEGIN ? "after" : "id"),
-        .records = leaf_number(root, "records"),
-        .end = text(root, "end"),
-        .key = text(root, "key"),
-        .previous = text(root, "previous"),
-        .signature = text(root, "signature"),
-        .previous_signature = text(root, "previous_signature"),
+        .uid = leaf_get_text(root, type == LEAF_BEGIN ? "vault" : "session"),
+        .at_us = leaf_get_number(root, "at_us"),
+        .id = leaf_get_number(root, type == LEAF_BEGIN ? "after" : "id"),
+        .records = leaf_get_number(root, "records"),
+        .end = leaf_get_text(root, "end"),
+        .key = leaf_get_text(root, "key"),
+        .previous = leaf_get_text(root, "previous"),
+        .signature = leaf_get_text(root, "signature"),
+        .previous_signature = leaf_get_text(root, "previous_signature"),
     };
     if (type == LEAF_KEY ? l.key.p == NULL || l.signature.p == NULL : l.uid.p == NULL)
         return MI_EINVAL;

@@ -19,7 +19,7 @@ void checkpoint_write(struct buf *b, const struct checkpoint *c)
 
 /* Takes the first line of *rest, without its newline. Returns false if there is no line, or if it
  * is empty. */
-static bool next_line(struct slice *rest, struct slice *ret)
+static bool note_next_line(struct slice *rest, struct slice *ret)
 {
     const char *end = rest->n > 0 ? memchr(rest->p, '\n', rest->n) : NULL;
     if (end == NULL || end == rest->p)
@@ -48,11 +48,12 @@ int checkpoint_read(struct slice text, struct checkpoint *ret)
 {
     struct checkpoint c;
     struct slice rest = text, size, root, extension;
-    if (!next_line(&rest, &c.origin) || !next_line(&rest, &size) || !next_line(&rest, &root) ||
-        !read_size(size, &c.size) || !base64_read(root, c.root.b, DIGEST_N))
+    if (!note_next_line(&rest, &c.origin) || !note_next_line(&rest, &size) ||
+        !note_next_line(&rest, &root) || !read_size(size, &c.size) ||
+        !base64_read(root, c.root.b, DIGEST_N))
         return MI_EINVAL;
     while (rest.n > 0)
-        if (!next_line(&rest, &extension))
+        if (!note_next_line(&rest, &extension))
             return MI_EINVAL;
     *ret = c;
     return 0;
@@ -75,7 +76,7 @@ int note_sign(struct buf *b, struct slice text, const struct secret_key *k)
 }
 
 /* White_Space in Unicode, without ASCII's control characters. */
-static bool is_space(uint32_t c)
+static bool is_unicode_space(uint32_t c)
 {
     return c == ' ' || c == 0x85 || c == 0xA0 || c == 0x1680 || (c >= 0x2000 && c <= 0x200A) ||
            c == 0x2028 || c == 0x2029 || c == 0x202F || c == 0x205F || c == 0x3000;
@@ -86,7 +87,7 @@ static bool name_is_valid(struct slice name)
     for (size_t i = 0, n; i < name.n; i += n) {
         n = text_utf8_len(name.p + i, name.n - i);
         uint32_t c = text_utf8_code(name.p + i, n);
-        if (c == '+' || is_space(c))
+        if (c == '+' || is_unicode_space(c))
             return false;
     }
     return name.n > 0;
@@ -97,10 +98,10 @@ struct signature {
 };
 
 /* The next line, if it is a signature. */
-static bool next_signature(struct slice *rest, struct signature *ret)
+static bool take_next_signature(struct slice *rest, struct signature *ret)
 {
     struct slice line;
-    if (!next_line(rest, &line) || !slice_begins(line, DASH))
+    if (!note_next_line(rest, &line) || !slice_begins(line, DASH))
         return false;
     size_t dash = strlen(DASH);
     const char *blank = memchr(line.p + dash, ' ', line.n - dash);
@@ -111,7 +112,7 @@ static bool next_signature(struct slice *rest, struct signature *ret)
     return name_is_valid(ret->name) && base64_decoded_size(ret->base64) > KEY_HASH_N;
 }
 
-static bool is_text(struct slice s)
+static bool note_is_text(struct slice s)
 {
     for (size_t i = 0, n; i < s.n; i += n) {
         n = text_utf8_len(s.p + i, s.n - i);
@@ -138,12 +139,12 @@ int note_read(struct slice note, struct note *ret)
 {
     struct note n;
     struct signature s;
-    if (note.n > NOTE_MAX || !is_text(note) || !note_split(note, &n))
+    if (note.n > NOTE_MAX || !note_is_text(note) || !note_split(note, &n))
         return MI_EINVAL;
     struct slice rest = n.signatures;
     size_t count = 0;
     for (; rest.n > 0; count++)
-        if (count == NOTE_SIGNATURES || !next_signature(&rest, &s))
+        if (count == NOTE_SIGNATURES || !take_next_signature(&rest, &s))
             return MI_EINVAL;
     if (count == 0)
         return MI_EINVAL;
@@ -152,7 +153,7 @@ int note_read(struct slice note, struct note *ret)
 }
 
 /* The first bytes of a signature. Six digits of base64 have four bits more than them. */
-static bool has_hash(struct slice base64, const uint8_t hash[KEY_HASH_N])
+static bool signature_has_key_hash(struct slice base64, const uint8_t hash[KEY_HASH_N])
 {
     uint8_t head[KEY_HASH_N + 1];
     char digits[] = "......A=";
@@ -166,10 +167,11 @@ int note_check(const struct note *n, const struct public_key *k)
     struct slice rest = n->signatures;
     struct signature s;
     int st = MI_ENOENT;
-    while (next_signature(&rest, &s)) {
-        if (!slice_is(s.name, k->name) || !has_hash(s.base64, k->hash))
+    while (take_next_signature(&rest, &s)) {
+        if (!slice_is(s.name, k->name) || !signature_has_key_hash(s.base64, k->hash))
             continue;
-        if (!base64_read(s.base64, got, sizeof got) || !key_verifies(k, n->text, got + KEY_HASH_N))
+        if (!base64_read(s.base64, got, sizeof got) ||
+            !key_verify_signature(k, n->text, got + KEY_HASH_N))
             return MI_EPROTO;
         st = 0;
     }
@@ -177,7 +179,7 @@ int note_check(const struct note *n, const struct public_key *k)
 }
 
 /* Returns the first empty line, which ends the text, or NULL. */
-static const char *empty_line(struct slice s)
+static const char *find_empty_line(struct slice s)
 {
     for (size_t i = 1; i < s.n; i++)
         if (s.p[i - 1] == '\n' && s.p[i] == '\n')
@@ -189,11 +191,11 @@ bool note_next(struct slice *rest, struct slice *ret)
 {
     while (rest->n > 0 && rest->p[0] == '\n')
         *rest = (struct slice){rest->p + 1, rest->n - 1};
-    const char *middle = empty_line(*rest);
+    const char *middle = find_empty_line(*rest);
     if (middle == NULL)
         return false;
     struct slice signatures = {middle + 1, rest->n - (size_t)(middle + 1 - rest->p)};
-    const char *end = empty_line(signatures);
+    const char *end = find_empty_line(signatures);
     size_t n = end != NULL ? (size_t)(end - rest->p) : rest->n;
     if (signatures.n == 0 || rest->p[n - 1] != '\n')
         return false;

@@ -19,7 +19,7 @@ struct places {
     struct digest rest[PLACES_GROUP];
 };
 
-static inline size_t places_rest(const struct places *p)
+static inline size_t places_count_rest(const struct places *p)
 {
     return p->n % PLACES_GROUP;
 }
@@ -28,6 +28,6 @@ static inline size_t places_rest(const struct places *p)
 void places_add(struct places *p, const struct digest *commitment);
 struct digest places_root(const struct places *p);
 /* The hash of a group of k commitments as a leaf. */
-struct digest places_group(const struct digest *commitment, size_t k);
+struct digest places_group_digest(const struct digest *commitment, size_t k);
 
 #endif

@@ -1,6 +1,6 @@
 #include "evidence/tree.h"
 
-struct digest tree_leaf(struct slice entry)
+struct digest tree_leaf_digest(struct slice entry)
 {
     struct digest_sum s;
     struct digest d;
@@ -28,7 +28,7 @@ void tree_add(struct tree *t, const struct digest *leaf)
     t->n++;
 }
 
-struct digest tree_root(const struct tree *t)
+struct digest tree_root_digest(const struct tree *t)
 {
     if (t->depth == 0)
         return digest_of((struct slice){"", 0});
@@ -38,7 +38,7 @@ struct digest tree_root(const struct tree *t)
     return d;
 }
 
-static unsigned ones(uint64_t n)
+static unsigned count_one_bits(uint64_t n)
 {
     unsigned k = 0;
     for (; n > 0; n &= n - 1)
@@ -54,9 +54,9 @@ void tree_pack(const struct tree *t, struct buf *b)
 
 bool tree_unpack(struct tree *ret, uint64_t n, struct slice bytes)
 {
-    if (bytes.n != (size_t)ones(n) * DIGEST_N)
+    if (bytes.n != (size_t)count_one_bits(n) * DIGEST_N)
         return false;
-    *ret = (struct tree){.n = n, .depth = ones(n)};
+    *ret = (struct tree){.n = n, .depth = count_one_bits(n)};
     for (unsigned i = 0; i < ret->depth; i++)
         memcpy(ret->node[i].b, bytes.p + (size_t)i * DIGEST_N, DIGEST_N);
     return true;
@@ -64,7 +64,7 @@ bool tree_unpack(struct tree *ret, uint64_t n, struct slice bytes)
 
 /* ---- proofs --------------------------------------------------------------------------------- */
 
-uint64_t tree_nodes(uint64_t n)
+uint64_t tree_count_nodes(uint64_t n)
 {
     uint64_t all = n;
     for (; n > 1; all += n)
@@ -86,7 +86,7 @@ void tree_fill(struct digest *node, uint64_t n)
     }
 }
 
-size_t tree_prove(const struct digest *node, uint64_t n, uint64_t at, struct digest *ret)
+size_t tree_make_proof(const struct digest *node, uint64_t n, uint64_t at, struct digest *ret)
 {
     size_t len = 0;
     while (n > 1) {
@@ -99,8 +99,8 @@ size_t tree_prove(const struct digest *node, uint64_t n, uint64_t at, struct dig
     return len;
 }
 
-bool tree_proved(const struct digest *leaf, uint64_t n, uint64_t at, const struct digest *proof,
-                 size_t proof_n, struct digest *ret_root)
+bool tree_root_of_proof(const struct digest *leaf, uint64_t n, uint64_t at,
+                        const struct digest *proof, size_t proof_n, struct digest *ret_root)
 {
     struct digest d = *leaf;
     uint64_t last = n - 1;

@@ -19,12 +19,13 @@ struct tree {
     struct digest node[TREE_DEPTH]; /* their roots, largest first */
 };
 
-struct digest tree_leaf(struct slice entry); /* SHA-256(0x00 || entry) */
+struct digest tree_leaf_digest(struct slice entry); /* SHA-256(0x00 || entry) */
 struct digest tree_node(const struct digest *left, const struct digest *right);
 
 /* {0} is the empty tree. leaf: its hash. */
 void tree_add(struct tree *t, const struct digest *leaf);
-struct digest tree_root(const struct tree *t); /* root of the empty tree: SHA-256 of nothing */
+struct digest
+tree_root_digest(const struct tree *t); /* root of the empty tree: SHA-256 of nothing */
 
 /* Writes the roots of the complete subtrees as bytes, and reads them. Returns false if their number
  * does not fit n. */
@@ -32,16 +33,17 @@ void tree_pack(const struct tree *t, struct buf *b);
 MI_MUST bool tree_unpack(struct tree *ret, uint64_t n, struct slice bytes);
 
 /* All nodes of a tree, for many proofs: its n leaf hashes, and the level above each level, as far as the root.
- * tree_nodes() returns their number; tree_fill() computes the nodes after the leaf hashes, which
+ * tree_count_nodes() returns their number; tree_fill() computes the nodes after the leaf hashes, which
  * the caller has stored. */
-uint64_t tree_nodes(uint64_t n);
+uint64_t tree_count_nodes(uint64_t n);
 void tree_fill(struct digest *node, uint64_t n);
 /* The inclusion proof of leaf `at` of n (RFC 9162, 2.1.3.1), from all nodes, written to ret, which has room for TREE_DEPTH.
  * Returns its length. */
-size_t tree_prove(const struct digest *node, uint64_t n, uint64_t at, struct digest *ret);
+size_t tree_make_proof(const struct digest *node, uint64_t n, uint64_t at, struct digest *ret);
 /* Computes the root from a proof (RFC 9162, 2.1.3.2). Returns false if it is not a proof for this
  * place. */
-MI_MUST bool tree_proved(const struct digest *leaf, uint64_t n, uint64_t at,
-                         const struct digest *proof, size_t proof_n, struct digest *ret_root);
+MI_MUST bool tree_root_of_proof(const struct digest *leaf, uint64_t n, uint64_t at,
+                                const struct digest *proof, size_t proof_n,
+                                struct digest *ret_root);
 
 #endif

@@ -19,7 +19,7 @@
 static char dir_path[PATH_MAX]; /* absolute, without a slash at its end; "": the default */
 static bool dir_too_long;       /* the given path did not fit */
 
-void journal_file_dir(const char *path)
+void journal_file_set_dir(const char *path)
 {
     dir_path[0] = '\0';
     dir_too_long = false;
@@ -36,7 +36,7 @@ void journal_file_dir(const char *path)
     dir_too_long = len < 0 || (size_t)len >= sizeof dir_path;
 }
 
-static const char *dir_name(void)
+static const char *journal_dir_name(void)
 {
     static char path[64];
     if (dir_path[0] != '\0')
@@ -46,9 +46,9 @@ static const char *dir_name(void)
     return path;
 }
 
-void journal_file_where(struct buf *b)
+void journal_file_append_dir(struct buf *b)
 {
-    buf_adds(b, dir_name());
+    buf_adds(b, journal_dir_name());
 }
 
 /* Whether a directory may contain journals. Otherwise appends the reason. */
@@ -69,9 +69,9 @@ static bool dir_is_safe(int fd, const char *path, struct buf *why)
 }
 
 /* Returns the descriptor of the directory, or -1 with the reason appended to `why`. */
-static int dir_open(bool make, struct buf *why)
+static int journal_dir_open(bool make, struct buf *why)
 {
-    const char *path = dir_name();
+    const char *path = journal_dir_name();
     if (dir_too_long) {
         buf_adds(why, "the path of the journals' directory is too long");
         errno = ENAMETOOLONG;
@@ -108,7 +108,7 @@ static int dir_open(bool make, struct buf *why)
 int journal_file_open_dir(void)
 {
     struct buf why = {0};
-    int fd = dir_open(false, &why);
+    int fd = journal_dir_open(false, &why);
     buf_close(&why);
     return fd;
 }
@@ -119,13 +119,13 @@ static bool dir_has_room(int fd, struct buf *why)
     if (fstatvfs(fd, &fs) != 0 || fs.f_blocks == 0 ||
         fs.f_bavail >= JOURNAL_FILE_ROOM / fs.f_frsize)
         return true;
-    buf_printf(why, "%s is full", dir_name());
+    buf_printf(why, "%s is full", journal_dir_name());
     return false;
 }
 
 /* ---- locks ---- */
 
-static struct flock lock_of(enum journal_side side)
+static struct flock lock_of_side(enum journal_side side)
 {
     return (struct flock){
         .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = (off_t)side, .l_len = 1};
@@ -133,7 +133,7 @@ static struct flock lock_of(enum journal_side side)
 
 static int journal_file_lock(int fd, enum journal_side side)
 {
-    struct flock l = lock_of(side);
+    struct flock l = lock_of_side(side);
     if (fcntl(fd, F_OFD_SETLK, &l) == 0)
         return 0;
     return errno == EAGAIN || errno == EACCES ? MI_EFULL : MI_EIO;
@@ -141,13 +141,13 @@ static int journal_file_lock(int fd, enum journal_side side)
 
 bool journal_file_is_held(const struct journal_file *f, enum journal_side side)
 {
-    struct flock l = lock_of(side);
+    struct flock l = lock_of_side(side);
     return fcntl(f->fd, F_OFD_GETLK, &l) == 0 && l.l_type != F_UNLCK;
 }
 
 /* ---- files ---- */
 
-static struct journal_file closed(const char *uid)
+static struct journal_file closed_journal_file(const char *uid)
 {
     struct journal_file f = {.fd = -1};
     assert(uid_is_valid(slice_of(uid)));
@@ -172,10 +172,10 @@ static int journal_file_give_up(struct journal_file *f, int st)
 }
 
 /* Makes a file with a name and locks it for the writer. Other processes that see the file between
- * openat() and journal_file_lock() find it empty and ignore it (visit()). */
+ * openat() and journal_file_lock() find it empty and ignore it (visit_journal_file()). */
 static int create_named(struct journal_file *f, struct buf *why)
 {
-    int dir = dir_open(true, why);
+    int dir = journal_dir_open(true, why);
     if (dir < 0)
         return MI_EIO;
     if (!dir_has_room(dir, why)) {
@@ -188,7 +188,7 @@ static int create_named(struct journal_file *f, struct buf *why)
     if (st == 0 && (fchmod(f->fd, 0600) != 0 || journal_file_lock(f->fd, JOURNAL_WRITER) < 0))
         st = MI_EIO;
     if (st < 0) {
-        buf_printf(why, "cannot make a file in %s: %s", dir_name(), strerror(errno));
+        buf_printf(why, "cannot make a file in %s: %s", journal_dir_name(), strerror(errno));
         if (f->has_name)
             (void)unlinkat(dir, f->uid, 0);
         journal_file_close(f);
@@ -199,7 +199,7 @@ static int create_named(struct journal_file *f, struct buf *why)
 
 int journal_file_create_unnamed(struct journal_file *f, const char *uid)
 {
-    *f = closed(uid);
+    *f = closed_journal_file(uid);
     f->fd = memory_file("mcp-interposer");
     if (f->fd < 0)
         return MI_EIO;
@@ -209,20 +209,20 @@ int journal_file_create_unnamed(struct journal_file *f, const char *uid)
 int journal_file_create(struct journal_file *f, const char *uid, struct buf *why)
 {
     struct buf unused = {0};
-    *f = closed(uid);
+    *f = closed_journal_file(uid);
     int st = create_named(f, why != NULL ? why : &unused);
     buf_close(&unused);
     return st == 0 ? 0 : journal_file_create_unnamed(f, uid);
 }
 
-void journal_file_problem(struct buf *b)
+void journal_file_find_problem(struct buf *b)
 {
     struct timespec now;
     char uid[UID_LEN + 1];
     struct journal_file f;
     if (clock_gettime(CLOCK_REALTIME, &now) != 0 || uid_make(now.tv_sec * 1000000, uid) < 0)
         return;
-    f = closed(uid);
+    f = closed_journal_file(uid);
     if (create_named(&f, b) < 0)
         return;
     journal_file_remove(&f);
@@ -245,7 +245,7 @@ static int open_in(int dir, const char *name, struct stat *ret)
 int journal_file_open(struct journal_file *f, const char *uid)
 {
     struct stat st;
-    *f = closed(uid);
+    *f = closed_journal_file(uid);
     int dir = journal_file_open_dir();
     if (dir < 0)
         return errno == ENOENT ? MI_ENOENT : MI_EIO;
@@ -269,7 +269,7 @@ int journal_file_reopen(struct journal_file *f, const struct journal_file *of)
 {
     if (of->fd < 0)
         return journal_file_open(f, of->uid);
-    struct journal_file own = closed(of->uid);
+    struct journal_file own = closed_journal_file(of->uid);
     own.has_name = of->has_name;
     own.fd = file_reopen(of->fd, O_RDWR | O_CLOEXEC);
     if (own.fd < 0 && of->has_name)
@@ -344,18 +344,18 @@ static int names_read(struct names *x, int dir, const char *after)
 }
 
 /* Whether the file is empty because its process died just after it made the file. */
-static bool is_abandoned(const struct journal_file *f, const struct stat *st)
+static bool file_is_abandoned(const struct journal_file *f, const struct stat *st)
 {
     return time(NULL) - st->st_mtime > EMPTY_S && !journal_file_is_held(f, JOURNAL_WRITER) &&
            !journal_file_is_held(f, JOURNAL_READER);
 }
 
 /* Visits a file. Returns false to stop. */
-static bool visit(int dir, const char *name, bool (*call)(void *ctx, const struct journal_file *f),
-                  void *ctx)
+static bool visit_journal_file(int dir, const char *name,
+                               bool (*call)(void *ctx, const struct journal_file *f), void *ctx)
 {
     struct stat st;
-    struct journal_file f = closed(name);
+    struct journal_file f = closed_journal_file(name);
     f.fd = open_in(dir, name, &st);
     if (f.fd < 0)
         return true;
@@ -363,7 +363,7 @@ static bool visit(int dir, const char *name, bool (*call)(void *ctx, const struc
     bool more = true;
     if (st.st_size > 0)
         more = call(ctx, &f);
-    else if (is_abandoned(&f, &st))
+    else if (file_is_abandoned(&f, &st))
         (void)unlinkat(dir, name, 0);
     journal_file_close(&f);
     return more;
@@ -379,7 +379,7 @@ int journal_file_each(bool (*call)(void *ctx, const struct journal_file *f), voi
     while (st == 0 && names.n == BATCH) {
         st = names_read(&names, dir, after);
         for (size_t i = 0; st == 0 && i < names.n; i++)
-            if (!visit(dir, names.name[i], call, ctx)) {
+            if (!visit_journal_file(dir, names.name[i], call, ctx)) {
                 close(dir);
                 return 0;
             }

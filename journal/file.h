@@ -31,14 +31,14 @@ enum journal_side { JOURNAL_WRITER, JOURNAL_READER };
 
 /* Sets the directory that contains journals; NULL: the default. A relative path is relative to the
  * working directory at the time of this call. The path is copied. For --journal-dir. */
-void journal_file_dir(const char *path);
+void journal_file_set_dir(const char *path);
 /* Appends the directory's path, whether it can be used or not. */
-void journal_file_where(struct buf *b);
+void journal_file_append_dir(struct buf *b);
 /* Opens the directory with file_open_dir(). Returns -1 if it is missing or cannot be used. */
 MI_MUST int journal_file_open_dir(void);
 /* Why journals of this process have no name: appends the reason, such as "/mnt/x is not on tmpfs", or nothing if they
  * have one. Makes and removes a file. For doctor. */
-void journal_file_problem(struct buf *b);
+void journal_file_find_problem(struct buf *b);
 
 /* Makes an empty file and locks it for the writer. *why (may be NULL) gets the reason if the file
  * has no name. Returns 0 or MI_EIO. */

@@ -336,7 +336,7 @@ void form_write(const struct entry *e, char *to)
 }
 
 /* Reads every kind of entry except messages. */
-static int other_read(enum entry_kind kind, struct slice bytes, struct entry *ret)
+static int form_read_other(enum entry_kind kind, struct slice bytes, struct entry *ret)
 {
     struct in i = {.left = bytes};
     struct entry e = {.kind = kind};
@@ -380,7 +380,7 @@ static int other_read(enum entry_kind kind, struct slice bytes, struct entry *re
 int form_read(enum entry_kind kind, struct slice bytes, struct entry *ret)
 {
     if (kind != ENTRY_MESSAGE)
-        return other_read(kind, bytes, ret);
+        return form_read_other(kind, bytes, ret);
     int st = message_read(bytes, &ret->row, &ret->invocation);
     if (st == 0)
         ret->kind = kind;
@@ -417,7 +417,7 @@ void form_start(struct buf *b, const struct session_start *s)
 }
 
 /* An absolute path. */
-static bool is_path(struct slice s)
+static bool is_absolute_path(struct slice s)
 {
     return s.n > 0 && s.p[0] == '/' && memchr(s.p, '\0', s.n) == NULL;
 }
@@ -440,7 +440,7 @@ int form_read_start(struct slice bytes, struct session_start *ret)
     s.started_wall_us = get_int(&i);
     s.pid = get_int(&i);
     int st = get_end(&i);
-    if (st == 0 && (!uid_is_valid(s.uid) || !is_path(s.vault)))
+    if (st == 0 && (!uid_is_valid(s.uid) || !is_absolute_path(s.vault)))
         st = MI_EINVAL;
     if (st == 0)
         *ret = s;

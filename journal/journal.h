@@ -34,7 +34,7 @@ struct journal {
     /* Logs a finished invocation; text is copied. */
     void (*log)(void *owner, const struct invocation *x);
     /* Requests the tools of this server in its previous session. If there is one, they are passed to
-     * tool_changes_previous() later. */
+     * tool_changes_take_previous() later. */
     void (*want_previous_tools)(void *owner);
 };
 

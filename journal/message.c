@@ -73,7 +73,7 @@ struct parts {
                             * invocation */
 };
 
-static void take_apart(const struct row *r, const struct invocation *x, struct parts *p)
+static void message_split_parts(const struct row *r, const struct invocation *x, struct parts *p)
 {
     p->number[N_SIZE] = r->size - r->body.n;
     p->number[N_REDACTIONS] = r->redactions;
@@ -105,7 +105,7 @@ static void take_apart(const struct row *r, const struct invocation *x, struct p
     p->texts = TEXTS;
 }
 
-static bool is_within(struct slice s, struct slice body)
+static bool slice_is_within(struct slice s, struct slice body)
 {
     return body.p != NULL && s.n <= body.n && (uintptr_t)s.p - (uintptr_t)body.p <= body.n - s.n;
 }
@@ -113,13 +113,13 @@ static bool is_within(struct slice s, struct slice body)
 size_t message_size(const struct row *r, const struct invocation *x)
 {
     struct parts p;
-    take_apart(r, x, &p);
+    message_split_parts(r, x, &p);
     size_t n = sizeof(struct fixed) + r->body.n;
     for (size_t i = 0; i < p.numbers; i++)
         n += p.number[i] != 0 ? sizeof p.number[i] : 0;
     for (size_t i = 0; i < p.texts; i++)
         if (p.text[i].p != NULL)
-            n += sizeof(struct place) + (is_within(p.text[i], r->body) ? 0 : p.text[i].n);
+            n += sizeof(struct place) + (slice_is_within(p.text[i], r->body) ? 0 : p.text[i].n);
     return n;
 }
 
@@ -130,7 +130,7 @@ static char *journal_message_put(char *to, const void *p, size_t n)
     return to + n;
 }
 
-static char *put_numbers(char *to, const struct parts *p, uint32_t *flags)
+static char *message_put_numbers(char *to, const struct parts *p, uint32_t *flags)
 {
     for (size_t i = 0; i < p->numbers; i++)
         if (p->number[i] != 0) {
@@ -140,13 +140,13 @@ static char *put_numbers(char *to, const struct parts *p, uint32_t *flags)
     return to;
 }
 
-static char *put_places(char *to, const struct parts *p, struct slice body, uint32_t *flags)
+static char *message_put_places(char *to, const struct parts *p, struct slice body, uint32_t *flags)
 {
     for (size_t i = 0; i < p->texts; i++) {
         struct slice s = p->text[i];
         if (s.p == NULL)
             continue;
-        struct place place = {is_within(s, body) ? (uint32_t)(s.p - body.p) : OUTSIDE,
+        struct place place = {slice_is_within(s, body) ? (uint32_t)(s.p - body.p) : OUTSIDE,
                               (uint32_t)s.n};
         *flags |= HAS_TEXT(i);
         to = journal_message_put(to, &place, sizeof place);
@@ -157,7 +157,7 @@ static char *put_places(char *to, const struct parts *p, struct slice body, uint
 void message_write(const struct row *r, const struct invocation *x, char *to)
 {
     struct parts p;
-    take_apart(r, x, &p);
+    message_split_parts(r, x, &p);
     struct fixed f = {
         .seq = r->seq,
         .t_us = r->t_us,
@@ -173,18 +173,18 @@ void message_write(const struct row *r, const struct invocation *x, char *to)
         f.flags |= ENDS_INVOCATION | (x->result_escaped ? RESULT_ESCAPED : 0);
         f.status = (uint8_t)x->status;
     }
-    char *next = put_numbers(to + sizeof f, &p, &f.flags);
-    next = put_places(next, &p, r->body, &f.flags);
+    char *next = message_put_numbers(to + sizeof f, &p, &f.flags);
+    next = message_put_places(next, &p, r->body, &f.flags);
     next = journal_message_put(next, r->body.p, r->body.n);
     for (size_t i = 0; i < p.texts; i++)
-        if (p.text[i].p != NULL && !is_within(p.text[i], r->body))
+        if (p.text[i].p != NULL && !slice_is_within(p.text[i], r->body))
             next = journal_message_put(next, p.text[i].p, p.text[i].n);
     memcpy(to, &f, sizeof f);
 }
 
 /* ---- reading -------------------------------------------------------------------------------- */
 
-static bool is_valid(const struct fixed *f)
+static bool message_head_is_valid(const struct fixed *f)
 {
     static const uint8_t zero[sizeof f->zero];
     uint32_t allowed = (f->flags & ENDS_INVOCATION) != 0 ? ALL_FLAGS : ROW_FLAGS;
@@ -249,7 +249,7 @@ static bool get_texts(struct slice left, const struct fixed *f, struct slice *re
     return left.n == 0;
 }
 
-static struct row row_of(const struct fixed *f, const struct parts *p, struct slice body)
+static struct row row_of_message(const struct fixed *f, const struct parts *p, struct slice body)
 {
     return (struct row){
         .kind = f->kind,
@@ -276,8 +276,8 @@ static struct row row_of(const struct fixed *f, const struct parts *p, struct sl
     };
 }
 
-static struct invocation invocation_of(const struct fixed *f, const struct parts *p,
-                                       const struct row *r)
+static struct invocation invocation_of_message(const struct fixed *f, const struct parts *p,
+                                               const struct row *r)
 {
     return (struct invocation){
         .wall_us = (int64_t)p->number[N_WALL_US],
@@ -306,11 +306,12 @@ int message_read(struct slice bytes, struct row *ret, struct invocation *ret_x)
     if (at == NULL)
         return MI_EINVAL;
     memcpy(&f, at, sizeof f);
-    if (!is_valid(&f) || !get_numbers(&bytes, f.flags, &p) || !get_texts(bytes, &f, &body, &p))
+    if (!message_head_is_valid(&f) || !get_numbers(&bytes, f.flags, &p) ||
+        !get_texts(bytes, &f, &body, &p))
         return MI_EINVAL;
-    struct row r = row_of(&f, &p, body);
+    struct row r = row_of_message(&f, &p, body);
     if (r.ends_invocation) {
-        *ret_x = invocation_of(&f, &p, &r);
+        *ret_x = invocation_of_message(&f, &p, &r);
         if (!invocation_is_valid(ret_x))
             return MI_EINVAL;
     }

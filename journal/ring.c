@@ -15,7 +15,7 @@
 _Static_assert(sizeof(struct ring_shared) <= 4096, "the shared part is one page");
 _Static_assert(sizeof(struct ring_head) == 8, "records are aligned to 8 bytes");
 
-static uint64_t round_up(uint64_t n, uint64_t to)
+static uint64_t round_up_to_multiple(uint64_t n, uint64_t to)
 {
     return (n + to - 1) & ~(to - 1);
 }
@@ -27,13 +27,13 @@ static uint64_t page_size(void)
 
 static uint64_t record_size(uint64_t n)
 {
-    return sizeof(struct ring_head) + round_up(n, 8);
+    return sizeof(struct ring_head) + round_up_to_multiple(n, 8);
 }
 
 /* ---- the file ---- */
 
 /* Bytes of a step in a ring of this size. */
-static uint64_t step_of(uint64_t size)
+static uint64_t ring_step_size(uint64_t size)
 {
     return size >= 16 * RING_STEP ? RING_STEP : page_size();
 }
@@ -43,19 +43,19 @@ struct layout {
     uint64_t end;
 };
 
-static struct layout layout_of(uint64_t size, size_t start_n)
+static struct layout ring_layout(uint64_t size, size_t start_n)
 {
     uint64_t page = page_size();
     struct layout l = {.table = page};
-    l.start = l.table + round_up(size / step_of(size) * sizeof(uint32_t), page);
-    l.data = l.start + round_up(start_n, page);
+    l.start = l.table + round_up_to_multiple(size / ring_step_size(size) * sizeof(uint32_t), page);
+    l.data = l.start + round_up_to_multiple(start_n, page);
     l.end = l.data + size;
     return l;
 }
 
-static int map(struct ring *g, int fd, uint64_t size, size_t start_n)
+static int ring_map(struct ring *g, int fd, uint64_t size, size_t start_n)
 {
-    struct layout l = layout_of(size, start_n);
+    struct layout l = ring_layout(size, start_n);
     if (l.end > SIZE_MAX)
         return MI_ENOMEM;
     void *all = mmap(NULL, (size_t)l.end, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -67,7 +67,7 @@ static int map(struct ring *g, int fd, uint64_t size, size_t start_n)
     g->start = (struct slice){(char *)all + l.start, start_n};
     g->data = (char *)all + l.data;
     g->size = size;
-    g->step = step_of(size);
+    g->step = ring_step_size(size);
     g->fd = fd;
     /* A copy in a child would keep the lock of journal/file.h. Core files must not contain messages. */
     return memory_keep_private(all, g->mapped);
@@ -98,13 +98,13 @@ int ring_create(struct ring *w, int fd, uint64_t size, uint64_t limit, struct sl
     if (size > SIZE_LIMIT || start.n > RING_START_MAX)
         return MI_EINVAL;
     size = size < 8 * page_size() ? 8 * page_size() : size;
-    size = round_up(size, step_of(size));
-    struct layout l = layout_of(size, start.n);
+    size = round_up_to_multiple(size, ring_step_size(size));
+    struct layout l = ring_layout(size, start.n);
     if (ftruncate(fd, (off_t)l.end) < 0)
         return MI_EIO;
     int st = memory_allocate(fd, 0, l.data);
     if (st == 0)
-        st = map(w, fd, size, start.n);
+        st = ring_map(w, fd, size, start.n);
     if (st == 0)
         st = steps_open(&w->steps, (size_t)(size / w->step), (size_t)w->step, w->data, fd, l.data);
     close_after(w, st);
@@ -138,8 +138,8 @@ static int read_shape(int fd, uint64_t *ret_size, size_t *ret_start_n)
         return MI_EIO;
     if (n != (ssize_t)sizeof s || !S_ISREG(file.st_mode) || s.magic != RING_MAGIC ||
         s.version != RING_VERSION || s.start_n > RING_START_MAX || s.size > SIZE_LIMIT ||
-        s.size < 8 * page || s.size % step_of(s.size) != 0 ||
-        (uint64_t)file.st_size != layout_of(s.size, (size_t)s.start_n).end)
+        s.size < 8 * page || s.size % ring_step_size(s.size) != 0 ||
+        (uint64_t)file.st_size != ring_layout(s.size, (size_t)s.start_n).end)
         return MI_EINVAL;
     *ret_size = s.size;
     *ret_start_n = (size_t)s.start_n;
@@ -154,9 +154,9 @@ int ring_open(struct ring *r, int fd)
     int st = read_shape(fd, &size, &start_n);
     if (st == 0) /* has no effect on a journal; in a file of another kind the start may be
                   * missing */
-        st = memory_allocate(fd, 0, layout_of(size, start_n).data);
+        st = memory_allocate(fd, 0, ring_layout(size, start_n).data);
     if (st == 0)
-        st = map(r, fd, size, start_n);
+        st = ring_map(r, fd, size, start_n);
     if (st == 0 && !find_position(r))
         st = MI_EINVAL;
     close_after(r, st);
@@ -185,7 +185,7 @@ size_t ring_record_max(const struct ring *r)
     return (size_t)(steps / 2 * r->step - sizeof(struct ring_head));
 }
 
-uint64_t ring_behind(const struct ring *r)
+uint64_t ring_unread_bytes(const struct ring *r)
 {
     /* read tail first, so that head, which is read later, is not before it */
     uint64_t tail = atomic_load_explicit(&r->shared->tail, memory_order_acquire);
@@ -196,13 +196,13 @@ bool ring_is_finished(const struct ring *r)
 {
     /* read `ended` first, so that head is final */
     return atomic_load_explicit(&r->shared->ended, memory_order_acquire) != 0 &&
-           ring_behind(r) == 0;
+           ring_unread_bytes(r) == 0;
 }
 
 /* ---- the writer ---- */
 
 /* The table's entry for the step of a position. The entry may be damaged. */
-static volatile uint32_t *entry_at(const struct ring *g, uint64_t position)
+static volatile uint32_t *ring_entry_at(const struct ring *g, uint64_t position)
 {
     return &g->table[position / g->step % (g->size / g->step)];
 }
@@ -211,21 +211,21 @@ static void free_released(struct ring *w, uint64_t tail)
 {
     uint64_t to = tail < w->end ? tail : w->end;
     for (; to >= w->freed + w->step; w->freed += w->step)
-        steps_free(&w->steps, *entry_at(w, w->freed));
+        steps_free(&w->steps, *ring_entry_at(w, w->freed));
 }
 
 /* The step of memory after those of the positions up to end + left. */
-static size_t next_step(const struct ring *w)
+static size_t next_ring_step(const struct ring *w)
 {
     return (size_t)((uint64_t)(w->to - w->data) + w->left) / w->step;
 }
 
-static size_t steps_for(const struct ring *w, uint64_t n)
+static size_t count_steps_for(const struct ring *w, uint64_t n)
 {
     return (size_t)((n + w->step - 1) / w->step);
 }
 
-char *ring_place(struct ring *w, size_t n)
+char *ring_reserve_record(struct ring *w, size_t n)
 {
     uint64_t tail = atomic_load_explicit(&w->shared->tail, memory_order_seq_cst);
     if (n > ring_record_max(w) || n > UINT32_MAX) {
@@ -241,15 +241,15 @@ char *ring_place(struct ring *w, size_t n)
     if (size <= w->left)
         return w->to + sizeof(struct ring_head);
     free_released(w, tail);
-    size_t next = next_step(w);
-    if (steps_find(&w->steps, next, steps_for(w, size - w->left), steps_for(w, size), &w->found) <
-        0)
+    size_t next = next_ring_step(w);
+    if (steps_find(&w->steps, next, count_steps_for(w, size - w->left), count_steps_for(w, size),
+                   &w->found) < 0)
         return NULL;
     char *to = w->found.first == next ? w->to : w->data + w->found.first * w->step;
     return to + sizeof(struct ring_head);
 }
 
-static void put_head(struct ring *w, uint32_t kind, size_t n)
+static void ring_put_head(struct ring *w, uint32_t kind, size_t n)
 {
     struct ring_head head = {(uint32_t)n, kind};
     memcpy(w->to, &head, sizeof head);
@@ -258,16 +258,16 @@ static void put_head(struct ring *w, uint32_t kind, size_t n)
     w->left -= record_size(n);
 }
 
-/* Continues in the memory that ring_place() has found. */
+/* Continues in the memory that ring_reserve_record() has found. */
 static void add_steps(struct ring *w)
 {
-    if (w->found.first != next_step(w)) {
+    if (w->found.first != next_ring_step(w)) {
         if (w->left > 0)
-            put_head(w, RING_SKIPPED, (size_t)w->left - sizeof(struct ring_head));
+            ring_put_head(w, RING_SKIPPED, (size_t)w->left - sizeof(struct ring_head));
         w->to = w->data + w->found.first * w->step;
     }
     for (size_t i = 0; i < w->found.n; i++, w->left += w->step)
-        *entry_at(w, w->end + w->left) = (uint32_t)(w->found.first + i);
+        *ring_entry_at(w, w->end + w->left) = (uint32_t)(w->found.first + i);
     steps_use(&w->steps, w->found);
     w->found.n = 0;
 }
@@ -279,20 +279,20 @@ void ring_add(struct ring *w, uint32_t kind, size_t n)
     bool is_long = w->found.n >= LONG_STEPS;
     if (w->found.n > 0)
         add_steps(w);
-    put_head(w, kind, n);
+    ring_put_head(w, kind, n);
     if (is_long && w->left > 0)
-        put_head(w, RING_SKIPPED, (size_t)w->left - sizeof(struct ring_head));
+        ring_put_head(w, RING_SKIPPED, (size_t)w->left - sizeof(struct ring_head));
 }
 
-size_t ring_memory(const struct ring *w)
+size_t ring_memory_bytes(const struct ring *w)
 {
     return w->steps.memory_n * (size_t)w->step;
 }
 
-void ring_return(struct ring *w, size_t most)
+void ring_return_memory(struct ring *w, size_t most)
 {
     free_released(w, atomic_load_explicit(&w->shared->tail, memory_order_seq_cst));
-    steps_return(&w->steps, RING_KEPT, most);
+    steps_return_memory(&w->steps, RING_KEPT, most);
 }
 
 /* Whether the reader sleeps and may have missed what was just published. */
@@ -322,7 +322,7 @@ bool ring_is_stored(const struct ring *w)
     return atomic_load_explicit(&w->shared->tail, memory_order_seq_cst) == w->end;
 }
 
-void ring_writer_waits(struct ring *w, bool waits)
+void ring_set_writer_waits(struct ring *w, bool waits)
 {
     atomic_store_explicit(&w->shared->writer_waits, waits, memory_order_seq_cst);
 }
@@ -334,7 +334,7 @@ static bool are_allocated(const struct ring *r, uint64_t from, uint64_t to)
 {
     uint64_t before = (uint64_t)(r->data - (char *)r->shared);
     for (uint64_t at = from - from % r->step; at < to; at += r->step) {
-        uint64_t i = *entry_at(r, at);
+        uint64_t i = *ring_entry_at(r, at);
         if (i >= r->size / r->step || memory_allocate(r->fd, before + i * r->step, r->step) < 0)
             return false;
     }
@@ -343,9 +343,9 @@ static bool are_allocated(const struct ring *r, uint64_t from, uint64_t to)
 
 /* Returns the memory of a position, and the number of bytes up to the end of `data`; NULL if the
  * table is damaged. */
-static char *memory_at(const struct ring *r, uint64_t at, uint64_t *ret_n)
+static char *ring_memory_at(const struct ring *r, uint64_t at, uint64_t *ret_n)
 {
-    uint64_t i = *entry_at(r, at);
+    uint64_t i = *ring_entry_at(r, at);
     if (i >= r->size / r->step)
         return NULL;
     uint64_t from = i * r->step + at % r->step;
@@ -354,10 +354,11 @@ static char *memory_at(const struct ring *r, uint64_t at, uint64_t *ret_n)
 }
 
 /* Returns the record at a position, and its head; NULL if there is none, or if it is damaged. */
-static const char *head_at(const struct ring *r, uint64_t at, uint64_t head, struct ring_head *ret)
+static const char *ring_head_at(const struct ring *r, uint64_t at, uint64_t head,
+                                struct ring_head *ret)
 {
     uint64_t n;
-    const char *p = at < head ? memory_at(r, at, &n) : NULL;
+    const char *p = at < head ? ring_memory_at(r, at, &n) : NULL;
     if (p == NULL)
         return NULL;
     memcpy(ret, p, sizeof *ret);
@@ -375,10 +376,10 @@ int ring_next(struct ring *r, uint32_t *ret_kind, struct slice *ret, uint64_t *r
         return MI_EPROTO;
     r->checked = true;
     struct ring_head h;
-    const char *p = head_at(r, at, head, &h);
+    const char *p = ring_head_at(r, at, head, &h);
     if (p != NULL && h.kind == RING_SKIPPED) {
         at += record_size(h.n);
-        p = head_at(r, at, head, &h);
+        p = ring_head_at(r, at, head, &h);
     }
     if (p == NULL || h.kind == RING_SKIPPED)
         return MI_EPROTO;
@@ -386,7 +387,7 @@ int ring_next(struct ring *r, uint32_t *ret_kind, struct slice *ret, uint64_t *r
     *ret = (struct slice){p + sizeof h, h.n};
     *ret_at = at;
     r->at = at + record_size(h.n);
-    if (head_at(r, r->at, head, &h) != NULL && h.kind == RING_SKIPPED)
+    if (ring_head_at(r, r->at, head, &h) != NULL && h.kind == RING_SKIPPED)
         r->at += record_size(h.n); /* skipped bytes belong to this record, or to the next */
     return 0;
 }
@@ -407,17 +408,17 @@ bool ring_release(struct ring *r)
     return must_wake_writer(r);
 }
 
-bool ring_sleep(struct ring *r)
+bool ring_reader_sleep(struct ring *r)
 {
     atomic_store_explicit(&r->shared->reader_sleeps, 1, memory_order_seq_cst);
     if (atomic_load_explicit(&r->shared->head, memory_order_seq_cst) == r->at &&
         atomic_load_explicit(&r->shared->ended, memory_order_seq_cst) == 0)
         return true;
-    ring_awake(r);
+    ring_reader_awake(r);
     return false;
 }
 
-void ring_awake(struct ring *r)
+void ring_reader_awake(struct ring *r)
 {
     atomic_store_explicit(&r->shared->reader_sleeps, 0, memory_order_relaxed);
 }

@@ -13,7 +13,7 @@
  *           is not free, the record begins in another step, and a record RING_SKIPPED fills the
  *           rest. A long record is followed by RING_SKIPPED as well.
  * Memory    the writer allocates it before it writes there, and uses it again when its records are released (steps.h).
- *           It keeps the memory of a burst until ring_return().
+ *           It keeps the memory of a burst until ring_return_memory().
  * Limit     the writer keeps at most `limit` bytes unreleased, plus less than a step where it skips
  *           the rest of a step; a single record that is longer is accepted while the ring is empty,
  *           if it is not longer than ring_record_max().
@@ -37,7 +37,7 @@
 #define RING_START_MAX ((size_t)4 << 20)
 #define RING_NONE UINT64_MAX          /* means "no position" */
 #define RING_SKIPPED UINT32_MAX       /* kind of a record that only fills the rest of a step */
-#define RING_KEPT ((size_t)256 << 10) /* ring_return() leaves this many bytes allocated */
+#define RING_KEPT ((size_t)256 << 10) /* ring_return_memory() leaves this many bytes allocated */
 
 /* How the recorder is doing. */
 enum ring_trouble {
@@ -95,7 +95,7 @@ struct ring {
     uint64_t left;
     uint64_t freed; /* memory of positions before this one is free; whole steps */
     struct steps steps;
-    /* Set by ring_place() for a record that does not fit into `left`; n is 0 if it fits. */
+    /* Set by ring_reserve_record() for a record that does not fit into `left`; n is 0 if it fits. */
     struct step_run found;
 
     /* the reader's */
@@ -121,7 +121,7 @@ struct slice ring_start(const struct ring *r);
 /* Bytes of the longest record. */
 size_t ring_record_max(const struct ring *r);
 /* Bytes that are published and not stored, skipped ones included. Either side, or any process that has mapped the journal. */
-uint64_t ring_behind(const struct ring *r);
+uint64_t ring_unread_bytes(const struct ring *r);
 /* Whether the session has ended and everything is stored. May be called by either side, or by any
  * process that has mapped the journal. */
 bool ring_is_finished(const struct ring *r);
@@ -132,7 +132,7 @@ bool ring_is_finished(const struct ring *r);
  * same n, or drop the place. Returns NULL with errno: ENOBUFS (no room until the reader releases),
  * EMSGSIZE (longer than ring_record_max()), or the reason why no memory was allocated, such as
  * ENOSPC; then more can be available after the next release. */
-char *ring_place(struct ring *w, size_t n);
+char *ring_reserve_record(struct ring *w, size_t n);
 void ring_add(struct ring *w, uint32_t kind, size_t n);
 /* Makes the added records visible. Returns true if the reader sleeps and must be woken (once for
  * each true). */
@@ -145,12 +145,12 @@ bool ring_is_stored(const struct ring *w);
 /* Requests a wake-up each time when `tail` or `trouble` changes, until it is called with false. Publish first; check
  * again after this call, before waiting. Also check when a reader was replaced: the dead one may have moved `tail`
  * without a wake-up. */
-void ring_writer_waits(struct ring *w, bool waits);
+void ring_set_writer_waits(struct ring *w, bool waits);
 /* Bytes of memory that are allocated for records. */
-size_t ring_memory(const struct ring *w);
+size_t ring_memory_bytes(const struct ring *w);
 /* Returns memory that no record uses to the system, until RING_KEPT bytes are left; at most `most`
  * bytes per call, to keep the call short. */
-void ring_return(struct ring *w, size_t most);
+void ring_return_memory(struct ring *w, size_t most);
 
 /* ---- the reader ---- */
 
@@ -164,10 +164,10 @@ void ring_rewind(struct ring *r); /* makes the first unreleased record the next 
 MI_MUST bool ring_release(struct ring *r);
 /* Call it before the reader sleeps. If it returns false, do not sleep: there are records, or the
  * session has ended. */
-MI_MUST bool ring_sleep(struct ring *r);
-/* Call it after each true of ring_sleep(). The event that wakes the reader must be received before
- * the next ring_sleep(). */
-void ring_awake(struct ring *r);
+MI_MUST bool ring_reader_sleep(struct ring *r);
+/* Call it after each true of ring_reader_sleep(). The event that wakes the reader must be received before
+ * the next ring_reader_sleep(). */
+void ring_reader_awake(struct ring *r);
 /* Returns true if the writer waits and must be woken. */
 MI_MUST bool ring_set_trouble(struct ring *r, enum ring_trouble trouble);
 

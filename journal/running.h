@@ -23,8 +23,8 @@ struct running {
 };
 
 /* Fills in the calling process and its parent; no server. */
-void running_self(struct running *r);
+void running_describe_self(struct running *r);
 /* Sets the server process; pid 0 means that it has exited. */
-void running_server(struct running *r, pid_t pid, pid_t group);
+void running_describe_server(struct running *r, pid_t pid, pid_t group);
 
 #endif

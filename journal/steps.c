@@ -23,7 +23,7 @@ void steps_close(struct steps *s)
 
 /* ---- memory --------------------------------------------------------------------------------- */
 
-static bool has_memory(const struct steps *s, size_t i)
+static bool step_has_memory(const struct steps *s, size_t i)
 {
     return (s->state[i] & STEP_HAS_MEMORY) != 0;
 }
@@ -48,11 +48,11 @@ static int give_memory(struct steps *s, struct step_run run)
 {
     for (size_t i = run.first, end = run.first + run.n; i < end;) {
         size_t n = 0;
-        if (has_memory(s, i)) {
+        if (step_has_memory(s, i)) {
             i++;
             continue;
         }
-        while (i + n < end && !has_memory(s, i + n))
+        while (i + n < end && !step_has_memory(s, i + n))
             n++;
         if (add_memory(s, i, n) < 0)
             return MI_EIO;
@@ -61,7 +61,7 @@ static int give_memory(struct steps *s, struct step_run run)
     return 0;
 }
 
-void steps_return(struct steps *s, size_t keep, size_t most)
+void steps_return_memory(struct steps *s, size_t keep, size_t most)
 {
     for (size_t i = s->high; i > 0 && s->memory_n * s->step > keep && most >= s->step; i--) {
         if (s->state[i - 1] != STEP_HAS_MEMORY)
@@ -72,14 +72,14 @@ void steps_return(struct steps *s, size_t keep, size_t most)
         s->memory_n--;
         most -= s->step;
     }
-    while (s->high > 0 && !has_memory(s, s->high - 1))
+    while (s->high > 0 && !step_has_memory(s, s->high - 1))
         s->high--;
 }
 
 /* ---- use ------------------------------------------------------------------------------------ */
 
 /* Whether the steps are free and, if `state` says so, have memory. */
-static bool is_free(const struct steps *s, struct step_run run, uint8_t state)
+static bool steps_are_free(const struct steps *s, struct step_run run, uint8_t state)
 {
     if (run.n > s->n || run.first > s->n - run.n)
         return false;
@@ -108,7 +108,7 @@ static bool steps_find_run(const struct steps *s, struct step_run next, size_t n
                            struct step_run *ret)
 {
     bool found = find_run(s, n, state, ret);
-    if (!is_free(s, next, state) || (found && ret->first < next.first))
+    if (!steps_are_free(s, next, state) || (found && ret->first < next.first))
         return found;
     *ret = next;
     return true;
@@ -127,7 +127,7 @@ int steps_find(struct steps *s, size_t next, size_t more, size_t n, struct step_
         return 0;
     if (errno != ENOSPC)
         return MI_EIO;
-    steps_return(s, 0, SIZE_MAX); /* the memory that free steps keep may suffice */
+    steps_return_memory(s, 0, SIZE_MAX); /* the memory that free steps keep may suffice */
     return give_memory(s, *ret);
 }
 

@@ -8,7 +8,7 @@ static const char *const methods[ASKS_N] = {
     [ASKS_ROOTS] = "roots/list",
 };
 
-enum asks asker_asks(struct slice method)
+enum asks asker_kind_of_request(struct slice method)
 {
     unsigned what = ASKS_N - 1;
     while (what > ASKS_NOTHING && !json_key_is(method, methods[what]))
@@ -16,17 +16,17 @@ enum asks asker_asks(struct slice method)
     return (enum asks)what;
 }
 
-const char *asker_method(enum asks what)
+const char *asker_method_name(enum asks what)
 {
     return methods[what];
 }
 
-bool asker_counts(struct slice method)
+bool asker_counts_as_call(struct slice method)
 {
     return method.p != NULL && !slice_is(method, "ping") && !slice_begins(method, "tasks/");
 }
 
-static bool is_open(const struct asker_call *c, int64_t seq)
+static bool call_is_open_at(const struct asker_call *c, int64_t seq)
 {
     return c->closing_seq == 0 || c->closing_seq > seq;
 }
@@ -36,12 +36,12 @@ static void drop_ended(struct asker *a, int64_t seq)
 {
     size_t n = 0;
     for (size_t i = 0; i < a->n; i++)
-        if (is_open(&a->open[i], seq))
+        if (call_is_open_at(&a->open[i], seq))
             a->open[n++] = a->open[i];
     a->n = n;
 }
 
-void asker_call(struct asker *a, const struct asker_call *c)
+void asker_add_call(struct asker *a, const struct asker_call *c)
 {
     int64_t to = c->closing_seq != 0 ? c->closing_seq : INT64_MAX;
     if (a->n == ASKER_OPEN_MAX)
@@ -58,7 +58,7 @@ struct asker_call *asker_find(struct asker *a, int64_t seq)
     return a->n == 1 && seq > a->crowded_to ? &a->open[0] : NULL;
 }
 
-int64_t asker_share(struct asker_call *c, int64_t from_us, int64_t to_us)
+int64_t asker_unshared_us(struct asker_call *c, int64_t from_us, int64_t to_us)
 {
     from_us = from_us > c->covered_us ? from_us : c->covered_us;
     to_us = to_us < c->end_us ? to_us : c->end_us;

@@ -8,7 +8,7 @@
  *           `_meta` they belong to its operation: model/operations.h.) A person's share of a call
  *           is the time in which an elicitation was open, at most to the end of the call. Time in
  *           which several are open counts once.
- * Use       asker_call() for each request of the client and asker_find() for each of the server, in the order of seq.
+ * Use       asker_add_call() for each request of the client and asker_find() for each of the server, in the order of seq.
  * Owns      nothing: at most ASKER_OPEN_MAX calls are kept. While more are open, requests of the
  *           server belong to no call.
  * Blocks    never. Pure. */
@@ -23,8 +23,8 @@ enum asks { ASKS_NOTHING, ASKS_PERSON, ASKS_MODEL, ASKS_ROOTS, ASKS_N };
 
 /* Returns what a request with this method asks for. method: as it stands between the quotes in
  * JSON. */
-enum asks asker_asks(struct slice method);
-const char *asker_method(enum asks what); /* NULL for ASKS_NOTHING */
+enum asks asker_kind_of_request(struct slice method);
+const char *asker_method_name(enum asks what); /* NULL for ASKS_NOTHING */
 /* A list for IN in SQL. */
 #define ASKER_METHODS "('elicitation/create', 'sampling/createMessage', 'roots/list')"
 
@@ -43,13 +43,13 @@ struct asker {
 };
 
 /* Whether a server may ask the client for something during a call with this method. */
-bool asker_counts(struct slice method);
-void asker_call(struct asker *a, const struct asker_call *c);
+bool asker_counts_as_call(struct slice method);
+void asker_add_call(struct asker *a, const struct asker_call *c);
 /* Returns the call to which request `seq` of the server belongs, or NULL if unknown. Valid until
- * the next asker_call(). */
+ * the next asker_add_call(). */
 struct asker_call *asker_find(struct asker *a, int64_t seq);
 /* Returns how much a request that was open from from_us to to_us adds to the person's share of the
  * call. to_us INT64_MAX: the request is not answered. Returns 0 while both are open. */
-int64_t asker_share(struct asker_call *c, int64_t from_us, int64_t to_us);
+int64_t asker_unshared_us(struct asker_call *c, int64_t from_us, int64_t to_us);
 
 #endif

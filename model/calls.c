@@ -10,14 +10,14 @@
 /* ---- one call ------------------------------------------------------------------------------- */
 
 /* A damaged recording may have any times. */
-static int64_t time_of(const struct call_message *m)
+static int64_t call_message_time(const struct call_message *m)
 {
     return m->t_us > CLOCK_MAX_US    ? CLOCK_MAX_US
            : m->t_us < -CLOCK_MAX_US ? -CLOCK_MAX_US
                                      : m->t_us;
 }
 
-static bool is_answer(const struct call_message *m)
+static bool message_is_answer(const struct call_message *m)
 {
     return m->kind == KIND_RESULT || m->kind == KIND_ERROR;
 }
@@ -27,18 +27,18 @@ bool call_answer_ends(enum row_kind kind, enum row_action action)
     return (kind == KIND_RESULT || kind == KIND_ERROR) && action == ROW_FORWARDED;
 }
 
-bool call_ends(const struct call *c, const struct call_message *m)
+bool message_ends_call(const struct call *c, const struct call_message *m)
 {
     bool own = c->origin == ROW_INTERPOSER;
     if (c->closing_seq != 0 || m->seq <= c->seq || m->direction == ROW_DIRECTION_UNKNOWN)
         return false;
-    if (is_answer(m))
+    if (message_is_answer(m))
         return m->direction != c->direction && (own || call_answer_ends(m->kind, m->action));
     return m->kind == KIND_NOTIFICATION && m->direction == c->direction && !own &&
            m->origin == ROW_PEER && m->action == ROW_FORWARDED;
 }
 
-int64_t call_message_tokens(const struct call_message *m)
+int64_t call_count_message_tokens(const struct call_message *m)
 {
     struct rpc body;
     if (m->body.p != NULL && m->read != NULL)
@@ -61,10 +61,10 @@ void call_end(struct call *c, const struct call_message *m)
     enum row_action action = c->status == CALL_REFUSED ? ROW_REFUSED : ROW_FORWARDED;
     c->status = call_status_after(action, m->kind, m->origin, m->finding);
     c->closing_seq = m->seq;
-    c->duration_us = time_of(m) > c->t_us ? time_of(m) - c->t_us : 0;
-    if (is_answer(m)) {
+    c->duration_us = call_message_time(m) > c->t_us ? call_message_time(m) - c->t_us : 0;
+    if (message_is_answer(m)) {
         c->response_size = m->size;
-        c->result_tokens = call_counts_tokens(c, m) ? call_message_tokens(m) : -1;
+        c->result_tokens = call_counts_tokens(c, m) ? call_count_message_tokens(m) : -1;
         c->has_error_code = m->has_error_code;
         c->error_code = m->has_error_code ? m->error_code : 0;
     }
@@ -87,10 +87,10 @@ void call_set_know_own(struct call_set *c, int64_t seq, enum row_direction direc
 }
 
 /* Returns the seq of the request that an answer without request_seq belongs to; 0: none. */
-static int64_t take_own(struct call_set *c, const struct call_message *m)
+static int64_t call_set_take_own(struct call_set *c, const struct call_message *m)
 {
-    if (!is_answer(m) || m->seq <= c->own_last || m->action != ROW_SWALLOWED || m->rpc_id.n == 0 ||
-        !finding_is_listed(m->finding, "own-request"))
+    if (!message_is_answer(m) || m->seq <= c->own_last || m->action != ROW_SWALLOWED ||
+        m->rpc_id.n == 0 || !finding_is_listed(m->finding, "own-request"))
         return 0;
     for (size_t i = c->own_n > CALLS_OWN ? c->own_n - CALLS_OWN : 0; i < c->own_n; i++) {
         struct own_request *o = &c->own[i % CALLS_OWN];
@@ -105,11 +105,11 @@ static int64_t take_own(struct call_set *c, const struct call_message *m)
 }
 
 /* An answer with request_seq, as an imported recording has it. */
-static void note_own(struct call_set *c, const struct call_message *m)
+static void call_set_note_own(struct call_set *c, const struct call_message *m)
 {
     for (size_t i = 0; i < c->own_n && i < CALLS_OWN; i++)
-        c->own[i].answered |=
-            c->own[i].seq == m->request_seq && c->own[i].direction != m->direction && is_answer(m);
+        c->own[i].answered |= c->own[i].seq == m->request_seq &&
+                              c->own[i].direction != m->direction && message_is_answer(m);
 }
 
 /* ---- the calls of a session ----------------------------------------------------------------- */
@@ -169,7 +169,7 @@ static int begin_call(struct call_set *c, const struct call_message *m, struct c
     enum call_status status = call_status_before(m->action);
     *call = (struct call){
         .seq = m->seq,
-        .t_us = time_of(m),
+        .t_us = call_message_time(m),
         .duration_us = status == CALL_OPEN ? -1 : 0,
         .request_size = m->size,
         .response_size = -1,
@@ -208,18 +208,18 @@ int call_set_add(struct call_set *c, const struct call_message *m, struct call *
         return m->direction != ROW_DIRECTION_UNKNOWN && m->origin != ROW_ORIGIN_UNKNOWN
                    ? begin_call(c, m, ret)
                    : CALLS_NOTHING;
-    if (!is_answer(m) && m->kind != KIND_NOTIFICATION)
+    if (!message_is_answer(m) && m->kind != KIND_NOTIFICATION)
         return CALLS_NOTHING;
     if (m->request_seq != 0)
-        note_own(c, m);
-    int64_t seq = m->request_seq != 0 ? m->request_seq : take_own(c, m);
+        call_set_note_own(c, m);
+    int64_t seq = m->request_seq != 0 ? m->request_seq : call_set_take_own(c, m);
     if (seq == 0)
         return CALLS_NOTHING;
     *ret_seq = seq;
     struct call *call = find_call(c, seq);
     if (call == NULL)
         return CALLS_ELSEWHERE;
-    if (!call_ends(call, m))
+    if (!message_ends_call(call, m))
         return CALLS_NOTHING;
     call_end(call, m);
     *ret = call;

@@ -14,7 +14,7 @@
  * Use       call_set_add() for each message. A caller that reads a whole session takes the calls
  *           with call_set_take(). A caller that writes them in parts finds the calls opened since
  *           call_set_clear() in `call`, and is told if a message may end an earlier call:
- *           call_ends(), call_end().
+ *           message_ends_call(), call_end().
  * Owns      an array of the calls that were not taken or cleared, and copies of their texts, each
  *           distinct text once. With `borrows` texts are not copied: they must live until
  *           call_set_clear(). Memory: about 130 bytes for each call, and the distinct texts.
@@ -45,8 +45,8 @@ struct call_message {
     int64_t error_code;
     struct slice body; /* only of answers, as received, until call_end(); NULL: result_tokens is
                         * known or not needed */
-    const struct rpc *read; /* what rpc_read() finds in the body; NULL: not known */
-    int64_t result_tokens;       /* only of answers: call_message_tokens(); -1: NULL */
+    const struct rpc *read;      /* what rpc_read() finds in the body; NULL: not known */
+    int64_t result_tokens;       /* only of answers: call_count_message_tokens(); -1: NULL */
     struct slice method, target; /* only of requests */
     struct slice rpc_id; /* only of requests of the proxy, and of answers that were not forwarded */
     struct slice finding; /* only of answers */
@@ -59,7 +59,7 @@ struct call {
     struct {
         CALL_FIELDS(FIELD_MEMBER)
     };
-    int64_t seq; /* seq of the request */
+    int64_t seq;           /* seq of the request */
     int64_t result_tokens; /* tokens of the answer, if context_counts_results() is true for the
                             * method; -1: NULL */
     int64_t operation_seq; /* seq of the first request of the operation; 0: this request is the
@@ -72,11 +72,12 @@ struct call {
  * answer, which was dropped, does not. */
 bool call_answer_ends(enum row_kind kind, enum row_action action);
 /* Whether a message that belongs to the call ends it. */
-bool call_ends(const struct call *c, const struct call_message *m);
-void call_end(struct call *c, const struct call_message *m); /* call it only if call_ends() */
+bool message_ends_call(const struct call *c, const struct call_message *m);
+void call_end(struct call *c,
+              const struct call_message *m); /* call it only if message_ends_call() */
 /* Returns the tokens of an answer, context_result_tokens() of its body, if results of this call are
  * counted; -1: unknown. */
-int64_t call_message_tokens(const struct call_message *m);
+int64_t call_count_message_tokens(const struct call_message *m);
 
 /* ---- the calls of a session ---- */
 

@@ -17,11 +17,11 @@ static void context_add_string(struct tokens *t, struct slice raw)
             return;
         char c[JSON_CHAR_MAX];
         p = escape;
-        tokens_add(t, c, json_char(&p, end, c));
+        tokens_add(t, c, json_decode_char(&p, end, c));
     }
 }
 
-int64_t context_text_tokens(struct slice raw)
+int64_t context_count_text_tokens(struct slice raw)
 {
     struct tokens t = {0};
     if (raw.p != NULL)
@@ -33,9 +33,9 @@ int64_t context_text_tokens(struct slice raw)
 
 static bool context_counts_member(struct slice key)
 {
-    static const char *const counted[] = {"name",        "description", "inputSchema",
+    static const char *const counted[] = {"name",         "description", "inputSchema",
                                           "outputSchema", "annotations", "arguments",
-                                          "uri",         "uriTemplate", "mimeType"};
+                                          "uri",          "uriTemplate", "mimeType"};
     for (size_t i = 0; i < MI_COUNT(counted); i++)
         if (json_key_is(key, counted[i]))
             return true;
@@ -173,7 +173,7 @@ static struct json_value context_member(const struct rpc *m, enum field f)
 int64_t context_result_tokens(const struct rpc *m)
 {
     if (m->kind == RPC_ERROR)
-        return context_text_tokens(json_string_raw(m->error_message));
+        return context_count_text_tokens(json_string_raw(m->error_message));
     if (m->kind != RPC_RESULT || m->result.type != JSON_OBJECT)
         return CONTEXT_UNKNOWN;
     int64_t tokens = context_object_tokens(
@@ -183,7 +183,7 @@ int64_t context_result_tokens(const struct rpc *m)
         return tokens;
     struct json_value task = json_get(m->result, "result"); /* the result inside an answer to
                                                              * tasks/get, revision 2026-07-28 */
-    return context_object_tokens(&(struct context_result){
-        json_get(task, "content"), json_get(task, "structuredContent"), json_get(task, "contents"),
-        json_get(task, "messages")});
+    return context_object_tokens(
+        &(struct context_result){json_get(task, "content"), json_get(task, "structuredContent"),
+                                 json_get(task, "contents"), json_get(task, "messages")});
 }

@@ -24,7 +24,7 @@ int64_t context_definition_tokens(struct slice object);
 /* Counts the tokens of all members of an array of definitions. */
 int64_t context_definitions_tokens(struct json_value array);
 /* Counts the tokens of the text of a JSON string, given without its quotes. */
-int64_t context_text_tokens(struct slice raw);
+int64_t context_count_text_tokens(struct slice raw);
 /* Whether answers to this method are counted. */
 bool context_counts_results(struct slice method);
 /* Returns CONTEXT_UNKNOWN if the message is neither an error nor one of these results. */

@@ -19,9 +19,9 @@
 #define JSON_YES true
 
 /* clang-format off */
-#define DESCRIBE(field_name, field_type, field_null, version, covered, member, sent, shown, ...)   \
+#define DESCRIBE(field_name, field_type, field_null_number, version, covered, member, sent, shown, ...)   \
     {                                                                                              \
-        FIELD_HEAD(#field_name, field_name, field_type, field_null), .since = version,             \
+        FIELD_HEAD(#field_name, field_name, field_type, field_null_number), .since = version,             \
         .evidence = EVIDENCE_##covered,                                                            \
         .cassette = CASSETTE_##member, .stored = STORE_##sent, .json = JSON_##shown                \
     },
@@ -75,11 +75,11 @@ void field_set(const struct record_field *f, void *record, struct cell v)
     if (field_is_text(f))
         *field_text(f, record) = text;
     else if (f->type == VALUE_WORD)
-        *field_word(f, record) = value_of(f->words, text);
+        *field_word(f, record) = value_of_word(f->words, text);
     else if (f->type == VALUE_FLAG)
         *((bool *)record + f->at) = v.type == CELL_INT && v.number != 0;
     else
-        *field_number(f, record) = v.type == CELL_INT ? v.number : field_null(f);
+        *field_number(f, record) = v.type == CELL_INT ? v.number : field_null_number(f);
     if (f->null == VALUE_UNLESS)
         *field_flag(f, record) = v.type == CELL_INT;
 }

@@ -158,7 +158,7 @@ static inline bool *field_flag(const struct record_field *f, void *record) /* fo
 }
 
 /* Returns the number that represents NULL, unless the field is VALUE_NOT_NULL or VALUE_UNLESS. */
-static inline int64_t field_null(const struct record_field *f)
+static inline int64_t field_null_number(const struct record_field *f)
 {
     return f->null == VALUE_MINUS_ONE ? -1 : 0;
 }
@@ -177,7 +177,7 @@ static inline struct cell field_get(const struct record_field *f, const void *re
         return (struct cell){CELL_TEXT, 0, value_text(f->words, *field_word(f, from))};
     int64_t n = f->type == VALUE_FLAG ? *((bool *)from + f->at) : *field_number(f, from);
     bool null = f->null == VALUE_UNLESS ? !*field_flag(f, from)
-                                        : f->null != VALUE_NOT_NULL && n == field_null(f);
+                                        : f->null != VALUE_NOT_NULL && n == field_null_number(f);
     return (struct cell){null ? CELL_NULL : CELL_INT, null ? 0 : n, {NULL, 0}};
 }
 

@@ -22,10 +22,10 @@ struct slice input_request_host(struct slice url)
 
 bool input_request_read(struct json_value request, struct input_request *ret)
 {
-    enum asks what = asker_asks(json_string_raw(json_get(request, "method")));
+    enum asks what = asker_kind_of_request(json_string_raw(json_get(request, "method")));
     if (what == ASKS_NOTHING)
         return false;
-    *ret = (struct input_request){.what = slice_of(asker_method(what))};
+    *ret = (struct input_request){.what = slice_of(asker_method_name(what))};
     if (what != ASKS_PERSON)
         return true;
     struct json_value params = json_get(request, "params");
@@ -39,7 +39,7 @@ bool input_request_read(struct json_value request, struct input_request *ret)
     return true;
 }
 
-const char *input_answer_word(struct json_value result, bool is_error)
+const char *input_outcome_word(struct json_value result, bool is_error)
 {
     struct slice action = json_string_raw(json_get(result, "action"));
     if (is_error)

@@ -22,6 +22,6 @@ bool input_request_read(struct json_value request, struct input_request *ret);
  * path, query or fragment. {NULL, 0}: it has none. */
 struct slice input_request_host(struct slice url);
 /* Returns accepted, declined, cancelled, or failed for an error; never the value. */
-const char *input_answer_word(struct json_value result, bool is_error);
+const char *input_outcome_word(struct json_value result, bool is_error);
 
 #endif

@@ -28,7 +28,7 @@ bool link_is_possible(const struct rpc *m)
 
 static uint64_t link_hash_of(struct json_value v)
 {
-    return v.type == JSON_STRING ? rpc_id_hash_of(v) : 0;
+    return v.type == JSON_STRING ? rpc_id_hash_json(v) : 0;
 }
 
 static void count_asked(struct json_value requests, struct link *l)
@@ -38,12 +38,13 @@ static void count_asked(struct json_value requests, struct link *l)
     struct json_walk w = json_walk_begin(requests);
     while (l->asks < ASKS_MAX && json_walk_next(&w, &key, &one)) {
         l->asks++;
-        l->asks_person |= asker_asks(json_string_raw(json_get(one, "method"))) == ASKS_PERSON;
+        l->asks_person |=
+            asker_kind_of_request(json_string_raw(json_get(one, "method"))) == ASKS_PERSON;
     }
 }
 
 /* The words are those of both revisions (mcp-wire.md 2.2). */
-static enum call_status task_status(struct json_value task)
+static enum call_status status_of_task(struct json_value task)
 {
     struct slice status = json_string_raw(json_get(task, "status"));
     if (json_key_is(status, "completed"))
@@ -54,16 +55,17 @@ static enum call_status task_status(struct json_value task)
     return json_key_is(status, "cancelled") ? CALL_CANCELLED : CALL_OPEN;
 }
 
-static struct link task_link(enum link_kind kind, struct json_value task)
+static struct link link_to_task(enum link_kind kind, struct json_value task)
 {
-    struct link l = {
-        .kind = kind, .key = link_hash_of(json_get(task, "taskId")), .status = task_status(task)};
+    struct link l = {.kind = kind,
+                     .key = link_hash_of(json_get(task, "taskId")),
+                     .status = status_of_task(task)};
     if (json_key_is(json_string_raw(json_get(task, "status")), "input_required"))
         count_asked(json_get(task, "inputRequests"), &l);
     return l;
 }
 
-static struct link result_link(const struct rpc *m)
+static struct link link_of_result(const struct rpc *m)
 {
     struct json_value task = json_get(m->result, "task");
     struct slice type = json_string_raw(m->result_type);
@@ -73,13 +75,13 @@ static struct link result_link(const struct rpc *m)
         return l;
     }
     if (m->in_result[FIELD_TASK_ID] != JSON_NONE)
-        return task_link(json_key_is(type, "task") ? LINK_STARTS : LINK_TASK_STATE, m->result);
+        return link_to_task(json_key_is(type, "task") ? LINK_STARTS : LINK_TASK_STATE, m->result);
     if (json_get(task, "taskId").type == JSON_STRING)
-        return task_link(LINK_STARTS, task);
+        return link_to_task(LINK_STARTS, task);
     return (struct link){0};
 }
 
-static struct link request_link(const struct rpc *m)
+static struct link link_of_request(const struct rpc *m)
 {
     struct json_value id = json_get(m->params, "taskId");
     struct link l = {.key = link_hash_of(id),
@@ -91,8 +93,8 @@ static struct link request_link(const struct rpc *m)
         l.key = link_hash_of(m->request_state);
     } else {
         l.kind = LINK_FOR_TASK;
-        l.asks = asker_asks(m->method) != ASKS_NOTHING;
-        l.asks_person = asker_asks(m->method) == ASKS_PERSON;
+        l.asks = asker_kind_of_request(m->method) != ASKS_NOTHING;
+        l.asks_person = asker_kind_of_request(m->method) == ASKS_PERSON;
         l.key = link_hash_of(
             json_get(json_get(m->meta, "io.modelcontextprotocol/related-task"), "taskId"));
     }
@@ -104,9 +106,9 @@ struct link link_read(const struct rpc *m)
     if (!link_is_possible(m))
         return (struct link){0};
     if (m->kind == RPC_RESULT)
-        return result_link(m);
+        return link_of_result(m);
     if (m->kind == RPC_REQUEST)
-        return request_link(m);
-    return slice_begins(m->method, "notifications/tasks") ? task_link(LINK_TASK_STATE, m->params)
+        return link_of_request(m);
+    return slice_begins(m->method, "notifications/tasks") ? link_to_task(LINK_TASK_STATE, m->params)
                                                           : (struct link){0};
 }

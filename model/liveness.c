@@ -1,6 +1,6 @@
 #include "model/liveness.h"
 
-enum session_state liveness_of(const struct liveness *f)
+enum session_state session_state_by_liveness(const struct liveness *f)
 {
     if (f->ended)
         return SESSION_ENDED;

@@ -32,6 +32,6 @@ struct liveness {
     bool process;             /* a process with the id and start time of its proxy runs here */
 };
 
-enum session_state liveness_of(const struct liveness *f);
+enum session_state session_state_by_liveness(const struct liveness *f);
 
 #endif

@@ -41,7 +41,7 @@ static size_t no_progress_find(const struct no_progress *p, int64_t seq)
 }
 
 /* Whether to report this count: NO_PROGRESS_TIMES, and each doubling of it. */
-static bool is_reported(unsigned times)
+static bool count_is_reported(unsigned times)
 {
     while (times > NO_PROGRESS_TIMES && times % 2 == 0)
         times /= 2;
@@ -51,7 +51,7 @@ static bool is_reported(unsigned times)
 /* Large results are compared as they are written: sorting their members takes ten times as long as hashing them. */
 #define NO_PROGRESS_SORTED_MAX (64 << 10)
 
-static uint64_t no_progress_result(const struct no_progress *p, const struct rpc *answer)
+static uint64_t no_progress_hash_result(const struct no_progress *p, const struct rpc *answer)
 {
     bool error = answer->kind == RPC_ERROR;
     struct json_value v = error ? answer->error : answer->result;
@@ -62,10 +62,10 @@ static uint64_t no_progress_result(const struct no_progress *p, const struct rpc
 }
 
 /* Returns how many answers in a row were the same; 0: this call does not count. */
-static unsigned no_progress_same(struct no_progress *p, const struct no_progress_message *m,
-                                 uint64_t call, const struct rpc *answer)
+static unsigned no_progress_count_same(struct no_progress *p, const struct no_progress_message *m,
+                                       uint64_t call, const struct rpc *answer)
 {
-    uint64_t result = no_progress_result(p, answer);
+    uint64_t result = no_progress_hash_result(p, answer);
     bool same = result != 0 && call == p->last_call && result == p->last_result;
     if (same && m->request_seq < p->same_seq)
         return 0;
@@ -77,8 +77,8 @@ static unsigned no_progress_same(struct no_progress *p, const struct no_progress
 }
 
 /* Returns how often the call has failed since it last succeeded; 0: this call does not count. */
-static unsigned no_progress_failed(struct no_progress *p, const struct no_progress_message *m,
-                                   uint64_t call, bool failed)
+static unsigned no_progress_count_failed(struct no_progress *p, const struct no_progress_message *m,
+                                         uint64_t call, bool failed)
 {
     size_t i = 0;
     while (i < NO_PROGRESS_FAILING && (p->failing[i].times == 0 || p->failing[i].call != call))
@@ -121,20 +121,19 @@ static struct no_progress_found no_progress_answer(struct no_progress *p,
     if (call == 0 || (answer->kind != RPC_RESULT && answer->kind != RPC_ERROR))
         return found;
     bool failed = answer->kind == RPC_ERROR || answer->is_error.type == JSON_TRUE;
-    unsigned same = no_progress_same(p, m, call, answer);
-    unsigned fails = no_progress_failed(p, m, call, failed);
-    if (is_reported(fails)) {
+    unsigned same = no_progress_count_same(p, m, call, answer);
+    unsigned fails = no_progress_count_failed(p, m, call, failed);
+    if (count_is_reported(fails)) {
         found.times = fails;
         found.failed = true;
-    } else if (is_reported(same) && !failed) {
+    } else if (count_is_reported(same) && !failed) {
         found.times = same;
     }
     return found;
 }
 
-struct no_progress_found no_progress_look(struct no_progress *p,
-                                          const struct no_progress_message *m,
-                                          const struct rpc *read)
+struct no_progress_found
+no_progress_look(struct no_progress *p, const struct no_progress_message *m, const struct rpc *read)
 {
     if (read == NULL || !no_progress_reads(p, m))
         return (struct no_progress_found){0};

@@ -23,27 +23,28 @@ static struct operation *operations_find(struct operations *o, int64_t seq)
     return NULL;
 }
 
-static uint64_t target_of(struct slice method, struct slice target)
+static uint64_t operation_target_hash(struct slice method, struct slice target)
 {
     return rpc_id_hash(method) * 31 + rpc_id_hash(target);
 }
 
-static bool waits_for_client(const struct operation *op)
+static bool operation_waits_for_client(const struct operation *op)
 {
     return op->state == OPERATION_ASKED || op->state == OPERATION_ASKED_PERSON;
 }
 
-static bool continues(const struct operation *op, const struct link *l, uint64_t target)
+static bool link_continues_operation(const struct operation *op, const struct link *l,
+                                     uint64_t target)
 {
-    if (op->key != (int64_t)l->key || waits_for_client(op) != (l->kind == LINK_RETRY))
+    if (op->key != (int64_t)l->key || operation_waits_for_client(op) != (l->kind == LINK_RETRY))
         return false;
     return l->kind == LINK_RETRY ? op->target == target : l->key != 0;
 }
 
 /* Finds the only operation that a request, or the state of a task, may continue. Among tasks with
  * the same id, an operation that has not ended is preferred. */
-static struct operation *match(struct operations *o, const struct link *l,
-                               enum row_direction direction, uint64_t target)
+static struct operation *find_continued_operation(struct operations *o, const struct link *l,
+                                                  enum row_direction direction, uint64_t target)
 {
     struct operation *found[2] = {NULL, NULL}; /* [0]: an operation that has not ended; [1]: one
                                                 * that has ended */
@@ -51,7 +52,7 @@ static struct operation *match(struct operations *o, const struct link *l,
     for (size_t i = 0; i < operations_count(o); i++) {
         struct operation *op = &o->kept[i];
         bool ended = op->state == OPERATION_ENDED;
-        if (op->direction != direction || !continues(op, l, target))
+        if (op->direction != direction || !link_continues_operation(op, l, target))
             continue;
         found[ended] = op;
         n[ended]++;
@@ -61,16 +62,16 @@ static struct operation *match(struct operations *o, const struct link *l,
 
 /* ---- its times ------------------------------------------------------------------------------ */
 
-static int64_t operations_between(int64_t from, int64_t to)
+static int64_t duration_between(int64_t from, int64_t to)
 {
     return to > from ? to - from : 0;
 }
 
 /* Enters a state. The time since op->since_us is added to the party that the operation has waited
  * for. */
-static void operations_enter(struct operation *op, enum operation_state state, int64_t t_us)
+static void operation_enter_state(struct operation *op, enum operation_state state, int64_t t_us)
 {
-    int64_t waited = operations_between(op->since_us, t_us);
+    int64_t waited = duration_between(op->since_us, t_us);
     if (op->state == OPERATION_ASKED_PERSON || op->state == OPERATION_TASK_PERSON)
         op->person_us += waited;
     else if (op->state == OPERATION_TASK)
@@ -79,19 +80,19 @@ static void operations_enter(struct operation *op, enum operation_state state, i
     op->since_us = t_us;
 }
 
-static bool task_asks(const struct operation *op)
+static bool task_asks_client(const struct operation *op)
 {
     return op->state == OPERATION_TASK_ASKED || op->state == OPERATION_TASK_PERSON;
 }
 
-static enum operation_state state_of_task(const struct link *l)
+static enum operation_state operation_state_of_task(const struct link *l)
 {
     return l->asks == 0     ? OPERATION_TASK
            : l->asks_person ? OPERATION_TASK_PERSON
                             : OPERATION_TASK_ASKED;
 }
 
-static void operations_change(struct operations *o, struct operation *op)
+static void operation_mark_changed(struct operations *o, struct operation *op)
 {
     op->is_new = o->changed = true;
 }
@@ -99,19 +100,20 @@ static void operations_change(struct operations *o, struct operation *op)
 static void operations_finish(struct operation *op, enum call_status status, int64_t seq,
                               int64_t t_us)
 {
-    operations_enter(op, OPERATION_ENDED, t_us);
+    operation_enter_state(op, OPERATION_ENDED, t_us);
     op->status = status;
     op->closing_seq = seq;
-    op->duration_us = operations_between(op->t_us, t_us);
+    op->duration_us = duration_between(op->t_us, t_us);
 }
 
 /* Ends the operation with the answer to one of its requests. */
-static void end_with(struct operations *o, struct operation *op, const struct call *c, int64_t t_us)
+static void operation_end_with(struct operations *o, struct operation *op, const struct call *c,
+                               int64_t t_us)
 {
     operations_finish(op, c->status, c->closing_seq, t_us);
     op->has_error_code = c->has_error_code;
     op->error_code = c->error_code;
-    operations_change(o, op);
+    operation_mark_changed(o, op);
 }
 
 static struct operation *operations_add(struct operations *o, const struct call *c)
@@ -138,76 +140,76 @@ void operations_begin(struct operations *o, struct call *c, const struct link *l
         c->status != CALL_OPEN)
         return;
     enum row_direction other = c->direction == ROW_C2S ? ROW_S2C : ROW_C2S;
-    struct operation *op =
-        match(o, l, for_task ? other : c->direction, target_of(c->method, c->target));
+    struct operation *op = find_continued_operation(o, l, for_task ? other : c->direction,
+                                                    operation_target_hash(c->method, c->target));
     if (op == NULL)
         return;
     c->operation_seq = op->seq;
-    operations_change(o, op);
+    operation_mark_changed(o, op);
     if (for_task) {
         op->asked += l->asks;
         if (op->state == OPERATION_TASK)
-            operations_enter(op, state_of_task(l), c->t_us);
+            operation_enter_state(op, operation_state_of_task(l), c->t_us);
         return;
     }
     op->requests++;
     if (l->kind == LINK_RETRY) {
-        operations_enter(op, OPERATION_RUNS, c->t_us);
+        operation_enter_state(op, OPERATION_RUNS, c->t_us);
         op->key = 0;
-    } else if (l->brings_input && task_asks(op)) {
-        operations_enter(op, OPERATION_TASK, c->t_us);
+    } else if (l->brings_input && task_asks_client(op)) {
+        operation_enter_state(op, OPERATION_TASK, c->t_us);
     }
 }
 
-static void take_state(struct operations *o, struct operation *op, const struct link *l,
-                       int64_t seq, int64_t t_us)
+static void operation_take_task_state(struct operations *o, struct operation *op,
+                                      const struct link *l, int64_t seq, int64_t t_us)
 {
-    if (op->state != OPERATION_TASK && !task_asks(op))
+    if (op->state != OPERATION_TASK && !task_asks_client(op))
         return;
     if (l->status != CALL_OPEN) {
         operations_finish(op, l->status, seq, t_us);
     } else if (l->asks > 0 && op->state == OPERATION_TASK) {
         op->asked += l->asks;
-        operations_enter(op, state_of_task(l), t_us);
+        operation_enter_state(op, operation_state_of_task(l), t_us);
     } else {
         return;
     }
-    operations_change(o, op);
+    operation_mark_changed(o, op);
 }
 
 /* The answer to tasks/result ends the operation. If the task had already ended, the answer only
  * tells whether the tool failed. */
-static void take_result(struct operations *o, struct operation *op, const struct call *c,
-                        int64_t t_us)
+static void operation_take_task_result(struct operations *o, struct operation *op,
+                                       const struct call *c, int64_t t_us)
 {
     bool answered = c->status == CALL_OK || c->status == CALL_TOOL_ERROR || c->status == CALL_ERROR;
     if (op->state != OPERATION_ENDED && answered) {
-        end_with(o, op, c, t_us);
+        operation_end_with(o, op, c, t_us);
     } else if (op->status == CALL_OK && c->status == CALL_TOOL_ERROR) {
         op->status = CALL_TOOL_ERROR;
-        operations_change(o, op);
+        operation_mark_changed(o, op);
     }
 }
 
 /* Handles the end of a request about the task of `op`, or of a request that belongs to this
  * task. */
-static void end_of_task(struct operations *o, struct operation *op, const struct call *c,
-                        const struct link *l, int64_t t_us)
+static void operation_end_of_task(struct operations *o, struct operation *op, const struct call *c,
+                                  const struct link *l, int64_t t_us)
 {
     if (c->direction == op->direction && slice_is(c->method, "tasks/result")) {
-        take_result(o, op, c, t_us);
+        operation_take_task_result(o, op, c, t_us);
     } else if (c->direction == op->direction && l->kind == LINK_TASK_STATE) {
-        take_state(o, op, l, c->closing_seq, t_us);
-    } else if (c->direction != op->direction && task_asks(op) &&
-               asker_asks(c->method) != ASKS_NOTHING) {
-        operations_enter(op, OPERATION_TASK, t_us);
-        operations_change(o, op);
+        operation_take_task_state(o, op, l, c->closing_seq, t_us);
+    } else if (c->direction != op->direction && task_asks_client(op) &&
+               asker_kind_of_request(c->method) != ASKS_NOTHING) {
+        operation_enter_state(op, OPERATION_TASK, t_us);
+        operation_mark_changed(o, op);
     }
 }
 
 /* Handles an answer to the call or to its retry that does not end the operation. */
-static void go_on(struct operations *o, struct operation *op, const struct call *c,
-                  const struct link *l, int64_t t_us)
+static void operation_continue(struct operations *o, struct operation *op, const struct call *c,
+                               const struct link *l, int64_t t_us)
 {
     if (op == NULL)
         op = operations_add(o, c);
@@ -217,13 +219,13 @@ static void go_on(struct operations *o, struct operation *op, const struct call 
     op->since_us = t_us;
     if (l->kind == LINK_ASKS) {
         op->state = l->asks_person ? OPERATION_ASKED_PERSON : OPERATION_ASKED;
-        op->target = target_of(c->method, c->target);
+        op->target = operation_target_hash(c->method, c->target);
     } else {
-        op->state = state_of_task(l);
+        op->state = operation_state_of_task(l);
         if (l->status != CALL_OPEN)
             operations_finish(op, l->status, c->closing_seq, t_us);
     }
-    operations_change(o, op);
+    operation_mark_changed(o, op);
 }
 
 void operations_end(struct operations *o, const struct call *c, const struct link *l)
@@ -236,31 +238,32 @@ void operations_end(struct operations *o, const struct call *c, const struct lin
     if (op == NULL && c->operation_seq != 0)
         return;
     if (goes_on && c->status == CALL_OK) {
-        go_on(o, op, c, l, t_us);
+        operation_continue(o, op, c, l, t_us);
     } else if (op == NULL) {
         return;
     } else if (slice_begins(c->method, "tasks/") || c->direction != op->direction) {
-        end_of_task(o, op, c, l, t_us);
+        operation_end_of_task(o, op, c, l, t_us);
     } else {
         op->server_us += c->duration_us;
-        end_with(o, op, c, t_us);
+        operation_end_with(o, op, c, t_us);
     }
 }
 
-void operations_note(struct operations *o, enum row_direction direction, int64_t seq, int64_t t_us,
-                     const struct link *l)
+void operations_note_task_state(struct operations *o, enum row_direction direction, int64_t seq,
+                                int64_t t_us, const struct link *l)
 {
     if (l->kind != LINK_TASK_STATE)
         return;
-    struct operation *op = match(o, l, direction == ROW_C2S ? ROW_S2C : ROW_C2S, 0);
+    struct operation *op =
+        find_continued_operation(o, l, direction == ROW_C2S ? ROW_S2C : ROW_C2S, 0);
     if (op != NULL)
-        take_state(o, op, l, seq, t_us);
+        operation_take_task_state(o, op, l, seq, t_us);
 }
 
-void operations_know(struct operations *o, const struct operation *op, struct slice method,
-                     struct slice target)
+void operations_add_known(struct operations *o, const struct operation *op, struct slice method,
+                          struct slice target)
 {
     struct operation *known = &o->kept[o->n++ % OPERATIONS_MAX];
     *known = *op;
-    known->target = target_of(method, target);
+    known->target = operation_target_hash(method, target);
 }

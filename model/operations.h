@@ -18,7 +18,7 @@
  *           and the next request.
  * Owns      nothing: the last OPERATIONS_MAX ones of a session are kept. A request that continues an older one counts as
  *           a call of its own.
- * Use       operations_begin() for each request, operations_end() for each call that has ended, operations_note() for
+ * Use       operations_begin() for each request, operations_end() for each call that has ended, operations_note_task_state() for
  *           notifications with a link.
  * Blocks    never. Pure. */
 #ifndef MI_MODEL_OPERATIONS_H
@@ -57,11 +57,11 @@ void operations_begin(struct operations *o, struct call *c, const struct link *l
 /* Takes a call that has ended. */
 void operations_end(struct operations *o, const struct call *c, const struct link *l);
 /* Takes a notification with the state of a task. */
-void operations_note(struct operations *o, enum row_direction direction, int64_t seq, int64_t t_us,
-                     const struct link *l);
+void operations_note_task_state(struct operations *o, enum row_direction direction, int64_t seq,
+                                int64_t t_us, const struct link *l);
 /* Adds an operation as its row describes it. `method`, `target`: of the operation's first
  * request. */
-void operations_know(struct operations *o, const struct operation *op, struct slice method,
-                     struct slice target);
+void operations_add_known(struct operations *o, const struct operation *op, struct slice method,
+                          struct slice target);
 
 #endif

@@ -181,8 +181,8 @@
     FIELD(happened,         TEXT,                                      NO_TEXT)  /* one or several sentences */         \
     FIELD(done,             TEXT,                                      NO_TEXT)  /* by the proxy, in sentences */       \
     FIELD(look,             TEXT,                                      NO_TEXT)  /* hints beside those for the cause */ \
-    FIELD(post_mortem,      TEXT,                                      NO_TEXT)  /* postmortem_sentence() */            \
-    FIELD(post_mortem_json, JSON,                                      NO_TEXT)  /* postmortem_json() */                \
+    FIELD(post_mortem,      TEXT,                                      NO_TEXT)  /* postmortem_append_sentence() */            \
+    FIELD(post_mortem_json, JSON,                                      NO_TEXT)  /* postmortem_append_json() */                \
     FIELD(last_to_server,   TEXT,                                      NO_TEXT)  /* lines */                            \
     FIELD(last_to_client,   TEXT,                                      NO_TEXT)
 

@@ -76,7 +76,7 @@ const struct value_words escalation_causes = {
     },
 };
 
-unsigned value_of(const struct value_words *w, struct slice word)
+unsigned value_of_word(const struct value_words *w, struct slice word)
 {
     unsigned i = 0;
     while (i < w->n && (word.p == NULL || !slice_eq(word, w->word[i])))
@@ -94,7 +94,7 @@ struct slice value_text(const struct value_words *w, unsigned value)
     return value < w->n ? w->word[value] : (struct slice)W("unknown");
 }
 
-enum row_kind row_kind_of(enum rpc_kind kind)
+enum row_kind row_kind_of_rpc(enum rpc_kind kind)
 {
     static const enum row_kind kinds[] = {
         [RPC_INVALID] = KIND_NOISE,

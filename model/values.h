@@ -85,12 +85,12 @@ extern const struct value_words row_directions, row_origins, row_actions, row_ki
 extern const struct value_words operation_states, record_levels, escalation_causes;
 
 /* The value of a word; UNKNOWN (w->n) if it is {NULL, 0} or not in the table. */
-unsigned value_of(const struct value_words *w, struct slice word);
+unsigned value_of_word(const struct value_words *w, struct slice word);
 const char *value_word(const struct value_words *w, unsigned value);  /* "unknown" for UNKNOWN */
 struct slice value_text(const struct value_words *w, unsigned value); /* the word as a slice */
 
 /* The recorded kind of a message; RPC_INVALID is KIND_NOISE. */
-enum row_kind row_kind_of(enum rpc_kind kind);
+enum row_kind row_kind_of_rpc(enum rpc_kind kind);
 
 static inline const char *row_direction_name(enum row_direction d)
 {

@@ -12,13 +12,13 @@ static bool peer_lines_has(void *ctx, struct json_value id)
            (l->asked == 0 || rpc_id_is(id, l->asked));
 }
 
-static bool has_method(void *ctx, struct json_value id, struct slice method)
+static bool lines_id_has_method(void *ctx, struct json_value id, struct slice method)
 {
     const struct lines *l = ctx;
     return l->asked != 0 && rpc_id_is(id, l->asked) && slice_eq(buf_slice(&l->method), method);
 }
 
-void lines_asked(struct lines *l, uint64_t id, struct slice method)
+void lines_set_asked(struct lines *l, uint64_t id, struct slice method)
 {
     l->asked = id;
     buf_clear(&l->method);
@@ -103,15 +103,15 @@ bool lines_next(struct lines *l, struct slice *ret)
 
 /* ---- waits ---------------------------------------------------------------------------------- */
 
-int64_t lines_until_us(const struct lines *l)
+int64_t lines_wait_until_us(const struct lines *l)
 {
     int64_t until_us = l->read.waits ? l->read.until_us : INT64_MAX;
     return l->refused.n > 0 && l->refused_us < until_us ? l->refused_us : until_us;
 }
 
-void lines_due(struct lines *l, int64_t now_us)
+void lines_handle_due(struct lines *l, int64_t now_us)
 {
-    if (now_us < lines_until_us(l))
+    if (now_us < lines_wait_until_us(l))
         return;
     l->now_us = now_us;
     if (l->read.waits && now_us >= l->read.until_us)
@@ -125,7 +125,7 @@ void lines_end(struct lines *l)
     l->failed |= server_lines_end(&l->read, true) < 0;
 }
 
-bool lines_failed(const struct lines *l)
+bool lines_out_of_memory(const struct lines *l)
 {
     return l->failed || l->out.failed || l->refused.failed || l->refused_id.failed ||
            l->method.failed;
@@ -133,8 +133,10 @@ bool lines_failed(const struct lines *l)
 
 void lines_open(struct lines *l, size_t max)
 {
-    struct server_lines_rules rules = {
-        .max = max, .open = {peer_lines_has, has_method, l}, .line = peer_on_line, .ctx = l};
+    struct server_lines_rules rules = {.max = max,
+                                       .open = {peer_lines_has, lines_id_has_method, l},
+                                       .line = peer_on_line,
+                                       .ctx = l};
     *l = (struct lines){0};
     server_lines_open(&l->read, &rules);
 }

@@ -28,19 +28,19 @@ struct lines {
 void lines_open(struct lines *l, size_t max);
 void lines_close(struct lines *l);
 /* The request that the next answer belongs to. */
-void lines_asked(struct lines *l, uint64_t id, struct slice method);
+void lines_set_asked(struct lines *l, uint64_t id, struct slice method);
 /* Takes a line as received. last: the output ended without a newline. If it returns true, *ret is
  * the result; if false, lines_next() has the results. */
 MI_MUST bool lines_take(struct lines *l, struct slice line, bool last, int64_t now_us,
                         struct slice *ret);
 MI_MUST bool lines_next(struct lines *l, struct slice *ret);
-/* Returns when lines_due() must be called; INT64_MAX if no line waits. */
-int64_t lines_until_us(const struct lines *l);
+/* Returns when lines_handle_due() must be called; INT64_MAX if no line waits. */
+int64_t lines_wait_until_us(const struct lines *l);
 /* Ends the waits whose time has come. */
-void lines_due(struct lines *l, int64_t now_us);
+void lines_handle_due(struct lines *l, int64_t now_us);
 /* The output has ended, and with it all waits. */
 void lines_end(struct lines *l);
 /* Out of memory: lines are missing. */
-bool lines_failed(const struct lines *l);
+bool lines_out_of_memory(const struct lines *l);
 
 #endif

@@ -95,7 +95,7 @@ static void leave_unread(struct live *l, size_t n)
         begin_end(l);
 }
 
-int live_send(struct live *l, struct slice line)
+int live_send_line(struct live *l, struct slice line)
 {
     l->sent += line.n + 1;
     if (l->in < 0) {
@@ -115,14 +115,14 @@ int live_send(struct live *l, struct slice line)
 static void end_input(struct live *l)
 {
     int n = 0;
-    size_t left = live_unsent(l);
+    size_t left = live_unsent_bytes(l);
     if (ioctl(l->in, FIONREAD, &n) == 0 && n > 0)
         left += (size_t)n;
     close_fd(&l->in);
     leave_unread(l, left);
 }
 
-static void write_some(struct live *l)
+static void live_write_some(struct live *l)
 {
     ssize_t n = write(l->in, l->waiting.p + l->done, l->waiting.n - l->done);
     if (n > 0)
@@ -132,7 +132,7 @@ static void write_some(struct live *l)
 }
 
 /* Returns false if out of memory. */
-static bool read_some(struct live *l)
+static bool live_read_some(struct live *l)
 {
     size_t room;
     char *to = line_room(&l->lines, &room);
@@ -140,7 +140,7 @@ static bool read_some(struct live *l)
         return false;
     ssize_t n = read(l->out, to, room);
     if (n > 0) {
-        line_filled(&l->lines, (size_t)n);
+        line_add_filled(&l->lines, (size_t)n);
     } else if (n == 0 || (errno != EAGAIN && errno != EINTR)) {
         close_fd(&l->out);
         begin_end(l);
@@ -148,7 +148,7 @@ static bool read_some(struct live *l)
     return true;
 }
 
-static bool is_reaped(struct live *l)
+static bool live_is_reaped(struct live *l)
 {
     if (l->pid > 0 && waitpid(l->pid, &l->status, WNOHANG) == l->pid)
         l->pid = 0;
@@ -156,11 +156,11 @@ static bool is_reaped(struct live *l)
 }
 
 /* Whether it is known how the server ended. */
-static bool has_ended(struct live *l)
+static bool live_end_is_known(struct live *l)
 {
     if (l->end != LIVE_RUNS || l->closed_us == 0)
         return l->end != LIVE_RUNS;
-    if (l->out < 0 && is_reaped(l))
+    if (l->out < 0 && live_is_reaped(l))
         l->end = LIVE_EXITED;
     else if (clock_mono_us() - l->closed_us >= l->follows_us)
         l->end = l->out < 0 ? LIVE_CLOSED_STDOUT : LIVE_CLOSED_STDIN;
@@ -179,7 +179,7 @@ static int wait_ms(int64_t until_us)
 }
 
 /* The next line that was read. LINE_NEED_MORE: none. */
-static enum line_result next_line(struct live *l, struct slice *ret)
+static enum line_result live_next_line(struct live *l, struct slice *ret)
 {
     for (;;) {
         struct line line = {0};
@@ -188,7 +188,7 @@ static enum line_result next_line(struct live *l, struct slice *ret)
         enum line_result got = line_next(&l->lines, &line);
         bool last = got == LINE_NEED_MORE && l->out < 0;
         if (last)
-            got = line_last(&l->lines, &line);
+            got = line_take_last(&l->lines, &line);
         if (got == LINE_READY) {
             if (lines_take(&l->read, (struct slice){line.p, line.n}, last, clock_mono_us(), ret))
                 return LINE_READY;
@@ -197,27 +197,27 @@ static enum line_result next_line(struct live *l, struct slice *ret)
         if (got == LINE_NEED_MORE && l->out < 0)
             lines_end(&l->read);
         else if (got == LINE_NEED_MORE)
-            lines_due(&l->read, clock_mono_us());
+            lines_handle_due(&l->read, clock_mono_us());
         return got == LINE_NEED_MORE && lines_next(&l->read, ret) ? LINE_READY : got;
     }
 }
 
-enum live_result live_recv(struct live *l, int64_t until_us, struct slice *ret)
+enum live_result live_receive_line(struct live *l, int64_t until_us, struct slice *ret)
 {
     for (;;) {
-        enum line_result got = next_line(l, ret);
+        enum line_result got = live_next_line(l, ret);
         if (got == LINE_TOO_LONG)
             return LIVE_TOO_LONG;
-        if (lines_failed(&l->read))
+        if (lines_out_of_memory(&l->read))
             return LIVE_NO_MEMORY;
         if (got == LINE_READY)
             return LIVE_LINE;
-        if (has_ended(l))
+        if (live_end_is_known(l))
             return LIVE_ENDED;
-        int64_t line_us = lines_until_us(&l->read);
+        int64_t line_us = lines_wait_until_us(&l->read);
         bool waits, for_line = line_us < until_us;
         struct pollfd p[2] = {{.events = POLLIN}, {0}};
-        live_watch(l, &p[0].fd, &p[1].fd, &waits);
+        live_watched_fds(l, &p[0].fd, &p[1].fd, &waits);
         p[1].events = waits ? POLLOUT : 0;
         int ms = wait_ms(for_line ? line_us : until_us);
         int n = signals_poll(p, 2, l->closed_us != 0 && ms > POLL_US / 1000 ? POLL_US / 1000 : ms,
@@ -229,31 +229,31 @@ enum live_result live_recv(struct live *l, int64_t until_us, struct slice *ret)
         if (p[1].revents & POLLERR)
             end_input(l);
         else if (p[1].revents != 0)
-            write_some(l);
-        if (p[0].revents != 0 && !read_some(l))
+            live_write_some(l);
+        if (p[0].revents != 0 && !live_read_some(l))
             return LIVE_NO_MEMORY;
     }
 }
 
-void live_watch(const struct live *l, int *ret_read, int *ret_write, bool *ret_waits)
+void live_watched_fds(const struct live *l, int *ret_read, int *ret_write, bool *ret_waits)
 {
     *ret_read = l->out;
     *ret_write = l->in;
-    *ret_waits = live_unsent(l) > 0;
+    *ret_waits = live_unsent_bytes(l) > 0;
 }
 
-int64_t live_next_us(const struct live *l)
+int64_t live_next_wait_us(const struct live *l)
 {
-    int64_t line_us = lines_until_us(&l->read), now_us = clock_mono_us();
+    int64_t line_us = lines_wait_until_us(&l->read), now_us = clock_mono_us();
     int64_t wait_us = l->closed_us != 0 && l->end == LIVE_RUNS ? POLL_US : INT64_MAX;
     if (line_us != INT64_MAX && line_us - now_us < wait_us)
         wait_us = line_us > now_us ? line_us - now_us : 0;
     return wait_us == INT64_MAX ? -1 : wait_us;
 }
 
-void live_asked(struct live *l, uint64_t id, struct slice method)
+void live_set_asked(struct live *l, uint64_t id, struct slice method)
 {
-    lines_asked(&l->read, id, method);
+    lines_set_asked(&l->read, id, method);
 }
 
 void live_end_text(const struct live *l, struct buf *b)
@@ -270,17 +270,17 @@ void live_end_text(const struct live *l, struct buf *b)
         buf_printf(b, "exited with status %d", WEXITSTATUS(l->status));
 }
 
-uint64_t live_sent(const struct live *l)
+uint64_t live_sent_bytes(const struct live *l)
 {
     return l->sent;
 }
 
-uint64_t live_read(const struct live *l)
+uint64_t live_read_output(const struct live *l)
 {
     return l->sent - l->unread;
 }
 
-size_t live_unsent(const struct live *l)
+size_t live_unsent_bytes(const struct live *l)
 {
     return l->in >= 0 ? l->waiting.n - l->done : 0;
 }
@@ -297,14 +297,14 @@ pid_t live_pid(const struct live *l)
 static bool wait_for_exit(struct live *l, int64_t until_us)
 {
     for (;;) {
-        if (is_reaped(l))
+        if (live_is_reaped(l))
             return true;
         int64_t now = clock_mono_us();
         if (now >= until_us)
             return false;
         struct slice dropped;
         char bytes[4096];
-        enum live_result r = live_recv(l, now + POLL_US, &dropped);
+        enum live_result r = live_receive_line(l, now + POLL_US, &dropped);
         if (r == LIVE_ENDED || (r == LIVE_NO_MEMORY && read(l->out, bytes, sizeof bytes) <= 0)) {
             struct timespec t = {0, POLL_US * 1000};
             nanosleep(&t, NULL);

@@ -8,7 +8,7 @@
  *           had read everything, and did not exit within LIVE_EXIT_FOLLOWS_US (after
  *           live_is_proxy(): LIVE_PROXY_FOLLOWS_US).
  * Errors    a server that has ended is LIVE_ENDED, not a failure.
- * Blocks    live_recv() until the deadline, live_close() for the grace; nothing else. SIGPIPE must be ignored. */
+ * Blocks    live_receive_line() until the deadline, live_close() for the grace; nothing else. SIGPIPE must be ignored. */
 #ifndef MI_PEER_LIVE_H
 #define MI_PEER_LIVE_H
 
@@ -24,11 +24,11 @@ struct live;
 
 enum live_result {
     LIVE_LINE,
-    LIVE_TIMEOUT, /* the deadline passed */
+    LIVE_TIMEOUT,     /* the deadline passed */
     LIVE_INTERRUPTED, /* a signal handler has run, also for a signal that was blocked since
                        * live_open() */
     LIVE_ENDED,       /* the server cannot answer any more: live_end_text() */
-    LIVE_TOO_LONG, /* a line over LIVE_LINE_MAX */
+    LIVE_TOO_LONG,    /* a line over LIVE_LINE_MAX */
     LIVE_NO_MEMORY,
 };
 
@@ -37,24 +37,25 @@ enum live_result {
 MI_MUST int live_open(struct live **ret, char *const *argv, const char *dir, struct buf *error);
 /* Call it if the server is a proxy of ours. */
 void live_is_proxy(struct live *l);
-/* Queues a line, given without its newline; live_recv() writes it. Returns 0 or MI_ENOMEM. */
-MI_MUST int live_send(struct live *l, struct slice line);
+/* Queues a line, given without its newline; live_receive_line() writes it. Returns 0 or MI_ENOMEM. */
+MI_MUST int live_send_line(struct live *l, struct slice line);
 /* until_us: by clock_mono_us(); INT64_MAX: no limit. */
-MI_MUST enum live_result live_recv(struct live *l, int64_t until_us, struct slice *ret);
+MI_MUST enum live_result live_receive_line(struct live *l, int64_t until_us, struct slice *ret);
 /* For a caller with an event loop: the descriptors to read from and to write to (-1: none), and
- * whether a line waits to be written. When either is ready, has an error, or after live_next_us(),
- * call live_recv() with until_us 0 until it returns LIVE_TIMEOUT. */
-void live_watch(const struct live *l, int *ret_read, int *ret_write, bool *ret_waits);
-/* Microseconds until live_recv() must be called even if no descriptor is ready; -1: no limit. */
-int64_t live_next_us(const struct live *l);
+ * whether a line waits to be written. When either is ready, has an error, or after live_next_wait_us(),
+ * call live_receive_line() with until_us 0 until it returns LIVE_TIMEOUT. */
+void live_watched_fds(const struct live *l, int *ret_read, int *ret_write, bool *ret_waits);
+/* Microseconds until live_receive_line() must be called even if no descriptor is ready; -1: no limit. */
+int64_t live_next_wait_us(const struct live *l);
 /* The request that the server's next answer belongs to: other lines with an id are not taken as answers. Without this, any is. */
-void live_asked(struct live *l, uint64_t id, struct slice method);
+void live_set_asked(struct live *l, uint64_t id, struct slice method);
 /* After LIVE_ENDED, LIVE_TOO_LONG or LIVE_NO_MEMORY: appends what the server did: "exited with status 1", "was killed by signal 9", "closed its output". */
 void live_end_text(const struct live *l, struct buf *b);
-uint64_t live_sent(const struct live *l); /* bytes of all lines that were given to live_send() */
+uint64_t
+live_sent_bytes(const struct live *l); /* bytes of all lines that were given to live_send_line() */
 /* After LIVE_ENDED: how many of these bytes the server has read. */
-uint64_t live_read(const struct live *l);
-size_t live_unsent(const struct live *l); /* bytes that wait to be written */
+uint64_t live_read_output(const struct live *l);
+size_t live_unsent_bytes(const struct live *l); /* bytes that wait to be written */
 pid_t live_pid(const struct live *l);
 /* Closes the server's stdin, sends SIGTERM after half the grace and SIGKILL at its end. NULL is allowed. Returns the
  * exit status as a shell does. */

@@ -32,7 +32,7 @@ static const struct {
     [CHILD_FINISHED] = {"finished", 1u << CHILD_RUNNING},
 };
 
-static void child_move(struct child *c, enum child_state to)
+static void child_enter_state(struct child *c, enum child_state to)
 {
     assert(child_states[c->state].next & 1u << to);
     log_info("server %s -> %s: pid=%d", child_states[c->state].name, child_states[to].name,
@@ -45,7 +45,7 @@ static void finish_if_done(struct child *c)
     if (!c->reaped || !c->output_ended || c->state == CHILD_FINISHED)
         return;
     ev_timer_stop(c->loop, &c->kill_timer);
-    child_move(c, CHILD_FINISHED);
+    child_enter_state(c, CHILD_FINISHED);
     if (c->on_finished != NULL)
         c->on_finished(c);
 }
@@ -53,14 +53,14 @@ static void finish_if_done(struct child *c)
 /* SIGTERM or SIGKILL. */
 static void send_signal(struct child *c, int sig)
 {
-    child_move(c, sig == SIGTERM ? CHILD_SIGTERM : CHILD_SIGKILL);
+    child_enter_state(c, sig == SIGTERM ? CHILD_SIGTERM : CHILD_SIGKILL);
     if (kill(-c->group, sig) != 0 && errno == ESRCH && c->pid > 0)
         kill(c->pid, sig); /* the process has left its group, or not created it yet */
     if (c->on_kill != NULL)
         c->on_kill(c, sig);
 }
 
-static void arm(struct child *c, double in_s)
+static void child_arm_kill_timer(struct child *c, double in_s)
 {
     ev_timer_stop(c->loop, &c->kill_timer);
     ev_now_update(c->loop); /* the time counts from now, not from the start of this turn */
@@ -68,7 +68,7 @@ static void arm(struct child *c, double in_s)
     ev_timer_start(c->loop, &c->kill_timer);
 }
 
-static double half_grace(const struct child *c)
+static double half_of_grace_s(const struct child *c)
 {
     return (double)c->grace_us / 2e6;
 }
@@ -78,9 +78,9 @@ static double half_grace(const struct child *c)
 static void end_output(struct child *c)
 {
     if (c->on_last_output != NULL && !c->on_last_output(c))
-        arm(c, NOT_READ_S);
+        child_arm_kill_timer(c, NOT_READ_S);
     else
-        child_output_ended(c);
+        child_note_output_ended(c);
 }
 
 static void on_kill_timer(struct ev_loop *loop, ev_timer *w, int revents)
@@ -89,7 +89,7 @@ static void on_kill_timer(struct ev_loop *loop, ev_timer *w, int revents)
     struct child *c = w->data;
     if (c->state == CHILD_STOPPING) {
         send_signal(c, SIGTERM);
-        arm(c, half_grace(c));
+        child_arm_kill_timer(c, half_of_grace_s(c));
         return;
     }
     if (c->state == CHILD_SIGTERM)
@@ -114,7 +114,7 @@ static void on_exit_event(struct ev_loop *loop, ev_child *w, int revents)
         child_stop(c);
     /* A process that holds the output open after SIGKILL has left the group. */
     if (c->state == CHILD_SIGKILL && !c->output_ended)
-        arm(c, LAST_OUTPUT_S);
+        child_arm_kill_timer(c, LAST_OUTPUT_S);
     finish_if_done(c);
 }
 
@@ -138,7 +138,7 @@ int child_start(struct child *c, char *const argv[], struct process_pipes *ret)
     c->reaped = c->output_ended = false;
     ev_child_set(&c->exit_watch, pid, 0);
     ev_child_start(c->loop, &c->exit_watch);
-    child_move(c, CHILD_RUNNING);
+    child_enter_state(c, CHILD_RUNNING);
     return 0;
 }
 
@@ -148,8 +148,8 @@ void child_stop(struct child *c)
 {
     if (c->state != CHILD_RUNNING)
         return;
-    child_move(c, CHILD_STOPPING);
-    arm(c, half_grace(c));
+    child_enter_state(c, CHILD_STOPPING);
+    child_arm_kill_timer(c, half_of_grace_s(c));
 }
 
 void child_kill(struct child *c)
@@ -158,10 +158,10 @@ void child_kill(struct child *c)
         return;
     send_signal(c, SIGTERM);
     kill(-c->group, SIGCONT); /* a stopped process can handle SIGTERM only then */
-    arm(c, half_grace(c));
+    child_arm_kill_timer(c, half_of_grace_s(c));
 }
 
-void child_extend(struct child *c, int64_t us, int64_t least_us)
+void child_extend_grace(struct child *c, int64_t us, int64_t least_us)
 {
     bool runs = ev_is_active(&c->kill_timer) || ev_is_pending(&c->kill_timer);
     if (!runs || c->state == CHILD_SIGKILL) /* the grace is over */
@@ -169,10 +169,10 @@ void child_extend(struct child *c, int64_t us, int64_t least_us)
     double in_s = ev_timer_remaining(c->loop, &c->kill_timer) + (double)us / 1e6;
     double least_s = (double)least_us / 1e6;
     in_s = in_s > least_s ? in_s : least_s;
-    arm(c, in_s < half_grace(c) ? in_s : half_grace(c));
+    child_arm_kill_timer(c, in_s < half_of_grace_s(c) ? in_s : half_of_grace_s(c));
 }
 
-void child_output_ended(struct child *c)
+void child_note_output_ended(struct child *c)
 {
     c->output_ended = true;
     finish_if_done(c);
@@ -201,7 +201,7 @@ void child_kill_leftovers(struct child *c, pid_t spare)
     signal_children(spare, SIGTERM);
 }
 
-static void reap_all(pid_t spare)
+static void reap_all_children(pid_t spare)
 {
     siginfo_t si;
     for (;;) {
@@ -214,14 +214,14 @@ static void reap_all(pid_t spare)
     }
 }
 
-void child_sweep(struct child *c, int64_t wait_us, pid_t spare)
+void child_kill_descendants(struct child *c, int64_t wait_us, pid_t spare)
 {
     int64_t start = clock_mono_us();
     bool first = true;
     for (;;) {
         int64_t used = clock_mono_us() - start;
         bool late = used >= wait_us / 2;
-        reap_all(spare);
+        reap_all_children(spare);
         /* SIGTERM once, then SIGKILL, also for processes that are adopted later. */
         int sig = late ? SIGKILL : first ? SIGTERM : 0;
         bool group = c->group > 0 && kill(-c->group, sig) == 0;

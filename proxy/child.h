@@ -3,11 +3,11 @@
  * Owns      the process, its group, and the watcher that reaps it. The three pipes belong to the caller of
  *           child_start().
  * States    FINISHED needs two facts: the process is reaped, and its stdout is read to the end (reported by
- *           child_output_ended()). An exit alone does not end the stream, so the last output of a
+ *           child_note_output_ended()). An exit alone does not end the stream, so the last output of a
  *           crashed server is still read.
- * Stopping  child_stop() sends SIGTERM to the group at half the grace and SIGKILL at the grace. child_sweep()
+ * Stopping  child_stop() sends SIGTERM to the group at half the grace and SIGKILL at the grace. child_kill_descendants()
  *           kills the processes that are left then, in the group or adopted from it.
- * Blocks    child_sweep() only, for at most the given time. */
+ * Blocks    child_kill_descendants() only, for at most the given time. */
 #ifndef MI_PROXY_CHILD_H
 #define MI_PROXY_CHILD_H
 
@@ -31,7 +31,7 @@ struct child {
     enum child_state state; /* written only by child_move() */
     struct ev_loop *loop;   /* borrowed; the default loop, which ev_child needs */
     pid_t pid;              /* > 0 until reaped, then 0 */
-    pid_t group;            /* group of the last process; kept for child_sweep() */
+    pid_t group;            /* group of the last process; kept for child_kill_descendants() */
     bool reaped, output_ended;
     int status; /* status from waitpid(2), valid once reaped */
     int64_t grace_us;
@@ -57,14 +57,15 @@ void child_stop(struct child *c); /* SIGTERM at half the grace, SIGKILL at the g
 void child_kill(struct child *c);
 /* This process, and maybe the child, did not run for `us`: the next signal comes that much later, and not before least_us. After
  * SIGKILL nothing changes. */
-void child_extend(struct child *c, int64_t us, int64_t least_us);
-void child_output_ended(struct child *c); /* call it when the child's stdout was read to the end */
+void child_extend_grace(struct child *c, int64_t us, int64_t least_us);
+void child_note_output_ended(
+    struct child *c); /* call it when the child's stdout was read to the end */
 /* Call it after the process is finished: sends SIGKILL to the rest of its group, and SIGTERM to
- * processes adopted from it. `spare`: see child_sweep(). */
+ * processes adopted from it. `spare`: see child_kill_descendants(). */
 void child_kill_leftovers(struct child *c, pid_t spare);
 /* Kills every process that is left in the group or was adopted from it; waits for at most wait_us. `spare`: a child
  * process of ours that is not killed; 0: none. */
-void child_sweep(struct child *c, int64_t wait_us, pid_t spare);
+void child_kill_descendants(struct child *c, int64_t wait_us, pid_t spare);
 /* The exit status; 128+N if signal N ended the process. */
 int child_exit_status(const struct child *c);
 

@@ -16,7 +16,7 @@ void incidents_close(struct incidents *t)
     stderr_reason_close(&t->reason);
 }
 
-static void keep(struct message_head *h, struct slice text)
+static void keep_message_head(struct message_head *h, struct slice text)
 {
     h->n = 0;
     if (text.n == 0)
@@ -27,35 +27,35 @@ static void keep(struct message_head *h, struct slice text)
 }
 
 /* A message of the client without the secrets of forms; {NULL, 0} if there is no memory for it. */
-static struct slice hidden(const struct incidents *t, struct slice text, struct buf *b)
+static struct slice hide_form_secrets(const struct incidents *t, struct slice text, struct buf *b)
 {
     size_t n = 0;
-    if (forms_answer(t->forms, text, b, &n) < 0)
+    if (forms_hide(t->forms, text, b, &n) < 0)
         return (struct slice){0};
     return n > 0 ? buf_slice(b) : text;
 }
 
-void incidents_message(struct incidents *t, enum row_direction dir, const struct line *line)
+void incidents_note_message(struct incidents *t, enum row_direction dir, const struct line *line)
 {
     struct slice text = {line->p, line->n};
     struct buf b = {0};
     /* Nothing must be hidden if no form asks for a secret and the head, which alone is kept, has no
      * `content`, where answers to unknown forms are. */
     if (dir == ROW_C2S &&
-        (forms_hide_any(t->forms) ||
+        (forms_have_secrets(t->forms) ||
          memmem(text.p, size_min(text.n, INCIDENTS_HEAD_MAX), "content", 7) != NULL))
-        text = hidden(t, text, &b);
-    keep(&t->last[dir], text);
+        text = hide_form_secrets(t, text, &b);
+    keep_message_head(&t->last[dir], text);
     buf_close(&b);
 }
 
-void incidents_stderr_line(struct incidents *t, struct slice clean)
+void incidents_note_stderr_line(struct incidents *t, struct slice clean)
 {
-    keep(&t->err[t->err_n++ % ESCALATION_LINES_MAX], clean);
-    stderr_reason_line(&t->reason, clean);
+    keep_message_head(&t->err[t->err_n++ % ESCALATION_LINES_MAX], clean);
+    stderr_reason_read_line(&t->reason, clean);
 }
 
-static struct slice head(const struct message_head *h)
+static struct slice text_of_message_head(const struct message_head *h)
 {
     return h->n > 0 ? (struct slice){h->text, h->n} : (struct slice){0};
 }
@@ -65,11 +65,11 @@ void incidents_new_process(struct incidents *t)
     stderr_reason_clear(&t->reason);
 }
 
-bool incidents_reason(const struct incidents *t, struct buf *b)
+bool incidents_append_reason(const struct incidents *t, struct buf *b)
 {
     if (recorder_level(t->recorder) == RECORD_MINIMAL)
         return false;
-    return stderr_reason_text(&t->reason, b);
+    return stderr_reason_append(&t->reason, b);
 }
 
 bool incidents_reason_is_final(const struct incidents *t)
@@ -78,27 +78,28 @@ bool incidents_reason_is_final(const struct incidents *t)
 }
 
 /* Fills in the fields that do not depend on the cause. The recorder adds the server, the session and the command. */
-static void escalate(struct incidents *t, struct escalation *e, const struct incident_call *c)
+static void send_escalation(struct incidents *t, struct escalation *e,
+                            const struct incident_call *c)
 {
     struct slice lines[ESCALATION_LINES_MAX];
     struct buf request = {0};
     size_t n = t->err_n < ESCALATION_LINES_MAX ? (size_t)t->err_n : ESCALATION_LINES_MAX;
     for (size_t i = 0; i < n; i++)
-        lines[i] = head(&t->err[(t->err_n - n + i) % ESCALATION_LINES_MAX]);
+        lines[i] = text_of_message_head(&t->err[(t->err_n - n + i) % ESCALATION_LINES_MAX]);
     e->at_us = clock_wall_us();
     bool bodies = recorder_level(t->recorder) != RECORD_MINIMAL;
     if (bodies) {
         e->stderr_lines = lines;
         e->stderr_n = n;
-        e->last_to_server = head(&t->last[ROW_C2S]);
-        e->last_to_client = head(&t->last[ROW_S2C]);
+        e->last_to_server = text_of_message_head(&t->last[ROW_C2S]);
+        e->last_to_client = text_of_message_head(&t->last[ROW_S2C]);
     } else {
         e->answer = (struct slice){0};
     }
     e->seq = c->seq;
     e->method = c->method;
     if (bodies && c->text.p != NULL)
-        e->request = hidden(t, c->text, &request);
+        e->request = hide_form_secrets(t, c->text, &request);
     if (slice_is(c->method, "tools/call"))
         e->tool = c->target;
     recorder_escalate(t->recorder, e);
@@ -113,11 +114,11 @@ static void escalate_request(struct incidents *t, struct escalation *e, const st
     struct incident_call c = {0};
     if (q != NULL)
         c = (struct incident_call){q->request_seq, q->method, q->target, q->text};
-    escalate(t, e, &c);
+    send_escalation(t, e, &c);
 }
 
-void incidents_silence(struct incidents *t, const char *event, const struct incident_call *c,
-                       int64_t waited_us, uint64_t question, struct slice post_mortem_json)
+void incidents_report_silence(struct incidents *t, const char *event, const struct incident_call *c,
+                              int64_t waited_us, uint64_t question, struct slice post_mortem_json)
 {
     struct buf b = {0};
     struct json_out j = json_out_to(&b);
@@ -132,13 +133,14 @@ void incidents_silence(struct incidents *t, const char *event, const struct inci
     buf_close(&b);
 }
 
-void incidents_hang(struct incidents *t, const struct postmortem *pm, const struct incident_call *c,
-                    int64_t waited_us, bool restarts, const char *happened)
+void incidents_report_hang(struct incidents *t, const struct postmortem *pm,
+                           const struct incident_call *c, int64_t waited_us, bool restarts,
+                           const char *happened)
 {
     struct buf sentence = {0}, json = {0};
-    postmortem_sentence(&sentence, pm);
-    postmortem_json(&json, pm);
-    incidents_silence(t, "hang", c, waited_us, 0, buf_slice(&json));
+    postmortem_append_sentence(&sentence, pm);
+    postmortem_append_json(&json, pm);
+    incidents_report_silence(t, "hang", c, waited_us, 0, buf_slice(&json));
     struct escalation e = {
         .cause = ESCALATION_HANG,
         .action = restarts ? "killed, restarted" : "killed",
@@ -151,13 +153,13 @@ void incidents_hang(struct incidents *t, const struct postmortem *pm, const stru
         .post_mortem = buf_slice(&sentence),
         .post_mortem_json = buf_slice(&json),
     };
-    escalate(t, &e, c);
+    send_escalation(t, &e, c);
     buf_close(&sentence);
     buf_close(&json);
 }
 
-void incidents_alive(struct incidents *t, const struct incident_call *c, int64_t waited_us,
-                     const char *because, const char *happened)
+void incidents_report_alive(struct incidents *t, const struct incident_call *c, int64_t waited_us,
+                            const char *because, const char *happened)
 {
     struct buf b = {0};
     struct json_out j = json_out_to(&b);
@@ -175,10 +177,11 @@ void incidents_alive(struct incidents *t, const struct incident_call *c, int64_t
         .done = slice_of("The call got an error, and the server a cancellation. The server was not "
                          "killed."),
     };
-    escalate(t, &e, c);
+    send_escalation(t, &e, c);
 }
 
-void incidents_crash_loop(struct incidents *t, const char *happened, const struct pending *q)
+void incidents_escalate_crash_loop(struct incidents *t, const char *happened,
+                                   const struct pending *q)
 {
     struct escalation e = {
         .cause = ESCALATION_CRASH_LOOP,
@@ -189,7 +192,7 @@ void incidents_crash_loop(struct incidents *t, const char *happened, const struc
     escalate_request(t, &e, q);
 }
 
-void incidents_crash(struct incidents *t, const char *happened, const struct pending *q)
+void incidents_escalate_crash(struct incidents *t, const char *happened, const struct pending *q)
 {
     struct escalation e = {
         .cause = ESCALATION_CRASH,
@@ -201,7 +204,7 @@ void incidents_crash(struct incidents *t, const char *happened, const struct pen
     escalate_request(t, &e, q);
 }
 
-void incidents_record_error(struct incidents *t, const char *happened)
+void incidents_escalate_record_error(struct incidents *t, const char *happened)
 {
     struct escalation e = {
         .cause = ESCALATION_RECORD_ERROR,
@@ -212,7 +215,7 @@ void incidents_record_error(struct incidents *t, const char *happened)
     escalate_request(t, &e, NULL);
 }
 
-void incidents_repeat(struct incidents *t, const struct pending *q, const char *happened)
+void incidents_escalate_repeat(struct incidents *t, const struct pending *q, const char *happened)
 {
     struct escalation e = {
         .cause = ESCALATION_REPEAT,
@@ -223,7 +226,7 @@ void incidents_repeat(struct incidents *t, const struct pending *q, const char *
     escalate_request(t, &e, q);
 }
 
-void incidents_auth(struct incidents *t, const struct pending *q, struct slice answer)
+void incidents_escalate_auth(struct incidents *t, const struct pending *q, struct slice answer)
 {
     struct escalation e = {
         .cause = ESCALATION_AUTH,
@@ -236,7 +239,7 @@ void incidents_auth(struct incidents *t, const struct pending *q, struct slice a
     escalate_request(t, &e, q);
 }
 
-void incidents_tools_rule(struct incidents *t, const char *happened)
+void incidents_escalate_tools_rule(struct incidents *t, const char *happened)
 {
     struct buf sentence = {0};
     text_clause_to_sentence(&sentence, slice_of(happened));

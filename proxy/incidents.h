@@ -38,36 +38,38 @@ struct incident_call {
 void incidents_open(struct incidents *t, struct recorder *r, const struct forms *forms);
 void incidents_close(struct incidents *t);
 /* A message was received. */
-void incidents_message(struct incidents *t, enum row_direction dir, const struct line *line);
+void incidents_note_message(struct incidents *t, enum row_direction dir, const struct line *line);
 /* The server wrote a line to stderr. The caller has sanitized it, because a secret may span lines. */
-void incidents_stderr_line(struct incidents *t, struct slice clean);
+void incidents_note_stderr_line(struct incidents *t, struct slice clean);
 void incidents_new_process(struct incidents *t);
 /* Appends why the current process ended, from its stderr; nothing if it has written no line, or with --record=minimal.
  * Returns whether that is an error message, and not only the last line. */
-bool incidents_reason(const struct incidents *t, struct buf *b);
+bool incidents_append_reason(const struct incidents *t, struct buf *b);
 /* Whether the next process would end for the same reason. */
 bool incidents_reason_is_final(const struct incidents *t);
 
 /* Records an event `asked` or `hang`: a server was silent at a deadline. question: seq of our
  * request to the server; 0: none. */
-void incidents_silence(struct incidents *t, const char *event, const struct incident_call *c,
-                       int64_t waited_us, uint64_t question, struct slice post_mortem_json);
+void incidents_report_silence(struct incidents *t, const char *event, const struct incident_call *c,
+                              int64_t waited_us, uint64_t question, struct slice post_mortem_json);
 /* The server is being killed: also an escalation. */
-void incidents_hang(struct incidents *t, const struct postmortem *pm, const struct incident_call *c,
-                    int64_t waited_us, bool restarts, const char *happened);
+void incidents_report_hang(struct incidents *t, const struct postmortem *pm,
+                           const struct incident_call *c, int64_t waited_us, bool restarts,
+                           const char *happened);
 /* The server is alive: records an event `alive` and an escalation `timeout`. */
-void incidents_alive(struct incidents *t, const struct incident_call *c, int64_t waited_us,
-                     const char *because, const char *happened);
+void incidents_report_alive(struct incidents *t, const struct incident_call *c, int64_t waited_us,
+                            const char *because, const char *happened);
 /* Reports a crash loop. q: the oldest request that the last process received; NULL: none. */
-void incidents_crash_loop(struct incidents *t, const char *happened, const struct pending *q);
+void incidents_escalate_crash_loop(struct incidents *t, const char *happened,
+                                   const struct pending *q);
 /* Reports a request that was pending when two processes ended, and that is not sent again. */
-void incidents_crash(struct incidents *t, const char *happened, const struct pending *q);
-void incidents_record_error(struct incidents *t, const char *happened);
+void incidents_escalate_crash(struct incidents *t, const char *happened, const struct pending *q);
+void incidents_escalate_record_error(struct incidents *t, const char *happened);
 /* The rule of --tools and its like hides every tool. */
-void incidents_tools_rule(struct incidents *t, const char *happened);
+void incidents_escalate_tools_rule(struct incidents *t, const char *happened);
 /* The call equals one that may have run, and is forwarded. */
-void incidents_repeat(struct incidents *t, const struct pending *q, const char *happened);
+void incidents_escalate_repeat(struct incidents *t, const struct pending *q, const char *happened);
 /* The server answered that credentials are missing or wrong. */
-void incidents_auth(struct incidents *t, const struct pending *q, struct slice answer);
+void incidents_escalate_auth(struct incidents *t, const struct pending *q, struct slice answer);
 
 #endif

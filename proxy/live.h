@@ -41,7 +41,7 @@ struct proxy {
     struct running running;        /* the row of this session that was last passed to the
                                     * recorder */
     bool holding;                  /* at the end of the last turn the recorder allowed no output */
-    bool pacing;                   /* recorder_paces(): the client is not read */
+    bool pacing;                   /* recorder_slow_down(): the client is not read */
 
     /* the session between client and server */
     struct traffic traffic;
@@ -93,36 +93,36 @@ void restart_send_next(struct proxy *p);
 void server_open(struct proxy *p, const sigset_t *mask);
 
 /* An event moves the state machine, and the actions that it returns are carried out. */
-void server_event(struct proxy *p, enum server_event e);
+void server_handle_event(struct proxy *p, enum server_event e);
 
 /* The server was not read: what is timed for the server is timed from now. */
-void server_extend(struct proxy *p);
+void server_extend_wait(struct proxy *p);
 /* This process did not run for `us`: what is timed for the server ends that much later, and not before least_us. */
-void server_skip(struct proxy *p, int64_t us, int64_t least_us);
+void server_skip_stalled_time(struct proxy *p, int64_t us, int64_t least_us);
 /* Pauses reading, or continues it, as the recorder, the session and the state of the server require. */
 void server_hold_reading(struct proxy *p);
 /* The client closed its output. */
-void server_client_closed(struct proxy *p);
-void server_output_closed(struct proxy *p);
+void server_on_client_closed(struct proxy *p);
+void server_on_output_closed(struct proxy *p);
 /* Call these at the end of a turn; they report REQUEST, ANSWERED and FLUSHED. */
 void server_check_requests(struct proxy *p); /* before publishing */
 void server_check_answers(struct proxy *p);  /* after publishing */
 void server_check_flushed(struct proxy *p);  /* after writing */
 
 /* A callback of the session; owner is the proxy. */
-enum liveness server_silent(void *owner, const struct pending *q, int64_t waited_us,
-                            struct buf *why);
+enum liveness server_judge_silence(void *owner, const struct pending *q, int64_t waited_us,
+                                   struct buf *why);
 /* A line of the server was handled: if it was a message, a doubted server lives. */
-void server_line(struct proxy *p);
+void server_note_line(struct proxy *p);
 
 /* A callback of the session: the server answered a request of the interposer. */
-void server_own_answer(void *owner, const struct rpc *m);
+void server_take_own_answer(void *owner, const struct rpc *m);
 
 /* ---- pipes.c ---- */
 
 /* Reads and writes what the pipes have and accept now, a bounded amount. Called before a deadline counts: after a
  * pause of this process, timers are due before the pipes have been read. */
-void pipes_use(struct proxy *p);
+void pipes_read_and_flush(struct proxy *p);
 /* Pauses the deadlines while the server is not read. Returns true when the server is read again. */
 bool pipes_watch_reading(struct proxy *p);
 

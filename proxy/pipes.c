@@ -11,7 +11,7 @@ bool pipes_watch_reading(struct proxy *p)
     return expire_not_reading(&p->traffic, paused) && !paused;
 }
 
-void pipes_use(struct proxy *p)
+void pipes_read_and_flush(struct proxy *p)
 {
     relay_flush(&p->relay[ROW_C2S]);
     for (int i = 0; i < 2; i++)

@@ -9,17 +9,17 @@
 
 /* ---- the process that is reported ----------------------------------------------------------- */
 
-static bool is_stuck(const struct postmortem_process *p)
+static bool process_is_stuck(const struct postmortem_process *p)
 {
     return strchr("DTt", p->p.state) != NULL;
 }
 
-static size_t choose(const struct postmortem *pm, size_t server)
+static size_t choose_process_to_show(const struct postmortem *pm, size_t server)
 {
-    if (is_stuck(&pm->process[server]))
+    if (process_is_stuck(&pm->process[server]))
         return server;
     for (size_t i = 0; i < pm->n; i++)
-        if (is_stuck(&pm->process[i]))
+        if (process_is_stuck(&pm->process[i]))
             return i;
     if (pm->has_base && pm->cpu_us * 100 > pm->since_us * BUSY_PERCENT)
         for (size_t i = 0; i < pm->n; i++)
@@ -56,14 +56,14 @@ void postmortem_read(struct postmortem *ret, pid_t pid, pid_t group, int stdin_f
     }
     if (ret->n == 0)
         return;
-    ret->chosen = choose(ret, process_tree_server(&t));
+    ret->chosen = choose_process_to_show(ret, process_tree_server(&t));
     pid_t chosen = ret->process[ret->chosen].p.pid;
     (void)inspect_count(chosen, POSTMORTEM_FDS, &ret->pipes, &ret->sockets);
 }
 
 /* ---- writing -------------------------------------------------------------------------------- */
 
-static const char *state_word(char state)
+static const char *process_state_word(char state)
 {
     switch (state) {
     case 'R':
@@ -85,12 +85,12 @@ static const char *state_word(char state)
     }
 }
 
-static void json_process(struct json_out *j, const struct postmortem_process *p)
+static void postmortem_add_process(struct json_out *j, const struct postmortem_process *p)
 {
     json_out_int(j, "pid", p->p.pid);
     json_out_int(j, "parent", p->p.parent);
     json_out_str(j, "name", p->p.name);
-    json_out_str(j, "state", state_word(p->p.state));
+    json_out_str(j, "state", process_state_word(p->p.state));
     if (p->wait.wchan[0] != '\0')
         json_out_str(j, "wchan", p->wait.wchan);
     if (p->wait.call[0] != '\0')
@@ -103,12 +103,12 @@ static void json_process(struct json_out *j, const struct postmortem_process *p)
     json_out_int(j, "rss_bytes", p->p.rss_bytes);
 }
 
-void postmortem_json(struct buf *b, const struct postmortem *pm)
+void postmortem_append_json(struct buf *b, const struct postmortem *pm)
 {
     struct json_out j = json_out_to(b);
     json_out_object(&j, NULL);
     if (pm->n > 0)
-        json_process(&j, &pm->process[pm->chosen]);
+        postmortem_add_process(&j, &pm->process[pm->chosen]);
     if (pm->has_base) {
         json_out_int(&j, "cpu_ms", pm->cpu_us / 1000);
         json_out_int(&j, "helpers_cpu_ms", pm->helpers_us / 1000);
@@ -125,7 +125,7 @@ void postmortem_json(struct buf *b, const struct postmortem *pm)
         if (i == pm->chosen)
             continue;
         json_out_object(&j, NULL);
-        json_process(&j, &pm->process[i]);
+        postmortem_add_process(&j, &pm->process[i]);
         json_out_end(&j);
     }
     json_out_end(&j);
@@ -134,7 +134,7 @@ void postmortem_json(struct buf *b, const struct postmortem *pm)
     json_out_end(&j);
 }
 
-static const struct postmortem_process *parent_of(const struct postmortem *pm, size_t i)
+static const struct postmortem_process *find_parent_process(const struct postmortem *pm, size_t i)
 {
     for (size_t k = 0; k < pm->n; k++)
         if (pm->process[k].p.pid == pm->process[i].p.parent)
@@ -183,21 +183,21 @@ static void add_children(struct buf *b, const struct postmortem *pm)
     buf_adds(b, n > said ? ", …)" : ")");
 }
 
-void postmortem_sentence(struct buf *b, const struct postmortem *pm)
+void postmortem_append_sentence(struct buf *b, const struct postmortem *pm)
 {
     if (pm->n == 0) {
         buf_adds(b, "no process of the server was left");
         return;
     }
     const struct postmortem_process *p = &pm->process[pm->chosen];
-    const struct postmortem_process *parent = parent_of(pm, pm->chosen);
+    const struct postmortem_process *parent = find_parent_process(pm, pm->chosen);
     text_visible(b, slice_of(p->p.name));
     buf_printf(b, " (pid %d", (int)p->p.pid);
     if (parent != NULL) {
         buf_adds(b, ", started by ");
         text_visible(b, slice_of(parent->p.name));
     }
-    buf_printf(b, ") was %s", state_word(p->p.state));
+    buf_printf(b, ") was %s", process_state_word(p->p.state));
     if (p->p.state != 'R')
         add_system_call(b, p);
     if (pm->unread_bytes > 0) {

@@ -46,9 +46,9 @@ void postmortem_read(struct postmortem *ret, pid_t pid, pid_t group, int stdin_f
                      const struct process_sample *base);
 /* Appends a JSON object: {"pid":…,"name":…,"state":…,…,"processes":[…]}; docs/vault.md describes
  * it. */
-void postmortem_json(struct buf *b, const struct postmortem *pm);
+void postmortem_append_json(struct buf *b, const struct postmortem *pm);
 /* "node (pid 4242, started by npx) was sleeping in epoll_wait, used 0.00 s of CPU in the last 30.0 s
  * and had 2 children (git, ssh)". Control characters are made visible. No full stop at the end. */
-void postmortem_sentence(struct buf *b, const struct postmortem *pm);
+void postmortem_append_sentence(struct buf *b, const struct postmortem *pm);
 
 #endif

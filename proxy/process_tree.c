@@ -9,7 +9,7 @@ _Static_assert(PROCESS_TREE_MAX <= 32, "a set of processes is one uint32_t");
 
 /* ---- reading -------------------------------------------------------------------------------- */
 
-static bool has(const struct process_tree *t, pid_t pid)
+static bool process_tree_has(const struct process_tree *t, pid_t pid)
 {
     for (size_t i = 0; i < t->n; i++)
         if (t->process[i].pid == pid)
@@ -17,9 +17,9 @@ static bool has(const struct process_tree *t, pid_t pid)
     return false;
 }
 
-static void add(struct process_tree *t, pid_t pid, unsigned depth)
+static void process_tree_add(struct process_tree *t, pid_t pid, unsigned depth)
 {
-    if (has(t, pid))
+    if (process_tree_has(t, pid))
         return;
     if (t->n == PROCESS_TREE_MAX) {
         t->more = true;
@@ -36,17 +36,17 @@ void process_tree_read(struct process_tree *t, pid_t pid, pid_t group)
     t->n = 0;
     t->more = false;
     if (pid > 0)
-        add(t, pid, 0);
+        process_tree_add(t, pid, 0);
     size_t n = group > 0 ? process_children(getpid(), kids, MI_COUNT(kids)) : 0;
     for (size_t i = 0; i < n; i++) {
         struct process p;
         if (process_read(kids[i], &p) == 0 && p.group == group)
-            add(t, kids[i], 0);
+            process_tree_add(t, kids[i], 0);
     }
     for (size_t at = 0; at < t->n; at++) {
         n = process_children(t->process[at].pid, kids, MI_COUNT(kids));
         for (size_t i = 0; i < n; i++)
-            add(t, kids[i], t->depth[at] + 1);
+            process_tree_add(t, kids[i], t->depth[at] + 1);
     }
 }
 
@@ -54,7 +54,7 @@ void process_tree_read(struct process_tree *t, pid_t pid, pid_t group)
 
 /* Returns the only child with the server's stdin and stdout, or the only child if descriptors
  * cannot be read. 0: there is none, or there are several. */
-static size_t server_below(const struct process_tree *t, size_t of)
+static size_t server_below_launcher(const struct process_tree *t, size_t of)
 {
     pid_t server = t->process[0].pid;
     bool visible = inspect_same_file(server, server, STDIN_FILENO);
@@ -80,7 +80,7 @@ static size_t find_server(const struct process_tree *t, uint32_t *ret_marked)
     *ret_marked = 0;
     for (size_t next;; at = next) {
         *ret_marked |= (uint32_t)1 << at;
-        next = server_below(t, at);
+        next = server_below_launcher(t, at);
         if (next == 0 || inspect_same_command(t->process[at].pid, t->process[next].pid))
             return at;
     }

@@ -14,13 +14,13 @@
 
 #define NEVER INT64_MAX
 
-static int64_t soon(void)
+static int64_t refusal_deadline_us(void)
 {
     return clock_mono_us() + PROXY_REFUSE_MS * INT64_C(1000);
 }
 
 /* Returns false if the descriptor is not ready in time. */
-static bool await(int fd, short events, int64_t until_us)
+static bool await_descriptor(int fd, short events, int64_t until_us)
 {
     struct pollfd p = {.fd = fd, .events = events};
     int n;
@@ -36,8 +36,8 @@ static bool await(int fd, short events, int64_t until_us)
  * if the client does not read. */
 static bool write_all_soon(struct slice s)
 {
-    int64_t until_us = soon();
-    while (s.n > 0 && await(STDOUT_FILENO, POLLOUT, until_us)) {
+    int64_t until_us = refusal_deadline_us();
+    while (s.n > 0 && await_descriptor(STDOUT_FILENO, POLLOUT, until_us)) {
         ssize_t n = write(STDOUT_FILENO, s.p, size_min(s.n, PIPE_BUF));
         if (n < 0 && errno != EAGAIN && errno != EINTR)
             return false;
@@ -48,7 +48,7 @@ static bool write_all_soon(struct slice s)
 }
 
 /* Returns false if writing failed, or if out of memory. */
-static bool answer(const struct rpc *m, const char *why)
+static bool refuse_request(const struct rpc *m, const char *why)
 {
     struct buf b = {0}, text = {0};
     buf_adds(&text, "mcp-interposer did not start the server: ");
@@ -77,34 +77,35 @@ struct client {
     bool gone;  /* the answer could not be written */
 };
 
-static void take_line(struct client *c, const struct line *line)
+static void refuse_take_line(struct client *c, const struct line *line)
 {
     struct rpc m;
     if (c->gone || rpc_read((struct slice){line->p, line->n}, &m) < 0 || m.kind != RPC_REQUEST)
         return;
     c->asked = true;
-    c->gone = !answer(&m, c->why);
+    c->gone = !refuse_request(&m, c->why);
 }
 
-static void take_lines(struct client *c, bool at_end)
+static void refuse_take_lines(struct client *c, bool at_end)
 {
     struct line line;
     enum line_result found;
     while ((found = line_next(&c->lines, &line)) != LINE_NEED_MORE)
         if (found == LINE_READY)
-            take_line(c, &line);
-    if (at_end && line_last(&c->lines, &line) == LINE_READY)
-        take_line(c, &line);
+            refuse_take_line(c, &line);
+    if (at_end && line_take_last(&c->lines, &line) == LINE_READY)
+        refuse_take_line(c, &line);
 }
 
 void proxy_refuse(const char *why)
 {
     struct client c = {.why = why};
-    int64_t first_until_us = soon();
+    int64_t first_until_us = refusal_deadline_us();
     bool ended = isatty(STDIN_FILENO) == 1;
     signal(SIGPIPE, SIG_IGN);
     line_open(&c.lines, PROXY_REFUSE_LINE);
-    while (!ended && !c.gone && await(STDIN_FILENO, POLLIN, c.asked ? NEVER : first_until_us)) {
+    while (!ended && !c.gone &&
+           await_descriptor(STDIN_FILENO, POLLIN, c.asked ? NEVER : first_until_us)) {
         size_t room;
         char *to = line_room(&c.lines, &room);
         if (to == NULL)
@@ -113,8 +114,8 @@ void proxy_refuse(const char *why)
         if (n < 0 && (errno == EINTR || errno == EAGAIN))
             continue;
         ended = n <= 0;
-        line_filled(&c.lines, n > 0 ? (size_t)n : 0);
-        take_lines(&c, ended);
+        line_add_filled(&c.lines, n > 0 ? (size_t)n : 0);
+        refuse_take_lines(&c, ended);
     }
     line_close(&c.lines);
 }

@@ -5,7 +5,7 @@
 #include <poll.h>
 #include <sys/ioctl.h>
 
-static void watch(struct relay *r, ev_io *w, bool on)
+static void relay_set_watch(struct relay *r, ev_io *w, bool on)
 {
     if (on && !ev_is_active(w))
         ev_io_start(r->loop, w);
@@ -15,23 +15,23 @@ static void watch(struct relay *r, ev_io *w, bool on)
 
 /* ---- pipes for long lines ------------------------------------------------------------------ */
 
-static void widen(struct relay_width *w, const struct stream *s)
+static void relay_widen_pipe(struct relay_width *w, const struct stream *s)
 {
     if (!w->tried)
         *w = (struct relay_width){.tried = true, .before = pipe_widen(s->fd, RELAY_WIDE)};
 }
 
-static void narrow(struct relay_width *w, const struct stream *s)
+static void relay_narrow_pipe(struct relay_width *w, const struct stream *s)
 {
     if (w->before == 0 || s->fd < 0 || pipe_narrow(s->fd, w->before))
         *w = (struct relay_width){0};
     w->full = w->tried;
 }
 
-void relay_narrow(struct relay *r)
+void relay_narrow_pipes(struct relay *r)
 {
-    narrow(&r->in_width, &r->in);
-    narrow(&r->out_width, &r->out);
+    relay_narrow_pipe(&r->in_width, &r->in);
+    relay_narrow_pipe(&r->out_width, &r->out);
 }
 
 bool relay_is_wide(const struct relay *r)
@@ -53,19 +53,19 @@ static void start_unfinished_timer(struct relay *r, double s)
 static void watch_line(struct relay *r)
 {
     bool waits = r->calls->unfinished != NULL && ev_is_active(&r->read_watch) && !r->reported &&
-                 line_partial(&r->lines) > 0;
+                 line_partial_bytes(&r->lines) > 0;
     if (waits && !ev_is_active(&r->unfinished_timer))
         start_unfinished_timer(r, r->unfinished_s);
     else if (!waits && ev_is_active(&r->unfinished_timer))
         ev_timer_stop(r->loop, &r->unfinished_timer);
 }
 
-static void on_unfinished(struct ev_loop *loop, ev_timer *w, int revents)
+static void relay_on_unfinished_timer(struct ev_loop *loop, ev_timer *w, int revents)
 {
     (void)revents;
     struct relay *r = w->data;
     relay_read_available(r); /* this process may have been stopped while bytes arrived */
-    if (!ev_is_active(&r->read_watch) || line_partial(&r->lines) == 0 || ev_is_active(w))
+    if (!ev_is_active(&r->read_watch) || line_partial_bytes(&r->lines) == 0 || ev_is_active(w))
         return;
     double quiet_s = ev_now(loop) - r->read_at;
     if (quiet_s < r->unfinished_s) {
@@ -73,7 +73,7 @@ static void on_unfinished(struct ev_loop *loop, ev_timer *w, int revents)
         return;
     }
     r->reported = true;
-    r->calls->unfinished(r, line_partial(&r->lines));
+    r->calls->unfinished(r, line_partial_bytes(&r->lines));
 }
 
 static void set_reading(struct relay *r)
@@ -81,7 +81,7 @@ static void set_reading(struct relay *r)
     bool on = r->in.fd >= 0 && r->stops == 0;
     if (on && !ev_is_active(&r->read_watch))
         r->read_at = ev_now(r->loop);
-    watch(r, &r->read_watch, on);
+    relay_set_watch(r, &r->read_watch, on);
     watch_line(r);
 }
 
@@ -102,7 +102,7 @@ void relay_end_input(struct relay *r)
     if (relay_has_ended(r))
         return;
     relay_stop_reading(r);
-    if (line_last(&r->lines, &line) == LINE_READY)
+    if (line_take_last(&r->lines, &line) == LINE_READY)
         r->calls->last_line(r, &line);
     r->calls->closed(r);
 }
@@ -119,7 +119,7 @@ static bool must_wait(struct relay *r, const struct line *line)
         relay_pause(r, RELAY_WAITS, false);
         return false;
     }
-    line_return(&r->lines, line);
+    line_put_back(&r->lines, line);
     r->waiting_n = line->n;
     if ((r->stops & RELAY_WAITS) == 0)
         r->waits_at = ev_now(r->loop);
@@ -128,7 +128,7 @@ static bool must_wait(struct relay *r, const struct line *line)
 }
 
 /* Stops at a line that must wait. */
-static void take_lines(struct relay *r)
+static void relay_take_lines(struct relay *r)
 {
     for (;;) {
         struct line line;
@@ -173,7 +173,7 @@ static void set_starved(struct relay *r, bool starved)
     relay_pause(r, RELAY_STARVED, starved);
 }
 
-static void on_starved(struct ev_loop *loop, ev_timer *w, int revents)
+static void relay_on_starved(struct ev_loop *loop, ev_timer *w, int revents)
 {
     (void)revents;
     struct relay *r = w->data;
@@ -208,18 +208,18 @@ static void read_lines(struct relay *r)
         }
         r->read_at = ev_now(r->loop);
         r->in_width.full = false;
-        line_filled(&r->lines, (size_t)got);
+        line_add_filled(&r->lines, (size_t)got);
         if (r->calls->read_bytes != NULL)
             r->calls->read_bytes(r, p, (size_t)got);
-        take_lines(r);
+        relay_take_lines(r);
         if ((r->stops & RELAY_WAITS) != 0)
             return;
         turn += (size_t)got;
-        if (line_partial(&r->lines) >= RELAY_WIDE_AT)
-            widen(&r->in_width, &r->in);
+        if (line_partial_bytes(&r->lines) >= RELAY_WIDE_AT)
+            relay_widen_pipe(&r->in_width, &r->in);
         if (r->in.shared || (size_t)got < n)
             return; /* most likely empty; reading a shared descriptor could block */
-        if (turn >= RELAY_TURN && line_partial(&r->lines) < turn)
+        if (turn >= RELAY_TURN && line_partial_bytes(&r->lines) < turn)
             return;
         if (outbox_bytes(r->box) >= RELAY_HIGH)
             return;
@@ -243,11 +243,11 @@ void relay_continue(struct relay *r)
 {
     if ((r->stops & RELAY_WAITS) == 0 || (r->stops & RELAY_HELD) != 0)
         return;
-    take_lines(r);
+    relay_take_lines(r);
     end_reading(r);
 }
 
-static void on_readable(struct ev_loop *loop, ev_io *w, int revents)
+static void relay_on_readable(struct ev_loop *loop, ev_io *w, int revents)
 {
     (void)loop, (void)revents;
     read_turn(w->data);
@@ -275,7 +275,7 @@ static bool reader_has_closed(int fd)
     return poll(&peer, 1, 0) == 1 && (peer.revents & POLLERR) != 0;
 }
 
-static void on_closed(struct ev_loop *loop, ev_io *w, int revents)
+static void relay_on_closed(struct ev_loop *loop, ev_io *w, int revents)
 {
     (void)loop, (void)revents;
     struct relay *r = w->data;
@@ -283,7 +283,7 @@ static void on_closed(struct ev_loop *loop, ev_io *w, int revents)
         fail_writing(r);
 }
 
-static void on_writable(struct ev_loop *loop, ev_io *w, int revents)
+static void relay_on_writable(struct ev_loop *loop, ev_io *w, int revents)
 {
     (void)loop, (void)revents;
     relay_flush(w->data);
@@ -295,11 +295,11 @@ void relay_open(struct relay *r, struct ev_loop *loop, const struct relay_calls 
     *r = (struct relay){.loop = loop, .calls = calls, .data = data, .box = box};
     r->in.fd = r->out.fd = -1;
     line_open(&r->lines, max_line);
-    ev_init(&r->read_watch, on_readable);
-    ev_init(&r->write_watch, on_writable);
-    ev_init(&r->closed_watch, on_closed);
-    ev_init(&r->unfinished_timer, on_unfinished);
-    ev_init(&r->starved_timer, on_starved);
+    ev_init(&r->read_watch, relay_on_readable);
+    ev_init(&r->write_watch, relay_on_writable);
+    ev_init(&r->closed_watch, relay_on_closed);
+    ev_init(&r->unfinished_timer, relay_on_unfinished_timer);
+    ev_init(&r->starved_timer, relay_on_starved);
     r->starved_timer.repeat = RELAY_RETRY_S;
     r->unfinished_s = RELAY_UNFINISHED_S;
     r->read_watch.data = r->write_watch.data = r->closed_watch.data = r->unfinished_timer.data =
@@ -339,7 +339,7 @@ void relay_stop_reading(struct relay *r)
     relay_pause(r, RELAY_ENDED, true);
     relay_pause(r, RELAY_WAITS, false);
     set_starved(r, false);
-    narrow(&r->in_width, &r->in);
+    relay_narrow_pipe(&r->in_width, &r->in);
     stream_close(&r->in);
 }
 
@@ -354,24 +354,24 @@ static size_t bytes_never_read(int fd)
 
 void relay_close_out(struct relay *r)
 {
-    watch(r, &r->write_watch, false);
-    watch(r, &r->closed_watch, false);
+    relay_set_watch(r, &r->write_watch, false);
+    relay_set_watch(r, &r->closed_watch, false);
     if (r->out.fd >= 0)
         r->unread = bytes_never_read(r->out.fd);
-    narrow(&r->out_width, &r->out);
+    relay_narrow_pipe(&r->out_width, &r->out);
     stream_close(&r->out);
 }
 
 void relay_watch_closing(struct relay *r)
 {
-    watch(r, &r->closed_watch, true);
+    relay_set_watch(r, &r->closed_watch, true);
 }
 
-void relay_mute(struct relay *r)
+void relay_stop_writing(struct relay *r)
 {
     r->muted = true;
-    watch(r, &r->write_watch, false);
-    watch(r, &r->closed_watch, false);
+    relay_set_watch(r, &r->write_watch, false);
+    relay_set_watch(r, &r->closed_watch, false);
 }
 
 void relay_set_priority(struct relay *r, struct outbox *priority)
@@ -395,7 +395,7 @@ void relay_flush(struct relay *r)
     if (r->out.fd < 0 || r->muted)
         return;
     if (outbox_bytes(r->box) >= RELAY_WIDE_AT)
-        widen(&r->out_width, &r->out);
+        relay_widen_pipe(&r->out_width, &r->out);
     int st = 0;
     uint64_t before = r->box->written;
     if (r->priority != NULL) {
@@ -410,7 +410,7 @@ void relay_flush(struct relay *r)
     if (st < 0)
         fail_writing(r);
     else
-        watch(r, &r->write_watch, st == 1);
+        relay_set_watch(r, &r->write_watch, st == 1);
     if (outbox_bytes(r->box) <= RELAY_LOW)
         relay_pause(r, RELAY_FULL, false);
 }

@@ -23,7 +23,7 @@
 #define RELAY_RETRY_S 0.02
 #define RELAY_STARVED_S 0.5
 /* For a line of RELAY_WIDE_AT bytes or more, a pipe is enlarged to RELAY_WIDE bytes, which saves
- * context switches. relay_narrow() undoes it, because a user may have only some hundred such
+ * context switches. relay_narrow_pipes() undoes it, because a user may have only some hundred such
  * pipes. */
 #define RELAY_WIDE ((size_t)256 << 10)
 #define RELAY_WIDE_AT ((size_t)128 << 10)
@@ -40,7 +40,7 @@ struct relay_calls {
     void (*write_failed)(struct relay *); /* writing failed, or the outbox is broken; once */
     void (*read_bytes)(struct relay *, const char *p, size_t n); /* may be NULL */
     void (*unfinished)(struct relay *, size_t n); /* n bytes of a line wait; may be NULL */
-    void (*no_memory)(struct relay *); /* called once when nothing could be read for
+    void (*no_memory)(struct relay *);            /* called once when nothing could be read for
                                         * RELAY_STARVED_S */
     /* Whether a complete line of n bytes must wait, as it has for waited_us: relay_continue(). May be NULL. */
     bool (*must_wait)(struct relay *, size_t n, int64_t waited_us);
@@ -74,7 +74,7 @@ struct relay {
         *priority; /* borrowed: written before `box`, and instead of it until it is complete */
     bool priority_complete; /* once `priority` is written, `box` follows */
     size_t unread; /* set when `out` is closed: bytes in its pipe that the peer never read */
-    bool muted;    /* nothing more is written, but `out` stays open: relay_mute() */
+    bool muted;    /* nothing more is written, but `out` stays open: relay_stop_writing() */
     ev_io read_watch, write_watch;
     ev_io closed_watch; /* active after relay_watch_closing(), while `out` is open */
     ev_timer
@@ -101,13 +101,13 @@ void relay_stop_reading(struct relay *r); /* reading ends for good; `closed` is 
 /* Acts as if the stream had ended: the rest of a line becomes the last line, and `closed` is
  * called. Does nothing after the end. */
 void relay_end_input(struct relay *r);
-void relay_close_out(struct relay *r);    /* the peer sees the end of its input */
+void relay_close_out(struct relay *r); /* the peer sees the end of its input */
 /* For an `out` that is a pipe: notices at once that its reader has closed it, not at the next
  * write. */
 void relay_watch_closing(struct relay *r);
 /* Writes nothing more. `out` stays open until relay_close_out(), so that what the peer does not read is counted when the
  * peer has ended. */
-void relay_mute(struct relay *r);
+void relay_stop_writing(struct relay *r);
 /* Writes `priority` first. The outbox follows after relay_end_priority(). */
 void relay_set_priority(struct relay *r, struct outbox *priority);
 void relay_end_priority(struct relay *r);
@@ -128,7 +128,7 @@ int64_t relay_waited_us(const struct relay *r);
 /* The peer may have sent something, but is not read now. */
 bool relay_is_paused(const struct relay *r);
 /* The pipes hold as much as before a long line again, where that is possible now. */
-void relay_narrow(struct relay *r);
+void relay_narrow_pipes(struct relay *r);
 /* Whether a pipe can be narrowed. False while a pipe is too full for that and is not read. */
 bool relay_is_wide(const struct relay *r);
 /* Writes the released bytes. Called at the end of a turn, and when `out` is writable. */

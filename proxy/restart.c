@@ -16,7 +16,7 @@
 /* ---- requests of the old process ------------------------------------------------------------ */
 
 /* Answers the request with an error and writes an escalation: two processes have ended with it. */
-static void blame(struct proxy *p, struct pending *q, const char *why)
+static void answer_crashing_request(struct proxy *p, struct pending *q, const char *why)
 {
     struct buf text = {0}, name = {0};
     buf_printf(&text,
@@ -26,14 +26,14 @@ static void blame(struct proxy *p, struct pending *q, const char *why)
     const char *happened = text.failed ? why : buf_str(&text);
     log_error("a request ended two server processes: server=%s request=\"%s\"", p->cfg->name,
               buf_str(&name));
-    incidents_crash(&p->incidents, happened, q);
-    answer_server_ended(&p->traffic, q, CALL_SERVER_GONE, server_cause_name(p->machine.cause),
-                        happened);
+    incidents_escalate_crash(&p->incidents, happened, q);
+    answer_because_server_ended(&p->traffic, q, CALL_SERVER_GONE,
+                                server_cause_name(p->machine.cause), happened);
     buf_close(&text);
     buf_close(&name);
 }
 
-static enum resend_end how_it_ended(const struct proxy *p, uint64_t read)
+static enum resend_end resend_end_of_process(const struct proxy *p, uint64_t read)
 {
     bool cancelled = resend_take_cancelled(&p->traffic.open[ROW_C2S].cancelled, read);
     if (p->machine.cause == SERVER_CAUSE_HUNG)
@@ -47,20 +47,21 @@ static void settle_requests(struct proxy *p)
     struct traffic *t = &p->traffic;
     struct buf why = {0};
     uint64_t read = server_process_bytes_read(p);
-    enum resend_end end = how_it_ended(p, read);
+    enum resend_end end = resend_end_of_process(p, read);
     server_process_end_text(p, &why);
     for (struct pending *q = t->open[ROW_C2S].open.oldest, *next; q != NULL; q = next) {
         next = q->next;
         const char *text = why.failed ? "the server exited" : buf_str(&why);
         enum resend_result result =
-            resend_settle(q, read, end, handshake_may_repeat(&t->handshake, q));
+            resend_decide(q, read, end, handshake_may_repeat(&t->handshake, q));
         if (result == RESEND_AGAIN) {
             q->written_at = PENDING_NOT_STAGED; /* not staged until it is sent again */
             p->resends |= q->resend == RESEND_WAITS;
         } else if (result == RESEND_ENDED_TWO) {
-            blame(p, q, text);
+            answer_crashing_request(p, q, text);
         } else {
-            answer_server_ended(t, q, CALL_SERVER_GONE, server_cause_name(p->machine.cause), text);
+            answer_because_server_ended(t, q, CALL_SERVER_GONE, server_cause_name(p->machine.cause),
+                                        text);
         }
     }
     buf_close(&why);
@@ -74,7 +75,7 @@ static void cancel_server_requests(struct proxy *p)
     for (struct pending *q = t->open[ROW_S2C].open.oldest, *next; q != NULL; q = next) {
         next = q->next;
         buf_clear(&b);
-        own_cancelled(&b, q->id, "the server was restarted");
+        own_write_cancelled(&b, q->id, "the server was restarted");
         q->process_gone = true;
         if (!b.failed)
             (void)message_send(t, ROW_S2C, &t->out[ROW_S2C], buf_slice(&b));
@@ -87,7 +88,7 @@ void restart_prepare(struct proxy *p)
 {
     struct traffic *t = &p->traffic;
     settle_requests(p);
-    repeats_process_ended(&t->repeats, server_process_bytes_read(p));
+    repeats_note_process_ended(&t->repeats, server_process_bytes_read(p));
     cancel_server_requests(p);
     outbox_close(
         &t->out
@@ -97,7 +98,8 @@ void restart_prepare(struct proxy *p)
     outbox_open(&p->handshake_box);
     tool_ask_restart(t);
     tools_forget(&t->tools); /* the new process may have other tools */
-    timers_restart(&t->timers, t->open[ROW_C2S].open.oldest, recorder_now_us(p->recorder));
+    timers_begin_new_process(&t->timers, t->open[ROW_C2S].open.oldest,
+                             recorder_now_us(p->recorder));
     relay_stop_reading(&p->relay[ROW_S2C]);
     relay_end_input(&p->server_stderr);
     relay_close_out(&p->relay[ROW_C2S]);
@@ -154,7 +156,7 @@ static void resend_requests(struct proxy *p)
     const struct pending *next = resend_next(&t->open[ROW_C2S].open);
     uint64_t before = bytes_before_outbox(p, next);
     outbox_count_written_elsewhere(&t->out[ROW_C2S], before);
-    repeats_moved(&t->repeats, before);
+    repeats_shift_positions(&t->repeats, before);
     for (struct pending *q = t->open[ROW_C2S].open.oldest; q != NULL; q = q->next) {
         if (q->written_at != PENDING_NOT_STAGED) {
             q->written_at += before; /* the request is in the outbox */
@@ -163,7 +165,7 @@ static void resend_requests(struct proxy *p)
             break;
         }
     }
-    timers_staged_again(&t->timers, t->open[ROW_C2S].open.oldest);
+    timers_note_staged_again(&t->timers, t->open[ROW_C2S].open.oldest);
 }
 
 void restart_send_next(struct proxy *p)
@@ -175,7 +177,7 @@ void restart_send_next(struct proxy *p)
     if (resend_request(p, next, &t->out[ROW_C2S]) < 0)
         outbox_discard_after_error(
             &t->out[ROW_C2S]); /* the process exits, and pending requests get errors */
-    timers_staged_again(&t->timers, t->open[ROW_C2S].open.oldest);
+    timers_note_staged_again(&t->timers, t->open[ROW_C2S].open.oldest);
 }
 
 void restart_resume(struct proxy *p)
@@ -196,11 +198,11 @@ void restart_resume(struct proxy *p)
     resend_requests(p);
     buf_close(&b);
     relay_end_priority(&p->relay[ROW_C2S]);
-    timers_server_away(&t->timers, false, recorder_now_us(p->recorder));
+    timers_set_server_away(&t->timers, false, recorder_now_us(p->recorder));
 }
 
 /* Sets reason and exit status. Without initialize the new process would wait, and appear hung. */
-static void no_memory(struct proxy *p)
+static void restart_no_memory(struct proxy *p)
 {
     buf_clear(&p->start_error);
     buf_adds(&p->start_error, "out of memory, initialize was not repeated to the new process");
@@ -217,11 +219,11 @@ enum server_event restart_start(struct proxy *p)
         return SERVER_EV_START_FAILED;
     server_process_connect(p, pipes);
     relay_set_priority(&p->relay[ROW_C2S], &p->handshake_box);
-    if (handshake_initialize(&p->traffic.handshake, &b)) {
+    if (handshake_write_initialize(&p->traffic.handshake, &b)) {
         bool sent = message_send(&p->traffic, ROW_C2S, &p->handshake_box, buf_slice(&b)) != 0;
         e = sent ? SERVER_EV_INITIALIZE_SENT : SERVER_EV_START_FAILED;
         if (!sent)
-            no_memory(p);
+            restart_no_memory(p);
     }
     buf_close(&b);
     return e;

@@ -23,16 +23,16 @@
 
 static const int end_signals[] = {SIGTERM, SIGINT, SIGHUP};
 
-static void on_end_signal(struct ev_loop *loop, ev_signal *w, int revents)
+static void proxy_on_end_signal(struct ev_loop *loop, ev_signal *w, int revents)
 {
     (void)loop, (void)revents;
     log_info("stopping: signal=%d", w->signum);
-    server_event(w->data, SERVER_EV_SIGNAL);
+    server_handle_event(w->data, SERVER_EV_SIGNAL);
 }
 
 /* ---- calls of the relays -------------------------------------------------------------------- */
 
-static enum row_direction direction_of(const struct relay *r)
+static enum row_direction direction_of_relay(const struct relay *r)
 {
     const struct proxy *p = r->data;
     return r == &p->relay[ROW_C2S] ? ROW_C2S : ROW_S2C;
@@ -43,130 +43,130 @@ static enum row_direction direction_of(const struct relay *r)
 static void report_shutdown(struct proxy *p, bool before)
 {
     if (p->traffic.client_said_shutdown != before)
-        server_event(p, before ? SERVER_EV_SHUTDOWN_FAILED : SERVER_EV_SHUTDOWN);
+        server_handle_event(p, before ? SERVER_EV_SHUTDOWN_FAILED : SERVER_EV_SHUTDOWN);
 }
 
-static void on_line(struct relay *r, struct line *line)
+static void proxy_on_line(struct relay *r, struct line *line)
 {
     struct proxy *p = r->data;
     bool shutdown = p->traffic.client_said_shutdown;
-    incidents_message(&p->incidents, direction_of(r), line);
-    traffic_line(&p->traffic, direction_of(r), line);
+    incidents_note_message(&p->incidents, direction_of_relay(r), line);
+    traffic_handle_line(&p->traffic, direction_of_relay(r), line);
     report_shutdown(p, shutdown);
-    server_line(p);
+    server_note_line(p);
 }
 
-static void on_too_long(struct relay *r, struct line *line)
+static void proxy_on_too_long_line(struct relay *r, struct line *line)
 {
     struct proxy *p = r->data;
-    traffic_too_long(&p->traffic, direction_of(r), line);
+    traffic_handle_too_long(&p->traffic, direction_of_relay(r), line);
 }
 
-static void on_last_line(struct relay *r, struct line *line)
+static void proxy_on_last_line(struct relay *r, struct line *line)
 {
     struct proxy *p = r->data;
     bool shutdown = p->traffic.client_said_shutdown;
-    traffic_last_line(&p->traffic, direction_of(r), line);
+    traffic_handle_last_line(&p->traffic, direction_of_relay(r), line);
     report_shutdown(p, shutdown);
 }
 
-static void on_unfinished(struct relay *r, size_t n)
+static void proxy_on_unfinished_line(struct relay *r, size_t n)
 {
     struct proxy *p = r->data;
-    traffic_unfinished(&p->traffic, direction_of(r), n);
+    traffic_note_unfinished(&p->traffic, direction_of_relay(r), n);
 }
 
-static void on_client_closed(struct relay *r)
+static void proxy_on_client_closed(struct relay *r)
 {
-    server_client_closed(r->data);
+    server_on_client_closed(r->data);
 }
 
 static void on_client_not_reading(struct relay *r)
 {
     log_info("the client no longer reads");
-    server_event(r->data, SERVER_EV_CLIENT_NOT_READING);
+    server_handle_event(r->data, SERVER_EV_CLIENT_NOT_READING);
 }
 
 static void on_server_closed_output(struct relay *r)
 {
-    server_output_closed(r->data);
+    server_on_output_closed(r->data);
 }
 
 static void on_server_closed_input(struct relay *r)
 {
     struct proxy *p = r->data;
     log_info("the server closed its stdin: server=%s", p->cfg->name);
-    server_event(p, SERVER_EV_INPUT_CLOSED);
+    server_handle_event(p, SERVER_EV_INPUT_CLOSED);
 }
 
-static void on_no_memory(struct relay *r)
+static void proxy_on_no_memory(struct relay *r)
 {
     struct proxy *p = r->data;
     log_error("out of memory, ending the session: server=%s", p->cfg->name);
-    server_event(p, SERVER_EV_NO_MEMORY);
+    server_handle_event(p, SERVER_EV_NO_MEMORY);
     p->exit_status = PROXY_FAILED;
 }
 
 static bool line_must_wait(struct relay *r, size_t n, int64_t waited_us)
 {
     struct proxy *p = r->data;
-    return recorder_lags(p->recorder, n, waited_us);
+    return recorder_is_behind(p->recorder, n, waited_us);
 }
 
 static const struct relay_calls client_calls = {
-    .line = on_line,
+    .line = proxy_on_line,
     .must_wait = line_must_wait,
-    .too_long = on_too_long,
-    .last_line = on_last_line,
-    .closed = on_client_closed,
+    .too_long = proxy_on_too_long_line,
+    .last_line = proxy_on_last_line,
+    .closed = proxy_on_client_closed,
     .write_failed = on_server_closed_input, /* the client's relay writes to the server */
-    .unfinished = on_unfinished,
-    .no_memory = on_no_memory,
+    .unfinished = proxy_on_unfinished_line,
+    .no_memory = proxy_on_no_memory,
 };
 
 static const struct relay_calls server_calls = {
-    .line = on_line,
+    .line = proxy_on_line,
     .must_wait = line_must_wait,
-    .too_long = on_too_long,
-    .last_line = on_last_line,
+    .too_long = proxy_on_too_long_line,
+    .last_line = proxy_on_last_line,
     .closed = on_server_closed_output,
     .write_failed = on_client_not_reading,
-    .unfinished = on_unfinished,
-    .no_memory = on_no_memory,
+    .unfinished = proxy_on_unfinished_line,
+    .no_memory = proxy_on_no_memory,
 };
 
-static void on_stderr_line(struct relay *r, struct line *line)
+static void proxy_on_stderr_line(struct relay *r, struct line *line)
 {
     struct proxy *p = r->data;
-    stray_stderr(&p->traffic, line, 0);
+    stray_record_stderr(&p->traffic, line, 0);
 }
 
-static void on_long_stderr_line(struct relay *r, struct line *line)
+static void proxy_on_long_stderr_line(struct relay *r, struct line *line)
 {
     struct proxy *p = r->data;
-    stray_stderr(&p->traffic, line, FINDING(FIND_TOO_LONG));
+    stray_record_stderr(&p->traffic, line, FINDING(FIND_TOO_LONG));
 }
 
-static void on_stderr_bytes(struct relay *r, const char *bytes, size_t n)
+static void proxy_on_stderr_bytes(struct relay *r, const char *bytes, size_t n)
 {
     struct proxy *p = r->data;
     stderr_relay_add(&p->stderr_relay, (struct slice){bytes, n});
     p->silence.stderr_at_us = clock_mono_us();
 }
 
-static void on_stderr_end(struct relay *r)
+static void proxy_on_stderr_end(struct relay *r)
 {
     (void)r; /* the server may close its stderr and go on */
 }
 
 static const struct relay_calls stderr_calls = {
-    .line = on_stderr_line,
-    .too_long = on_long_stderr_line,
-    .last_line = on_stderr_line,
-    .closed = on_stderr_end,
-    .write_failed = on_stderr_end,
-    .read_bytes = on_stderr_bytes,
-    .no_memory = on_no_memory,
+    .line = proxy_on_stderr_line,
+    .too_long = proxy_on_long_stderr_line,
+    .last_line = proxy_on_stderr_line,
+    .closed = proxy_on_stderr_end,
+    .write_failed = proxy_on_stderr_end,
+    .read_bytes = proxy_on_stderr_bytes,
+    .no_memory = proxy_on_no_memory,
 };
 
 /* ---- opening and closing -------------------------------------------------------------------- */
@@ -176,7 +176,7 @@ static void open_watchers(struct proxy *p)
     turn_open(p);
     for (size_t i = 0; i < MI_COUNT(end_signals); i++) {
         struct sigaction now;
-        ev_signal_init(&p->signals[i], on_end_signal, end_signals[i]);
+        ev_signal_init(&p->signals[i], proxy_on_end_signal, end_signals[i]);
         p->signals[i].data = p;
         if (sigaction(end_signals[i], NULL, &now) == 0 && now.sa_handler == SIG_IGN)
             continue; /* ignored since our start, by nohup(1) for example: keep it ignored */
@@ -256,9 +256,10 @@ static void run_loop(struct proxy *p)
         relay_close(&p->relay[i]);
 }
 
-static void run(struct proxy *p, struct stream in, struct stream out, struct process_pipes pipes)
+static void run_with_server(struct proxy *p, struct stream in, struct stream out,
+                            struct process_pipes pipes)
 {
-    server_event(p, SERVER_EV_STARTED);
+    server_handle_event(p, SERVER_EV_STARTED);
     if (isatty(in.fd)) /* a client uses pipes */
         log_warn(
             "waiting for JSON-RPC messages on the terminal, one per line: this command is meant "
@@ -274,7 +275,7 @@ static void run(struct proxy *p, struct stream in, struct stream out, struct pro
  * A user at a terminal has read stderr. */
 static void run_without_server(struct proxy *p, struct stream in, struct stream out)
 {
-    server_event(p, SERVER_EV_START_FAILED);
+    server_handle_event(p, SERVER_EV_START_FAILED);
     if (isatty(in.fd))
         return;
     outbox_discard_after_error(
@@ -284,16 +285,16 @@ static void run_without_server(struct proxy *p, struct stream in, struct stream 
     run_loop(p);
 }
 
-static void on_auth(void *owner, const struct pending *q, struct slice answer)
+static void on_missing_credentials(void *owner, const struct pending *q, struct slice answer)
 {
     struct proxy *p = owner;
-    incidents_auth(&p->incidents, q, answer);
+    incidents_escalate_auth(&p->incidents, q, answer);
 }
 
-static void on_repeat(void *owner, const struct pending *q, const char *happened)
+static void on_repeated_call(void *owner, const struct pending *q, const char *happened)
 {
     struct proxy *p = owner;
-    incidents_repeat(&p->incidents, q, happened);
+    incidents_escalate_repeat(&p->incidents, q, happened);
 }
 
 static uint64_t client_has_read(void *owner)
@@ -304,10 +305,10 @@ static uint64_t client_has_read(void *owner)
     return unread <= 0 ? accepted : accepted > (uint64_t)unread ? accepted - (uint64_t)unread : 0;
 }
 
-static void on_stderr_text(void *owner, struct slice clean)
+static void on_sanitized_stderr_line(void *owner, struct slice clean)
 {
     struct proxy *p = owner;
-    incidents_stderr_line(&p->incidents, clean);
+    incidents_note_stderr_line(&p->incidents, clean);
 }
 
 /* ---- calls of the recorder ------------------------------------------------------------------ */
@@ -328,7 +329,7 @@ static void on_record_output(void *data, struct slice bytes)
 static void on_previous_tools(void *data, struct tools *tools, const char *uid)
 {
     struct proxy *p = data;
-    tool_changes_previous(&p->traffic, tools, uid);
+    tool_changes_take_previous(&p->traffic, tools, uid);
 }
 
 static const struct recorder_calls recorder_calls = {
@@ -337,10 +338,10 @@ static const struct recorder_calls recorder_calls = {
     .previous_tools = on_previous_tools,
 };
 
-static void on_rule(void *owner, const char *happened)
+static void on_broken_tools_rule(void *owner, const char *happened)
 {
     struct proxy *p = owner;
-    incidents_tools_rule(&p->incidents, happened);
+    incidents_escalate_tools_rule(&p->incidents, happened);
 }
 
 /* Equal calls are also found if there are no random numbers; a peer that knows the key gains
@@ -360,20 +361,20 @@ static void open_parts(struct proxy *p)
     traffic_open(&p->traffic, p->journal, p->cfg->name, p->cfg->validate, max);
     if (uid_make(0, uid) == 0) /* only its random part is used; if this fails, recording has not
                                 * begun either */
-        handshake_secret(&p->traffic.handshake, uid + UID_TIME_LEN);
+        handshake_set_secret(&p->traffic.handshake, uid + UID_TIME_LEN);
     p->traffic.url = p->cfg->url;
-    traffic_deadlines(&p->traffic, p->cfg->deadlines, p->cfg->max_timeout_us);
+    traffic_set_deadlines(&p->traffic, p->cfg->deadlines, p->cfg->max_timeout_us);
     p->traffic.check_arguments = p->cfg->check_arguments;
     p->traffic.gate.rule = p->cfg->tools;
     open_repeats(p);
     p->traffic.owner = p;
-    p->traffic.on_silent = server_silent;
-    p->traffic.on_own_answer = server_own_answer;
-    p->traffic.on_auth = on_auth;
-    p->traffic.on_rule = on_rule;
-    p->traffic.on_repeat = on_repeat;
+    p->traffic.on_silent = server_judge_silence;
+    p->traffic.on_own_answer = server_take_own_answer;
+    p->traffic.on_auth = on_missing_credentials;
+    p->traffic.on_rule = on_broken_tools_rule;
+    p->traffic.on_repeat = on_repeated_call;
     p->traffic.client_has_read = client_has_read;
-    p->traffic.on_stderr = on_stderr_text;
+    p->traffic.on_stderr = on_sanitized_stderr_line;
     outbox_open(&p->handshake_box);
     incidents_open(&p->incidents, p->recorder, &p->traffic.forms);
     stderr_relay_open(&p->stderr_relay, p->loop);
@@ -385,11 +386,11 @@ static void open_parts(struct proxy *p)
 
 static void end_server(struct proxy *p)
 {
-    child_sweep(&p->child, p->cfg->grace_us / 2, recorder_pid(p->recorder));
-    recorder_guard(p->recorder, 0);
+    child_kill_descendants(&p->child, p->cfg->grace_us / 2, recorder_pid(p->recorder));
+    recorder_set_guarded_group(p->recorder, 0);
 }
 
-int proxy_libev(void)
+int proxy_libev_version(void)
 {
     return ev_version_major() * 100 + ev_version_minor();
 }
@@ -428,7 +429,7 @@ int proxy_run(const struct proxy_config *cfg)
     bool started = server_process_start(&p, &pipes) == 0;
     open_parts(&p);
     if (started)
-        run(&p, in, out, pipes);
+        run_with_server(&p, in, out, pipes);
     else
         run_without_server(&p, in, out);
     end_server(&p);

@@ -21,10 +21,10 @@ struct proxy_config {
     const char *url;   /* URL that the server's command connects to, for error texts; NULL: none */
     enum validate validate;
     enum check_arguments check_arguments;
-    struct tool_rule *tools; /* which tools the client sees; NULL: all of them */
+    struct tool_rule *tools;  /* which tools the client sees; NULL: all of them */
     enum on_repeat on_repeat; /* what to do with a call that equals a call which may have run */
     int64_t repeat_window_us; /* how long such calls are remembered; 0: not at all */
-    enum record_level level; /* how much of each message is stored */
+    enum record_level level;  /* how much of each message is stored */
     bool stop_on_record_error;
     bool sync_full;
     size_t max_message;
@@ -50,7 +50,7 @@ struct proxy_config {
 #define PROXY_NO_EXEC 126   /* the server could not be started */
 #define PROXY_NOT_FOUND 127 /* the server was not found */
 
-int proxy_libev(void); /* version of the libev in use: 433 is 4.33 */
+int proxy_libev_version(void); /* version of the libev in use: 433 is 4.33 */
 
 /* Returns the exit status of the program. */
 int proxy_run(const struct proxy_config *cfg);

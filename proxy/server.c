@@ -35,22 +35,22 @@ static void stop_client(struct proxy *p)
         relay_close_out(&p->relay[ROW_C2S]);
 }
 
-static void disconnect(struct proxy *p)
+static void disconnect_server_input(struct proxy *p)
 {
     if (p->child.reaped)
         relay_close_out(&p->relay[ROW_C2S]);
     else
-        relay_mute(&p->relay[ROW_C2S]); /* the server is being killed */
+        relay_stop_writing(&p->relay[ROW_C2S]); /* the server is being killed */
     if (server_state_may_restart(&p->machine, clock_mono_us()))
         outbox_reset(&p->traffic.out[ROW_C2S]); /* accepts messages for the next process */
-    timers_server_away(&p->traffic.timers, true, recorder_now_us(p->recorder));
+    timers_set_server_away(&p->traffic.timers, true, recorder_now_us(p->recorder));
 }
 
 static void reject_requests(struct proxy *p)
 {
     for (struct pending *q; (q = p->traffic.open[ROW_C2S].open.oldest) != NULL;) {
-        answer_for_server(&p->traffic, q, CALL_SERVER_GONE, server_cause_name(p->machine.cause),
-                          buf_str(&p->start_error));
+        answer_for_missing_server(&p->traffic, q, CALL_SERVER_GONE,
+                                  server_cause_name(p->machine.cause), buf_str(&p->start_error));
         p->start_error.n = p->start_error_short;
     }
     if (p->machine.state == SERVER_FLUSHING)
@@ -67,8 +67,8 @@ static void reject_unread(struct proxy *p)
     for (struct pending *q = p->traffic.open[ROW_C2S].open.oldest, *next; q != NULL; q = next) {
         next = q->next;
         if (!request_was_read(q, read) || q->written_at > read)
-            answer_server_ended(&p->traffic, q, CALL_SERVER_GONE,
-                                server_cause_name(SERVER_CAUSE_CLOSED), buf_str(&why));
+            answer_because_server_ended(&p->traffic, q, CALL_SERVER_GONE,
+                                        server_cause_name(SERVER_CAUSE_CLOSED), buf_str(&why));
     }
     buf_close(&why);
 }
@@ -92,14 +92,15 @@ static void give_up(struct proxy *p, struct buf *why)
             why,
             "; it was restarted %u time%s within a minute before, so it is not restarted again", n,
             n == 1 ? "" : "s");
-    incidents_crash_loop(&p->incidents, buf_str(why),
-                         q != NULL && request_was_read(q, server_process_bytes_read(p)) ? q : NULL);
+    incidents_escalate_crash_loop(
+        &p->incidents, buf_str(why),
+        q != NULL && request_was_read(q, server_process_bytes_read(p)) ? q : NULL);
 }
 
 static void end_session(struct proxy *p, bool gives_up)
 {
     struct buf why = {0};
-    bool unasked = server_state_ended_by_server(&p->machine);
+    bool unasked = server_state_was_ended_by_server(&p->machine);
     uint64_t read = server_process_bytes_read(p);
     server_process_end_text(p, &why);
     if (gives_up)
@@ -124,16 +125,16 @@ static void end_session(struct proxy *p, bool gives_up)
     relay_stop_reading(&p->relay[ROW_S2C]);
 }
 
-static void carry_out(struct proxy *p, unsigned todo)
+static void carry_out_actions(struct proxy *p, unsigned todo)
 {
     if (todo & SERVER_DO_ASK)
-        silence_ask(p);
+        silence_ask_server(p);
     if (todo & SERVER_DO_REPORT_HANG)
         silence_report_hang(p);
     if (todo & SERVER_DO_STOP_CLIENT)
         stop_client(p);
     if (todo & SERVER_DO_DISCONNECT)
-        disconnect(p);
+        disconnect_server_input(p);
     if (todo & SERVER_DO_STOP)
         child_stop(&p->child);
     if (todo & SERVER_DO_KILL)
@@ -141,12 +142,12 @@ static void carry_out(struct proxy *p, unsigned todo)
     if (todo & SERVER_DO_RESUME) {
         restart_resume(p);
         if (p->relay[ROW_C2S].out.fd < 0) /* reported before, in a state that does not keep it */
-            server_event(p, SERVER_EV_INPUT_CLOSED);
+            server_handle_event(p, SERVER_EV_INPUT_CLOSED);
     }
     if (todo & SERVER_DO_PREPARE_RESTART)
         restart_prepare(p);
     if (todo & SERVER_DO_START)
-        server_event(p, restart_start(p));
+        server_handle_event(p, restart_start(p));
     if (todo & SERVER_DO_REJECT)
         reject_requests(p);
     if (todo & SERVER_DO_REJECT_UNREAD)
@@ -183,20 +184,20 @@ static void set_state_timer(struct proxy *p, int64_t now_us)
     start_state_timer(p, server_state_timeout_us(&p->machine, now_us), now_us);
 }
 
-static void enter_state(struct proxy *p, int64_t now_us)
+static void apply_entered_state(struct proxy *p, int64_t now_us)
 {
     server_hold_reading(p);
     set_state_timer(p, now_us);
 }
 
-void server_extend(struct proxy *p)
+void server_extend_wait(struct proxy *p)
 {
     int64_t now_us = clock_mono_us();
-    server_state_extend(&p->machine, now_us);
+    server_state_extend_wait(&p->machine, now_us);
     set_state_timer(p, now_us);
 }
 
-void server_skip(struct proxy *p, int64_t us, int64_t least_us)
+void server_skip_stalled_time(struct proxy *p, int64_t us, int64_t least_us)
 {
     int64_t now_us = clock_mono_us();
     server_state_skip(&p->machine, us, least_us, now_us);
@@ -208,51 +209,51 @@ void server_skip(struct proxy *p, int64_t us, int64_t least_us)
     start_state_timer(p, all_us, now_us);
 }
 
-MI_MUST static unsigned decide(struct proxy *p, enum server_event e)
+MI_MUST static unsigned decide_on_event(struct proxy *p, enum server_event e)
 {
     int64_t now_us = clock_mono_us();
     enum server_state before = p->machine.state;
     p->machine.handshake_lost = p->traffic.handshake.initialize_lost;
     p->machine.tried =
         p->resends && resend_is_tried(&p->traffic.open[ROW_C2S].open, server_process_bytes_read(p));
-    unsigned todo = server_state_event(&p->machine, e, now_us);
+    unsigned todo = server_state_apply_event(&p->machine, e, now_us);
     /* SHUTDOWN may have come in a state that ignores it: each new state gets it again */
     if (p->traffic.client_said_shutdown && p->machine.state != before)
-        todo |= server_state_event(&p->machine, SERVER_EV_SHUTDOWN, now_us);
+        todo |= server_state_apply_event(&p->machine, SERVER_EV_SHUTDOWN, now_us);
     if (p->machine.state != before)
-        enter_state(p, now_us);
+        apply_entered_state(p, now_us);
     return todo;
 }
 
-void server_event(struct proxy *p, enum server_event e)
+void server_handle_event(struct proxy *p, enum server_event e)
 {
-    carry_out(p, decide(p, e));
+    carry_out_actions(p, decide_on_event(p, e));
 }
 
-void server_line(struct proxy *p)
+void server_note_line(struct proxy *p)
 {
     bool asked = p->machine.state == SERVER_ASKED;
     if (!silence_has_ended(p))
         return;
-    server_event(p, SERVER_EV_HEARD);
+    server_handle_event(p, SERVER_EV_HEARD);
     if (asked)
         silence_report_answer(p);
 }
 
 /* The time of a doubted state has passed. */
-static void doubt_timeout(struct proxy *p)
+static void end_doubted_state(struct proxy *p)
 {
-    server_line(p); /* handle the line that session/odd.h holds back */
+    server_note_line(p); /* handle the line that session/odd.h holds back */
     if (!server_state_is_doubted(&p->machine))
         return;
     enum liveness l = silence_judge_question(p);
     if (l == LIVENESS_SILENT) {
-        server_extend(p);
+        server_extend_wait(p);
     } else if (l == LIVENESS_AT_WORK) {
-        server_event(p, SERVER_EV_AT_WORK);
+        server_handle_event(p, SERVER_EV_AT_WORK);
         silence_report_work(p);
     } else {
-        server_event(p, SERVER_EV_TIMEOUT);
+        server_handle_event(p, SERVER_EV_TIMEOUT);
         if (!server_state_is_doubted(&p->machine))
             expire_server_hung(&p->traffic, buf_str(&p->silence.name));
     }
@@ -263,19 +264,19 @@ static void on_state_timer(struct ev_loop *loop, ev_timer *w, int revents)
     (void)loop, (void)revents;
     struct proxy *p = w->data;
     enum server_state before = p->machine.state;
-    pipes_use(p);
+    pipes_read_and_flush(p);
     if (p->machine.state != before)
         return; /* the output that was read has changed the state, and set its timer */
     if (relay_is_paused(&p->relay[ROW_S2C]))
-        server_state_extend(&p->machine, clock_mono_us());
+        server_state_extend_wait(&p->machine, clock_mono_us());
     if (server_state_is_doubted(&p->machine)) {
-        doubt_timeout(p);
+        end_doubted_state(p);
         if (p->machine.state == before)
             set_state_timer(p, clock_mono_us());
         return;
     }
     size_t unread = outbox_bytes(&p->traffic.out[ROW_S2C]);
-    unsigned todo = decide(p, SERVER_EV_TIMEOUT);
+    unsigned todo = decide_on_event(p, SERVER_EV_TIMEOUT);
     if (p->machine.state == before)
         set_state_timer(p, clock_mono_us());
     if (todo & SERVER_DO_KILL)
@@ -286,7 +287,7 @@ static void on_state_timer(struct ev_loop *loop, ev_timer *w, int revents)
                  server_name_of(p));
     if ((todo & SERVER_DO_FINISH) && unread > 0)
         log_warn("the client did not read its last answers: bytes=%zu", unread);
-    carry_out(p, todo);
+    carry_out_actions(p, todo);
 }
 
 /* A client that has closed its output may still read: `echo REQUEST | mcp-interposer …`. Whether
@@ -306,44 +307,45 @@ static bool answers_are_awaited(const struct proxy *p)
     return false;
 }
 
-void server_client_closed(struct proxy *p)
+void server_on_client_closed(struct proxy *p)
 {
-    server_event(p, answers_are_awaited(p) ? SERVER_EV_CLIENT_WAITS : SERVER_EV_CLIENT_CLOSED);
+    server_handle_event(p,
+                        answers_are_awaited(p) ? SERVER_EV_CLIENT_WAITS : SERVER_EV_CLIENT_CLOSED);
 }
 
 void server_check_requests(struct proxy *p)
 {
     bool any = p->traffic.open[ROW_C2S].open.count > 0 || tool_ask_holds(&p->traffic);
     if (server_state_wants_requests(&p->machine) && any)
-        server_event(p, SERVER_EV_REQUEST);
+        server_handle_event(p, SERVER_EV_REQUEST);
 }
 
 void server_check_answers(struct proxy *p)
 {
     if (server_state_is_draining(&p->machine) && !answers_are_awaited(p))
-        server_event(p, SERVER_EV_ANSWERED);
+        server_handle_event(p, SERVER_EV_ANSWERED);
 }
 
 void server_check_flushed(struct proxy *p)
 {
     if (p->machine.state == SERVER_FLUSHING && !p->holding &&
         (outbox_bytes(&p->traffic.out[ROW_S2C]) == 0 || p->relay[ROW_S2C].out.fd < 0))
-        server_event(p, SERVER_EV_FLUSHED);
+        server_handle_event(p, SERVER_EV_FLUSHED);
 }
 
-enum liveness server_silent(void *owner, const struct pending *q, int64_t waited_us,
-                            struct buf *why)
+enum liveness server_judge_silence(void *owner, const struct pending *q, int64_t waited_us,
+                                   struct buf *why)
 {
     struct proxy *p = owner;
     enum server_state before = p->machine.state;
     enum server_event e;
-    if (!silence_judge(p, q, waited_us, why, &e))
+    if (!silence_judge_timeout(p, q, waited_us, why, &e))
         return LIVENESS_SLOW;
-    server_event(p, e);
-    return silence_explain(p, before, why);
+    server_handle_event(p, e);
+    return silence_explain_timeout(p, before, why);
 }
 
-void server_own_answer(void *owner, const struct rpc *m)
+void server_take_own_answer(void *owner, const struct rpc *m)
 {
     struct proxy *p = owner;
     struct handshake *h = &p->traffic.handshake;
@@ -352,21 +354,21 @@ void server_own_answer(void *owner, const struct rpc *m)
         return;
     bool same = handshake_is_compatible(h, m, &why);
     h->initialize_id = 0;
-    unsigned todo = decide(p, same ? SERVER_EV_INITIALIZED : SERVER_EV_INITIALIZE_CHANGED);
+    unsigned todo = decide_on_event(p, same ? SERVER_EV_INITIALIZED : SERVER_EV_INITIALIZE_CHANGED);
     if (todo != 0 && !same) {
         log_error("ending the session: %s: server=%s", buf_str(&why), p->cfg->name);
         journal_event(p->journal, "restart-changed", NULL);
         p->exit_status = PROXY_FAILED;
     }
-    carry_out(p, todo);
+    carry_out_actions(p, todo);
     buf_close(&why);
 }
 
-void server_output_closed(struct proxy *p)
+void server_on_output_closed(struct proxy *p)
 {
-    odd_output_ended(&p->traffic);
-    server_event(p, SERVER_EV_OUTPUT_CLOSED);
-    child_output_ended(&p->child);
+    odd_on_output_ended(&p->traffic);
+    server_handle_event(p, SERVER_EV_OUTPUT_CLOSED);
+    child_note_output_ended(&p->child);
 }
 
 static void on_server_exit(struct child *c)
@@ -382,7 +384,7 @@ static void on_server_exit(struct child *c)
     if (p->machine.cause != SERVER_CAUSE_CHANGED && p->machine.cause != SERVER_CAUSE_NO_MEMORY)
         p->exit_status = p->machine.cause == SERVER_CAUSE_HUNG ? PROXY_HUNG : status;
     bool launcher = status == 0 && !c->output_ended;
-    server_event(p, launcher ? SERVER_EV_LAUNCHER_EXITED : SERVER_EV_EXITED);
+    server_handle_event(p, launcher ? SERVER_EV_LAUNCHER_EXITED : SERVER_EV_EXITED);
     if (server_state_is_last(&p->machine, clock_mono_us()))
         outbox_discard_after_error(&p->traffic.out[ROW_C2S]);
 }
@@ -403,7 +405,7 @@ static void on_server_signalled(struct child *c, int sig)
 static bool on_server_last_output(struct child *c)
 {
     struct proxy *p = c->data;
-    pipes_use(p);
+    pipes_read_and_flush(p);
     if (relay_is_paused(&p->relay[ROW_S2C]))
         return p->machine.state != SERVER_EXITED && p->machine.state != SERVER_KILLED;
     relay_end_input(&p->relay[ROW_S2C]);
@@ -417,11 +419,12 @@ static void on_server_finished(struct child *c)
         relay_read_available(&p->server_stderr); /* stderr often has the reason */
     p->machine.cannot_start = child_exit_status(c) != 0 && p->traffic.server_answers == 0 &&
                               incidents_reason_is_final(&p->incidents);
-    server_event(p, SERVER_EV_EXITED); /* a launcher may have exited before; now no process holds
+    server_handle_event(
+        p, SERVER_EV_EXITED); /* a launcher may have exited before; now no process holds
                                         * its output */
-    server_event(p, p->traffic.open[ROW_C2S].open.count > 0 ? SERVER_EV_FINISHED
-                    : child_exit_status(c) != 0             ? SERVER_EV_FINISHED_IDLE
-                                                            : SERVER_EV_FINISHED_CLEAN);
+    server_handle_event(p, p->traffic.open[ROW_C2S].open.count > 0 ? SERVER_EV_FINISHED
+                           : child_exit_status(c) != 0             ? SERVER_EV_FINISHED_IDLE
+                                                                   : SERVER_EV_FINISHED_CLEAN);
 }
 
 void server_open(struct proxy *p, const sigset_t *mask)

@@ -62,13 +62,13 @@ static void set_start_error(struct proxy *p, const char *server, int e)
     log_error("%s", b->n > 0 ? buf_str(b) : "cannot start the server");
 }
 
-static void note_spawn(struct proxy *p)
+static void record_server_pids(struct proxy *p)
 {
     char detail[64];
     if (p->running.pid == 0)
-        running_self(&p->running); /* only once: getppid() changes when our parent exits */
-    running_server(&p->running, p->child.pid, p->child.group);
-    recorder_running(p->recorder, &p->running);
+        running_describe_self(&p->running); /* only once: getppid() changes when our parent exits */
+    running_describe_server(&p->running, p->child.pid, p->child.group);
+    recorder_record_processes(p->recorder, &p->running);
     snprintf(detail, sizeof detail, "{\"pid\":%d}", (int)p->child.pid);
     journal_event(p->journal, "spawn", detail);
 }
@@ -81,7 +81,7 @@ int server_process_start(struct proxy *p, struct process_pipes *ret)
         p->exit_status = e == ENOENT ? PROXY_NOT_FOUND : PROXY_NO_EXEC;
         return MI_EIO;
     }
-    note_spawn(p);
+    record_server_pids(p);
     return 0;
 }
 
@@ -102,7 +102,7 @@ void server_process_connect(struct proxy *p, struct process_pipes pipes)
 static void add_reason(const struct proxy *p, int status, struct buf *b)
 {
     struct buf text = {0};
-    bool known = incidents_reason(&p->incidents, &text);
+    bool known = incidents_append_reason(&p->incidents, &text);
     if (text.n > 0 && !text.failed && (known || status != 0))
         buf_printf(b, "; its %s was \"%s\"", known ? "error message" : "last output",
                    buf_str(&text));

@@ -212,7 +212,7 @@ static const struct cell table[SERVER_NSTATES][SERVER_NEVENTS] = {
 
 /* ---- restarts ------------------------------------------------------------------------------- */
 
-static unsigned recent(const struct restart_times *t, int64_t now_us)
+static unsigned count_recent_restarts(const struct restart_times *t, int64_t now_us)
 {
     unsigned n = 0;
     for (uint64_t i = 0; i < t->n && i < SERVER_RESTARTS_MAX; i++)
@@ -222,29 +222,32 @@ static unsigned recent(const struct restart_times *t, int64_t now_us)
 
 unsigned server_state_recent_restarts(const struct server_machine *s, int64_t now_us)
 {
-    return recent(&s->restarts, now_us) + recent(&s->uncounted, now_us);
+    return count_recent_restarts(&s->restarts, now_us) +
+           count_recent_restarts(&s->uncounted, now_us);
 }
 
-static bool restarts_left(const struct server_machine *s, int64_t now_us)
+static bool has_restarts_left(const struct server_machine *s, int64_t now_us)
 {
     return !s->handshake_lost && !s->cannot_start &&
-           ((s->tried && s->forgives) || recent(&s->restarts, now_us) < s->max_restarts);
+           ((s->tried && s->forgives) ||
+            count_recent_restarts(&s->restarts, now_us) < s->max_restarts);
 }
 
 bool server_state_may_restart(const struct server_machine *s, int64_t now_us)
 {
-    return (s->state == SERVER_KILLED || s->state == SERVER_EXITED) && restarts_left(s, now_us);
+    return (s->state == SERVER_KILLED || s->state == SERVER_EXITED) && has_restarts_left(s, now_us);
 }
 
 bool server_state_is_last(const struct server_machine *s, int64_t now_us)
 {
     return s->state == SERVER_STOPPING ||
-           ((s->state == SERVER_KILLED || s->state == SERVER_EXITED) && !restarts_left(s, now_us));
+           ((s->state == SERVER_KILLED || s->state == SERVER_EXITED) &&
+            !has_restarts_left(s, now_us));
 }
 
 static void count_restart(struct server_machine *s, int64_t now_us)
 {
-    unsigned n = recent(&s->restarts, now_us);
+    unsigned n = count_recent_restarts(&s->restarts, now_us);
     s->backoff_us = SERVER_BACKOFF_US;
     for (unsigned i = 0; i < n && s->backoff_us < SERVER_BACKOFF_MAX_US; i++)
         s->backoff_us *= 2;
@@ -258,7 +261,7 @@ static void count_restart(struct server_machine *s, int64_t now_us)
 
 /* ---- one event ------------------------------------------------------------------------------ */
 
-static enum server_reason reason_of(enum server_cause cause)
+static enum server_reason end_reason_of_cause(enum server_cause cause)
 {
     switch (cause) {
     case SERVER_CAUSE_START_FAILED:
@@ -310,13 +313,14 @@ static void set_due_time(struct server_machine *s, enum server_event e, int64_t 
 }
 
 /* Returns the entry of the table, changed if it depends on the time. */
-static struct cell look_up(const struct server_machine *s, enum server_event e, int64_t now_us)
+static struct cell find_transition(const struct server_machine *s, enum server_event e,
+                                   int64_t now_us)
 {
     struct cell c = table[s->state][e];
-    if (c.to == SERVER_BACKOFF && !restarts_left(s, now_us) &&
+    if (c.to == SERVER_BACKOFF && !has_restarts_left(s, now_us) &&
         (e == SERVER_EV_FINISHED_IDLE || e == SERVER_EV_FINISHED_CLEAN))
         return (struct cell){SERVER_CRASHED_IDLE, 0, 0, 0};
-    if (c.to == SERVER_BACKOFF && !restarts_left(s, now_us))
+    if (c.to == SERVER_BACKOFF && !has_restarts_left(s, now_us))
         return (struct cell){SERVER_FLUSHING, GIVE_UP | END_SESSION, 0, 0};
     if (e == SERVER_EV_TIMEOUT && server_state_has_due_time(s) && now_us < s->due_us)
         return (struct cell){0};
@@ -325,9 +329,9 @@ static struct cell look_up(const struct server_machine *s, enum server_event e, 
     return c;
 }
 
-unsigned server_state_event(struct server_machine *s, enum server_event e, int64_t now_us)
+unsigned server_state_apply_event(struct server_machine *s, enum server_event e, int64_t now_us)
 {
-    struct cell c = look_up(s, e, now_us);
+    struct cell c = find_transition(s, e, now_us);
     enum server_state from = s->state;
     if (c.to == SERVER_STARTING)
         return 0;
@@ -338,7 +342,7 @@ unsigned server_state_event(struct server_machine *s, enum server_event e, int64
     if (c.reason != 0)
         set_reason(s, c.reason);
     else if (c.todo & END_SESSION)
-        set_reason(s, reason_of(s->cause));
+        set_reason(s, end_reason_of_cause(s->cause));
     bool was_draining = server_state_is_draining(s);
     s->state = c.to;
     if (server_state_is_draining(s) && !was_draining)
@@ -382,7 +386,7 @@ int64_t server_state_timeout_us(const struct server_machine *s, int64_t now_us)
     }
 }
 
-void server_state_extend(struct server_machine *s, int64_t now_us)
+void server_state_extend_wait(struct server_machine *s, int64_t now_us)
 {
     if (s->state == SERVER_ASKED)
         s->due_us = now_us + s->grace_us;
@@ -444,7 +448,7 @@ bool server_state_is_draining(const struct server_machine *s)
            s->state == SERVER_INITIALIZING_DRAINING;
 }
 
-bool server_state_ended_by_server(const struct server_machine *s)
+bool server_state_was_ended_by_server(const struct server_machine *s)
 {
     return s->reason >= SERVER_REASON_EXITED;
 }

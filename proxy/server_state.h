@@ -1,6 +1,6 @@
 /* server_state.h - the state machine of the server: states, events, and the action that an event leads to.
  *
- * The proxy reports an event; server_state_event() moves to the next state and returns the actions that the
+ * The proxy reports an event; server_state_apply_event() moves to the next state and returns the actions that the
  * proxy carries out (server.c). The table in server_state.c has an entry for each pair of a state and an
  * event that matters; other events change nothing.
  *
@@ -72,13 +72,13 @@ enum server_event {
     SERVER_EV_INPUT_CLOSED,       /* the server closed its stdin */
     SERVER_EV_OUTPUT_CLOSED,      /* the server closed its stdout */
     SERVER_EV_EXITED,             /* the process exited */
-    SERVER_EV_LAUNCHER_EXITED, /* the process exited with status 0, but another process holds its
+    SERVER_EV_LAUNCHER_EXITED,    /* the process exited with status 0, but another process holds its
                                 * stdout */
-    SERVER_EV_FINISHED,        /* the process exited, its output is read, and requests are
+    SERVER_EV_FINISHED,           /* the process exited, its output is read, and requests are
                                 * pending */
-    SERVER_EV_FINISHED_IDLE,   /* the process exited, its output is read, and no request is
+    SERVER_EV_FINISHED_IDLE,      /* the process exited, its output is read, and no request is
                                 * pending */
-    SERVER_EV_FINISHED_CLEAN,  /* like FINISHED_IDLE, with status 0 */
+    SERVER_EV_FINISHED_CLEAN,     /* like FINISHED_IDLE, with status 0 */
     /* A request timed out, and the server sent nothing since (session/liveness.h): */
     SERVER_EV_SILENT,             /* nothing else is known */
     SERVER_EV_AT_WORK,            /* silent, but its helpers work; also reported in ASKED */
@@ -145,7 +145,7 @@ enum server_reason {
 };
 
 struct server_machine {
-    enum server_state state; /* written only by server_state_event() */
+    enum server_state state; /* written only by server_state_apply_event() */
     enum server_cause cause;
     enum server_reason reason;
     unsigned max_restarts; /* restarts allowed within SERVER_RESTARTS_US; 0: never */
@@ -156,9 +156,9 @@ struct server_machine {
     bool tried;        /* a request that was sent again is pending */
     bool forgives;     /* the next restart is not counted if `tried` */
     int64_t max_timeout_at_us; /* when --max-timeout of the silent request passes; 0: never */
-    int64_t due_us; /* see server_state_has_due_time(); 0: never */
-    int64_t drain_since_us; /* in *DRAINING: when the client closed its output */
-    int64_t backoff_us;     /* delay of the last restart */
+    int64_t due_us;            /* see server_state_has_due_time(); 0: never */
+    int64_t drain_since_us;    /* in *DRAINING: when the client closed its output */
+    int64_t backoff_us;        /* delay of the last restart */
     struct restart_times {
         int64_t at_us[SERVER_RESTARTS_MAX]; /* times of the last restarts, a ring */
         uint64_t n;                         /* number of restarts in total */
@@ -168,14 +168,15 @@ struct server_machine {
 void server_state_open(struct server_machine *s, unsigned max_restarts, int64_t grace_us,
                        int64_t initialize_us);
 /* Moves to the next state and returns the actions to carry out; 0 if there are none. */
-MI_MUST unsigned server_state_event(struct server_machine *s, enum server_event e, int64_t now_us);
+MI_MUST unsigned server_state_apply_event(struct server_machine *s, enum server_event e,
+                                          int64_t now_us);
 /* Returns the time in a state after which to report TIMEOUT, and to report it again while the state
  * does not change; 0: never. */
 int64_t server_state_timeout_us(const struct server_machine *s, int64_t now_us);
 
 /* The deadline of a repeated initialize, and that of an answer to the question whether the server lives, start again: the
  * server's output was not read, or the server got no processor. */
-void server_state_extend(struct server_machine *s, int64_t now_us);
+void server_state_extend_wait(struct server_machine *s, int64_t now_us);
 /* This process did not run for `us`: these deadlines are so much later, and not before least_us. */
 void server_state_skip(struct server_machine *s, int64_t us, int64_t least_us, int64_t now_us);
 /* TIMEOUT changes nothing before a time that the machine knows. */
@@ -199,7 +200,7 @@ bool server_state_is_last(const struct server_machine *s, int64_t now_us);
 /* Restarts within SERVER_RESTARTS_US, also those that are not counted. */
 unsigned server_state_recent_restarts(const struct server_machine *s, int64_t now_us);
 /* The session ends because of the server, not because of the client or a signal. */
-bool server_state_ended_by_server(const struct server_machine *s);
+bool server_state_was_ended_by_server(const struct server_machine *s);
 
 const char *server_state_name(enum server_state state);
 const char *server_event_name(enum server_event event);

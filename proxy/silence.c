@@ -23,14 +23,14 @@ void silence_new_process(struct proxy *p)
 
 /* ---- samples -------------------------------------------------------------------------------- */
 
-static void take_sample(const struct proxy *p, struct process_sample *s)
+static void take_process_sample(const struct proxy *p, struct process_sample *s)
 {
     process_tree_sample(s, p->child.pid, p->child.group);
 }
 
 /* Whether the base can represent the time at which a request was written. CPU time used before the
  * request proves nothing, but less than one tick cannot be measured. */
-static bool base_fits(const struct silence *s, int64_t written_us, int64_t waited_us)
+static bool base_sample_fits_request(const struct silence *s, int64_t written_us, int64_t waited_us)
 {
     return s->base.at_us != 0 && s->base.at_us >= written_us - waited_us / 10 - process_ticks_us(1);
 }
@@ -46,12 +46,12 @@ void silence_sample(struct proxy *p)
                             ? recorder_now_us(p->recorder) - first->written_us
                             : 0;
     int64_t written_us = clock_mono_us() - waited_us;
-    if (!base_fits(s, written_us, waited_us)) {
-        take_sample(p, &s->base);
+    if (!base_sample_fits_request(s, written_us, waited_us)) {
+        take_process_sample(p, &s->base);
         s->recent = s->base;
     } else if (first != NULL && waited_us > 2 * (s->recent.at_us - written_us) &&
                waited_us >= first->timeout_us / 8 && waited_us <= first->timeout_us / 2) {
-        take_sample(p, &s->recent);
+        take_process_sample(p, &s->recent);
     }
 }
 
@@ -64,25 +64,25 @@ static enum liveness judge_request(const struct proxy *p, const struct pending *
     struct liveness_facts f = {
         .on_hang = p->cfg->on_hang,
         .answered = p->traffic.server_answers > 0,
-        .last = timers_by_max(&p->traffic.timers, q),
+        .last = timers_limited_by_max(&p->traffic.timers, q),
     };
     if (f.on_hang == ON_HANG_KILL) {
-        take_sample(p, &now);
-        bool fits = base_fits(s, written_us, waited_us);
+        take_process_sample(p, &now);
+        bool fits = base_sample_fits_request(s, written_us, waited_us);
         f.helpers_us = fits ? process_tree_us_between(s->base.helper_ticks, now.helper_ticks) : 0;
         f.helper_runs = now.helper_runs;
         f.processes_us = fits ? process_tree_us_between(s->recent.cpu_ticks, now.cpu_ticks) : 0;
         f.process_runs = now.runs;
         f.wrote_stderr = s->stderr_at_us > (fits ? s->recent.at_us : written_us);
     }
-    return liveness_at_deadline(&f);
+    return liveness_judge_at_deadline(&f);
 }
 
 static enum liveness judge_question(const struct proxy *p)
 {
     const struct process_sample *asked = &p->silence.asked;
     struct process_sample now;
-    take_sample(p, &now);
+    take_process_sample(p, &now);
     struct liveness_asked f = {
         .last = p->machine.max_timeout_at_us != 0 && now.at_us >= p->machine.max_timeout_at_us,
         .helpers_us = process_tree_us_between(asked->helper_ticks, now.helper_ticks),
@@ -90,37 +90,38 @@ static enum liveness judge_question(const struct proxy *p)
         .processes_us = process_tree_us_between(asked->cpu_ticks, now.cpu_ticks),
         .server_runs = now.server_runs,
     };
-    return liveness_after_question(&f);
+    return liveness_judge_after_question(&f);
 }
 
 /* ---- what is recorded ----------------------------------------------------------------------- */
 
-static void copy(struct buf *to, struct slice from)
+static void replace_buf_content(struct buf *to, struct slice from)
 {
     buf_clear(to);
     buf_slice_add(to, from);
 }
 
-static struct slice copied(const struct buf *b, struct slice from)
+static struct slice copied_or_missing(const struct buf *b, struct slice from)
 {
     return from.p != NULL && !b->failed ? buf_slice(b) : (struct slice){0};
 }
 
-static void remember(struct proxy *p, const struct pending *q, int64_t waited_us, struct slice what)
+static void remember_request(struct proxy *p, const struct pending *q, int64_t waited_us,
+                             struct slice what)
 {
     struct silence *s = &p->silence;
-    copy(&s->method, q->method);
-    copy(&s->target, q->target);
-    copy(&s->text, q->text);
-    copy(&s->what, what);
+    replace_buf_content(&s->method, q->method);
+    replace_buf_content(&s->target, q->target);
+    replace_buf_content(&s->text, q->text);
+    replace_buf_content(&s->what, what);
     buf_clear(&s->name);
     message_name(&s->name, q->method, q->target);
     buf_clear(&s->found);
     s->call = (struct incident_call){
         .seq = q->request_seq,
-        .method = copied(&s->method, q->method),
-        .target = copied(&s->target, q->target),
-        .text = copied(&s->text, q->text),
+        .method = copied_or_missing(&s->method, q->method),
+        .target = copied_or_missing(&s->target, q->target),
+        .text = copied_or_missing(&s->text, q->text),
     };
     s->asked = (struct process_sample){0};
     s->messages = p->traffic.timers.server_messages;
@@ -130,7 +131,7 @@ static void remember(struct proxy *p, const struct pending *q, int64_t waited_us
     p->machine.max_timeout_at_us = max_us > 0 ? s->written_us + max_us : 0;
 }
 
-static int64_t waited_us(const struct silence *s)
+static int64_t request_waited_us(const struct silence *s)
 {
     return clock_mono_us() - s->written_us;
 }
@@ -142,11 +143,11 @@ static void look_at_process(struct proxy *p, const char *event, uint64_t questio
     struct postmortem pm;
     struct buf json = {0};
     postmortem_read(&pm, p->child.pid, p->child.group, p->relay[ROW_C2S].out.fd, &p->silence.base);
-    postmortem_sentence(sentence, &pm);
+    postmortem_append_sentence(sentence, &pm);
     if (event != NULL) {
-        postmortem_json(&json, &pm);
-        incidents_silence(&p->incidents, event, &p->silence.call, waited_us(&p->silence), question,
-                          buf_slice(&json));
+        postmortem_append_json(&json, &pm);
+        incidents_report_silence(&p->incidents, event, &p->silence.call,
+                                 request_waited_us(&p->silence), question, buf_slice(&json));
     }
     buf_close(&json);
 }
@@ -159,15 +160,16 @@ static void report_alive(struct proxy *p, const char *because)
     buf_slice_add(&happened, buf_slice(&s->what));
     buf_slice_add(&happened, buf_slice(&s->found));
     log_warn("the server is not killed: server=%s because=%s", p->cfg->name, because);
-    incidents_alive(&p->incidents, &s->call, waited_us(s), because, buf_str(&happened));
+    incidents_report_alive(&p->incidents, &s->call, request_waited_us(s), because,
+                           buf_str(&happened));
     buf_close(&happened);
 }
 
-void silence_ask(struct proxy *p)
+void silence_ask_server(struct proxy *p)
 {
     struct silence *s = &p->silence;
     struct buf sentence = {0};
-    take_sample(p, &s->asked);
+    take_process_sample(p, &s->asked);
     log_warn("the server is silent, asking whether it lives: server=%s pid=%d", p->cfg->name,
              (int)p->child.pid);
     look_at_process(p, "asked", expire_ask(&p->traffic, s->modern), &sentence);
@@ -181,9 +183,9 @@ void silence_report_hang(struct proxy *p)
     struct silence *s = &p->silence;
     struct postmortem pm;
     struct buf happened = {0}, sentence = {0};
-    int64_t us = waited_us(s);
+    int64_t us = request_waited_us(s);
     postmortem_read(&pm, p->child.pid, p->child.group, p->relay[ROW_C2S].out.fd, &s->base);
-    postmortem_sentence(&sentence, &pm);
+    postmortem_append_sentence(&sentence, &pm);
     buf_clear(&s->found);
     if (s->asked.at_us != 0)
         buf_printf(&s->found,
@@ -196,8 +198,9 @@ void silence_report_hang(struct proxy *p)
     buf_printf(&s->found, ", so it was killed: %s", buf_str(&sentence));
     buf_slice_add(&happened, buf_slice(&s->what));
     buf_slice_add(&happened, buf_slice(&s->found));
-    incidents_hang(&p->incidents, &pm, &s->call, us,
-                   server_state_may_restart(&p->machine, clock_mono_us()), buf_str(&happened));
+    incidents_report_hang(&p->incidents, &pm, &s->call, us,
+                          server_state_may_restart(&p->machine, clock_mono_us()),
+                          buf_str(&happened));
     log_error("killing the server because it hangs: server=%s pid=%d", p->cfg->name,
               (int)p->child.pid);
     buf_close(&happened);
@@ -206,7 +209,7 @@ void silence_report_hang(struct proxy *p)
 
 /* ---- decisions --------------------------------------------------------------------------------- */
 
-static enum server_event event_of(enum liveness l)
+static enum server_event event_of_liveness(enum liveness l)
 {
     switch (l) {
     case LIVENESS_AT_WORK:
@@ -222,8 +225,8 @@ static enum server_event event_of(enum liveness l)
     return SERVER_EV_SILENT;
 }
 
-bool silence_judge(struct proxy *p, const struct pending *q, int64_t waited_us,
-                   const struct buf *why, enum server_event *ret)
+bool silence_judge_timeout(struct proxy *p, const struct pending *q, int64_t waited_us,
+                           const struct buf *why, enum server_event *ret)
 {
     enum liveness l = LIVENESS_SILENT;
     if (p->machine.state != SERVER_ASKED) /* in ASKED the server is already being judged */
@@ -231,12 +234,12 @@ bool silence_judge(struct proxy *p, const struct pending *q, int64_t waited_us,
     if (l == LIVENESS_SLOW)
         return false;
     if (p->machine.state != SERVER_ASKED)
-        remember(p, q, waited_us, buf_slice(why));
-    *ret = event_of(l);
+        remember_request(p, q, waited_us, buf_slice(why));
+    *ret = event_of_liveness(l);
     return true;
 }
 
-enum liveness silence_explain(struct proxy *p, enum server_state before, struct buf *why)
+enum liveness silence_explain_timeout(struct proxy *p, enum server_state before, struct buf *why)
 {
     struct silence *s = &p->silence;
     switch (p->machine.state) {

@@ -44,11 +44,11 @@ void silence_new_process(struct proxy *p);
 void silence_sample(struct proxy *p);
 /* Call it when a request timed out and the server has sent nothing since, which `why` says. *ret:
  * the event to report. Returns false if the server is not in doubt. */
-MI_MUST bool silence_judge(struct proxy *p, const struct pending *q, int64_t waited_us,
-                           const struct buf *why, enum server_event *ret);
+MI_MUST bool silence_judge_timeout(struct proxy *p, const struct pending *q, int64_t waited_us,
+                                   const struct buf *why, enum server_event *ret);
 /* Call it after the silence was reported: appends what happens next to `why`. before: the state
  * before the report. */
-enum liveness silence_explain(struct proxy *p, enum server_state before, struct buf *why);
+enum liveness silence_explain_timeout(struct proxy *p, enum server_state before, struct buf *why);
 /* Whether the server has sent a message since it became doubted. */
 bool silence_has_ended(const struct proxy *p);
 /* Call it when the time of a doubted state has passed. Returns LIVENESS_HUNG, LIVENESS_AT_WORK, or
@@ -60,7 +60,7 @@ void silence_report_answer(struct proxy *p);
 void silence_report_work(struct proxy *p);
 
 /* Actions of the state machine. */
-void silence_ask(struct proxy *p);
+void silence_ask_server(struct proxy *p);
 void silence_report_hang(struct proxy *p);
 
 #endif

@@ -22,9 +22,9 @@ struct stall {
 void stall_open(struct stall *s, int64_t now_us);
 /* Call it before the loop waits. most_us: longest wait since this turn began; -1: no timer is
  * active. */
-void stall_wait(struct stall *s, int64_t most_us);
+void stall_set_expected_wait(struct stall *s, int64_t most_us);
 /* Call it when the next turn begins. Returns how long the process did not run although a timer was
  * due, or 0. */
-int64_t stall_wake(struct stall *s, int64_t now_us);
+int64_t stall_measure_wake(struct stall *s, int64_t now_us);
 
 #endif

@@ -7,7 +7,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-static void flush(struct stderr_relay *v)
+static void stderr_relay_flush(struct stderr_relay *v)
 {
     if (v->out.fd < 0)
         return;
@@ -23,28 +23,28 @@ static void flush(struct stderr_relay *v)
     }
 }
 
-static void on_writable(struct ev_loop *loop, ev_io *w, int revents)
+static void stderr_relay_on_writable(struct ev_loop *loop, ev_io *w, int revents)
 {
     (void)loop, (void)revents;
-    flush(w->data);
+    stderr_relay_flush(w->data);
 }
 
 /* Without memory for a copy: what stderr takes is written at once, unless other bytes wait. */
-static void add_no_copy(struct stderr_relay *v, struct slice bytes)
+static void stderr_relay_add_no_copy(struct stderr_relay *v, struct slice bytes)
 {
     struct iovec one = {.iov_base = (void *)(uintptr_t)bytes.p, .iov_len = bytes.n};
     ssize_t n = outbox_bytes(&v->box) == 0 ? stream_write(&v->out, &one, 1) : 0;
     v->dropped += bytes.n - (n > 0 ? (size_t)n : 0);
 }
 
-static void add(struct stderr_relay *v, struct slice bytes)
+static void stderr_relay_add_bytes(struct stderr_relay *v, struct slice bytes)
 {
     if (v->box.broken || bytes.n == 0)
         return;
     if (bytes.n > STDERR_RELAY_MAX - size_min(outbox_bytes(&v->box), STDERR_RELAY_MAX))
         v->dropped += bytes.n;
     else if (outbox_add_copy(&v->box, bytes) < 0)
-        add_no_copy(v, bytes);
+        stderr_relay_add_no_copy(v, bytes);
 }
 
 static void report_dropped(struct stderr_relay *v)
@@ -57,20 +57,20 @@ static void report_dropped(struct stderr_relay *v)
                      v->in_line ? "\n" : "", (unsigned long long)v->dropped);
     v->dropped = 0;
     v->in_line = false;
-    add(v, (struct slice){text, (size_t)n});
+    stderr_relay_add_bytes(v, (struct slice){text, (size_t)n});
 }
 
-static void add_clean(struct stderr_relay *v, struct buf *clean)
+static void stderr_relay_add_clean(struct stderr_relay *v, struct buf *clean)
 {
     struct slice bytes = buf_slice(clean);
     if (clean->failed || v->stream.failed)
         v->dropped++; /* out of memory: some of the line was lost */
     v->stream.failed = false;
     report_dropped(v);
-    add(v, bytes);
+    stderr_relay_add_bytes(v, bytes);
     if (bytes.n > 0)
         v->in_line = bytes.p[bytes.n - 1] != '\n';
-    flush(v);
+    stderr_relay_flush(v);
     buf_close(clean);
 }
 
@@ -80,42 +80,42 @@ void stderr_relay_add(struct stderr_relay *v, struct slice bytes)
     if (v->box.broken)
         return; /* stderr is closed */
     redact_stream_feed(&v->stream, bytes, &clean);
-    add_clean(v, &clean);
+    stderr_relay_add_clean(v, &clean);
     ev_timer_stop(v->loop, &v->pause);
-    if (redact_stream_waits(&v->stream)) {
+    if (redact_stream_has_partial_line(&v->stream)) {
         ev_timer_set(&v->pause, STDERR_RELAY_PAUSE_S, 0.);
         ev_timer_start(v->loop, &v->pause);
     }
 }
 
-static void on_pause(struct ev_loop *loop, ev_timer *w, int revents)
+static void stderr_relay_on_pause(struct ev_loop *loop, ev_timer *w, int revents)
 {
     (void)loop, (void)revents;
     struct stderr_relay *v = w->data;
     struct buf clean = {0};
     redact_stream_pause(&v->stream, &clean);
-    add_clean(v, &clean);
+    stderr_relay_add_clean(v, &clean);
 }
 
-static void on_log_line(void *ctx, struct slice line)
+static void stderr_relay_on_log_line(void *ctx, struct slice line)
 {
     struct stderr_relay *v = ctx;
     char place[LOG_FILLED_MAX];
     report_dropped(v);
     if (v->in_line)
-        add(v, slice_of("\n"));
+        stderr_relay_add_bytes(v, slice_of("\n"));
     v->in_line = false;
-    add(v, log_fill(line, place));
-    flush(v);
+    stderr_relay_add_bytes(v, log_fill(line, place));
+    stderr_relay_flush(v);
 }
 
 void stderr_relay_open(struct stderr_relay *v, struct ev_loop *loop)
 {
     *v = (struct stderr_relay){.loop = loop};
     outbox_open(&v->box);
-    ev_init(&v->watch, on_writable);
+    ev_init(&v->watch, stderr_relay_on_writable);
     v->watch.data = v;
-    ev_init(&v->pause, on_pause);
+    ev_init(&v->pause, stderr_relay_on_pause);
     v->pause.data = v;
     if (stream_open(&v->out, STDERR_FILENO, true) < 0) {
         v->out.fd = -1; /* stderr is not open */
@@ -123,15 +123,15 @@ void stderr_relay_open(struct stderr_relay *v, struct ev_loop *loop)
     } else {
         ev_io_set(&v->watch, v->out.fd, EV_WRITE);
     }
-    log_set_sink(on_log_line, v);
+    log_set_sink(stderr_relay_on_log_line, v);
 }
 
 void stderr_relay_close(struct stderr_relay *v)
 {
     struct buf clean = {0};
     redact_stream_end(&v->stream, &clean);
-    add_clean(v, &clean);
-    flush(v);
+    stderr_relay_add_clean(v, &clean);
+    stderr_relay_flush(v);
     log_set_sink(NULL, NULL);
     ev_io_stop(v->loop, &v->watch);
     ev_timer_stop(v->loop, &v->pause);

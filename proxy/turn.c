@@ -23,9 +23,9 @@ static void stop_recording(struct proxy *p)
     const char *why = "the interposer cannot record messages, and --on-record-error is stop";
     bool recorded = recorder_has_everything(p->recorder);
     log_error("cannot record messages, ending the session: --on-record-error=stop");
-    server_event(p, SERVER_EV_RECORD_FAILED);
-    incidents_record_error(&p->incidents,
-                           "Messages could not be recorded, and --on-record-error is stop.");
+    server_handle_event(p, SERVER_EV_RECORD_FAILED);
+    incidents_escalate_record_error(
+        &p->incidents, "Messages could not be recorded, and --on-record-error is stop.");
     p->exit_status = PROXY_FAILED;
     outbox_discard_after_error(&p->traffic.out[ROW_C2S]);
     if (!recorded)
@@ -58,21 +58,21 @@ static void watch_deadlines(struct proxy *p)
 static void watch_reading(struct proxy *p)
 {
     if (pipes_watch_reading(p))
-        server_extend(p);
+        server_extend_wait(p);
 }
 
-static void on_deadline(struct ev_loop *loop, ev_timer *w, int revents)
+static void turn_on_deadline(struct ev_loop *loop, ev_timer *w, int revents)
 {
     (void)loop, (void)revents;
     struct proxy *p = w->data;
-    pipes_use(p);
+    pipes_read_and_flush(p);
     expire_due(&p->traffic);
-    traffic_release(&p->traffic); /* the end of the turn sets the timer again */
+    traffic_release_waiting_lines(&p->traffic); /* the end of the turn sets the timer again */
 }
 
 /* ---- the start ------------------------------------------------------------------------------ */
 
-static int64_t sooner(int64_t us, struct ev_loop *loop, ev_timer *w)
+static int64_t sooner_timer_us(int64_t us, struct ev_loop *loop, ev_timer *w)
 {
     if (!ev_is_active(w))
         return us;
@@ -84,23 +84,23 @@ static int64_t sooner(int64_t us, struct ev_loop *loop, ev_timer *w)
 /* Notes when the next turn must begin at the latest: when one of these timers is due. */
 static void expect_next_turn(struct proxy *p)
 {
-    int64_t us = sooner(-1, p->loop, &p->deadline_timer);
-    us = sooner(us, p->loop, &p->state_timer);
-    stall_wait(&p->stall, sooner(us, p->loop, &p->child.kill_timer));
+    int64_t us = sooner_timer_us(-1, p->loop, &p->deadline_timer);
+    us = sooner_timer_us(us, p->loop, &p->state_timer);
+    stall_set_expected_wait(&p->stall, sooner_timer_us(us, p->loop, &p->child.kill_timer));
 }
 
 /* Comes before the callbacks of timers that are due. */
-static void on_turn_start(struct ev_loop *loop, ev_check *w, int revents)
+static void turn_on_start(struct ev_loop *loop, ev_check *w, int revents)
 {
     (void)loop, (void)revents;
     struct proxy *p = w->data;
-    int64_t us = stall_wake(&p->stall, clock_mono_us());
+    int64_t us = stall_measure_wake(&p->stall, clock_mono_us());
     if (us == 0)
         return;
     log_info("this process did not run for %.1f s", (double)us / 1e6);
-    bool fair = timers_skip(&p->traffic.timers, us, recorder_now_us(p->recorder));
-    server_skip(p, us, fair ? TIMERS_FAIR_US : 0);
-    child_extend(&p->child, us, fair ? TIMERS_FAIR_US : 0);
+    bool fair = timers_skip_stalled_time(&p->traffic.timers, us, recorder_now_us(p->recorder));
+    server_skip_stalled_time(p, us, fair ? TIMERS_FAIR_US : 0);
+    child_extend_grace(&p->child, us, fair ? TIMERS_FAIR_US : 0);
 }
 
 /* ---- the end -------------------------------------------------------------------------------- */
@@ -111,7 +111,7 @@ static void on_large_timer(struct ev_loop *loop, ev_timer *w, int revents)
     struct proxy *p = w->data;
     chunk_free_spare();
     for (int i = 0; i < 2; i++)
-        relay_narrow(&p->relay[i]);
+        relay_narrow_pipes(&p->relay[i]);
 }
 
 static void watch_large(struct proxy *p)
@@ -137,7 +137,7 @@ static void watch_waiting_lines(struct proxy *p)
 static void ask_recorder(struct proxy *p, enum recorder_result published)
 {
     p->holding = published == RECORDER_HOLD;
-    p->pacing = !p->holding && recorder_paces(p->recorder);
+    p->pacing = !p->holding && recorder_slow_down(p->recorder);
 }
 
 /* Releases the output that is in the journal. */
@@ -159,7 +159,7 @@ static void end_server_input(struct proxy *p)
         relay_close_out(to_server);
 }
 
-static void on_turn_end(struct ev_loop *loop, ev_prepare *w, int revents)
+static void turn_on_end(struct ev_loop *loop, ev_prepare *w, int revents)
 {
     (void)loop, (void)revents;
     struct proxy *p = w->data;
@@ -189,12 +189,12 @@ static void on_turn_end(struct ev_loop *loop, ev_prepare *w, int revents)
 void turn_open(struct proxy *p)
 {
     stall_open(&p->stall, clock_mono_us());
-    ev_check_init(&p->turn_start, on_turn_start);
+    ev_check_init(&p->turn_start, turn_on_start);
     ev_set_priority(&p->turn_start, EV_MAXPRI);
     p->turn_start.data = p;
     ev_check_start(p->loop, &p->turn_start);
-    ev_prepare_init(&p->turn_end, on_turn_end);
-    ev_init(&p->deadline_timer, on_deadline);
+    ev_prepare_init(&p->turn_end, turn_on_end);
+    ev_init(&p->deadline_timer, turn_on_deadline);
     ev_init(&p->large_timer, on_large_timer);
     p->turn_end.data = p->deadline_timer.data = p->large_timer.data = p;
     ev_prepare_start(p->loop, &p->turn_end);

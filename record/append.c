@@ -11,29 +11,29 @@
 
 /* ---- losing --------------------------------------------------------------------------------- */
 
-static void lose_message(struct recorder *r, uint64_t seq)
+static void count_lost_message(struct recorder *r, uint64_t seq)
 {
     if (r->lost.n++ == 0) {
         r->lost.first_seq = seq;
-        r->lost.t_us = elapsed_us(r);
+        r->lost.t_us = recorder_elapsed_us(r);
     }
     r->lost.last_seq = seq;
 }
 
-static void lose_entry(struct recorder *r, const struct entry *e)
+static void count_lost_entry(struct recorder *r, const struct entry *e)
 {
     if (e->kind == ENTRY_MESSAGE)
-        lose_message(r, e->row.seq);
+        count_lost_message(r, e->row.seq);
     else if (e->kind == ENTRY_EVENT)
         log_debug("event not recorded: kind=%s", e->row.event);
 }
 
-static bool is_metadata(uint32_t kind)
+static bool kind_is_metadata(uint32_t kind)
 {
     return kind == ENTRY_UPDATE || kind == ENTRY_RUNNING;
 }
 
-static struct ring_head next_waiting(const struct recorder *r, size_t at)
+static struct ring_head read_waiting_head(const struct recorder *r, size_t at)
 {
     struct ring_head h;
     memcpy(&h, r->waiting.p + at, sizeof h);
@@ -57,25 +57,26 @@ void append_lose_waiting(struct recorder *r)
     uint64_t messages = 0;
     struct ring_head h;
     for (size_t at = r->moved_n; at < r->waiting.n; at += sizeof h + h.n) {
-        h = next_waiting(r, at);
+        h = read_waiting_head(r, at);
         messages += h.kind == ENTRY_MESSAGE;
-        if (is_metadata(h.kind) && kept.n + sizeof h + h.n <= KEPT_MAX)
+        if (kind_is_metadata(h.kind) && kept.n + sizeof h + h.n <= KEPT_MAX)
             buf_add(&kept, r->waiting.p + at, sizeof h + h.n);
     }
     if (!r->losing)
         log_warn("messages are not recorded: %s",
-                 bound_reached(r)            ? "the vault cannot be written, and the messages that "
-                                               "wait for it in memory have reached --max-waiting"
-                 : ring_behind(&r->ring) > 0 ? "the recorder process is behind, and the journal in "
-                                               "memory is full"
-                                             : "the system has no memory for the journal");
-    if (!r->losing && bound_reached(r))
+                 bound_is_reached(r) ? "the vault cannot be written, and the messages that "
+                                       "wait for it in memory have reached --max-waiting"
+                 : ring_unread_bytes(&r->ring) > 0
+                     ? "the recorder process is behind, and the journal in "
+                       "memory is full"
+                     : "the system has no memory for the journal");
+    if (!r->losing && bound_is_reached(r))
         bound_escalate(r);
     if (!r->losing)
-        r->full_at = ring_behind(&r->ring);
+        r->full_at = ring_unread_bytes(&r->ring);
     r->losing = true;
     for (; messages > 0; messages--)
-        lose_message(r, r->seq - messages + 1);
+        count_lost_message(r, r->seq - messages + 1);
     buf_close(&r->waiting);
     r->moved_n = 0;
     r->waiting = kept;
@@ -88,7 +89,7 @@ static bool add_waiting(struct recorder *r, const struct entry *e, size_t n)
 {
     struct ring_head h = {(uint32_t)n, e->kind};
     if (n > UINT32_MAX ||
-        (r->losing && (!is_metadata(e->kind) || r->waiting.n + sizeof h + n > KEPT_MAX)))
+        (r->losing && (!kind_is_metadata(e->kind) || r->waiting.n + sizeof h + n > KEPT_MAX)))
         return false;
     if (!buf_reserve(&r->waiting, sizeof h + n)) {
         r->waiting.failed = false; /* the others still wait */
@@ -100,9 +101,9 @@ static bool add_waiting(struct recorder *r, const struct entry *e, size_t n)
     return true;
 }
 
-static bool put(struct recorder *r, const struct entry *e, size_t n)
+static bool put_entry_into_ring(struct recorder *r, const struct entry *e, size_t n)
 {
-    char *place = n <= UINT32_MAX ? ring_place(&r->ring, n) : NULL;
+    char *place = n <= UINT32_MAX ? ring_reserve_record(&r->ring, n) : NULL;
     if (place == NULL)
         return false;
     form_write(e, place);
@@ -122,7 +123,7 @@ static bool put_without_body(struct recorder *r, struct slice bytes)
         return false;
     e.row.body = e.invocation.error_message = e.invocation.result = (struct slice){0};
     e.row.findings |= FINDING(FIND_BODY_LOST);
-    if (!put(r, &e, form_size(&e)))
+    if (!put_entry_into_ring(r, &e, form_size(&e)))
         return false;
     if (!r->body_lost)
         log_warn("the body of a message was not recorded, the system has no memory for it: "
@@ -135,9 +136,9 @@ static bool put_without_body(struct recorder *r, struct slice bytes)
 /* Puts a waiting entry into the ring. Returns false if it must wait. An entry that does not fit
  * into an empty ring (it is too long, or the file system is full) is dropped; a message is recorded
  * without its body. With stop_on_error such a message ends the session. */
-static bool put_waiting(struct recorder *r, struct ring_head h, const char *bytes)
+static bool put_waiting_into_ring(struct recorder *r, struct ring_head h, const char *bytes)
 {
-    char *place = ring_place(&r->ring, h.n);
+    char *place = ring_reserve_record(&r->ring, h.n);
     if (place != NULL) {
         memcpy(place, bytes, h.n);
         ring_add(&r->ring, h.kind, h.n);
@@ -146,18 +147,18 @@ static bool put_waiting(struct recorder *r, struct ring_head h, const char *byte
     if (h.n <= ring_record_max(&r->ring) && !ring_is_stored(&r->ring))
         return false;
     return h.kind == ENTRY_MESSAGE ? put_without_body(r, (struct slice){bytes, h.n})
-                                   : !is_metadata(h.kind);
+                                   : !kind_is_metadata(h.kind);
 }
 
 /* Reports the losses, and ends them only when there is room for many messages, so that not every
  * few messages are followed by a gap. */
 static bool report_lost(struct recorder *r)
 {
-    if (r->losing && ring_behind(&r->ring) > r->full_at / 2)
+    if (r->losing && ring_unread_bytes(&r->ring) > r->full_at / 2)
         return false;
     struct entry e = {.kind = ENTRY_LOST, .lost = r->lost};
     if (r->lost.n > 0) {
-        if (!put(r, &e, form_size(&e)))
+        if (!put_entry_into_ring(r, &e, form_size(&e)))
             return false;
         log_warn("recording again: lost=%llu", (unsigned long long)r->lost.n);
     }
@@ -169,7 +170,7 @@ static bool report_lost(struct recorder *r)
 void append_last_lost(struct recorder *r)
 {
     struct entry e = {.kind = ENTRY_LOST, .lost = r->lost};
-    if (r->lost.n > 0 && bound_note(r, &e)) {
+    if (r->lost.n > 0 && bound_append_note(r, &e)) {
         log_error("some messages were not recorded: lost=%llu", (unsigned long long)r->lost.n);
         r->lost = (struct lost_messages){0};
     }
@@ -180,8 +181,8 @@ bool append_waiting(struct recorder *r)
     if ((r->losing || r->lost.n > 0) && !report_lost(r))
         return false;
     while (r->moved_n < r->waiting.n) {
-        struct ring_head h = next_waiting(r, r->moved_n);
-        if (!put_waiting(r, h, r->waiting.p + r->moved_n + sizeof h))
+        struct ring_head h = read_waiting_head(r, r->moved_n);
+        if (!put_waiting_into_ring(r, h, r->waiting.p + r->moved_n + sizeof h))
             return false;
         r->moved_n += sizeof h + h.n;
     }
@@ -196,17 +197,17 @@ void append_entry(struct recorder *r, const struct entry *e)
     if (r->losing)
         (void)append_waiting(r); /* if there is room again */
     bool in_order = r->has_ring && r->waiting.n == 0 && r->lost.n == 0 && !r->losing;
-    if (in_order && put(r, e, n))
+    if (in_order && put_entry_into_ring(r, e, n))
         return;
     if (!r->has_ring || !add_waiting(r, e, n))
-        lose_entry(r, e);
+        count_lost_entry(r, e);
 }
 
 /* ---- the journal's calls -------------------------------------------------------------------- */
 
-static int64_t now_us(void *owner)
+static int64_t append_now_us(void *owner)
 {
-    return elapsed_us(owner);
+    return recorder_elapsed_us(owner);
 }
 
 /* Appends e->row, and e->invocation if that is set. */
@@ -215,7 +216,7 @@ static uint64_t append_row(struct recorder *r, struct entry *e)
     e->kind = ENTRY_MESSAGE;
     e->row.seq = ++r->seq;
     if (e->row.t_us == 0)
-        e->row.t_us = elapsed_us(r);
+        e->row.t_us = recorder_elapsed_us(r);
     r->took |= e->row.direction == ROW_C2S;
     append_entry(r, e);
     return r->seq;
@@ -241,7 +242,7 @@ static uint64_t append_answer(void *owner, const struct row *row, const struct i
 
 static void append_event(void *owner, const char *kind, const char *detail)
 {
-    struct entry e = {.kind = ENTRY_EVENT, .row = {.event = kind, .t_us = now_us(owner)}};
+    struct entry e = {.kind = ENTRY_EVENT, .row = {.event = kind, .t_us = append_now_us(owner)}};
     if (detail != NULL)
         e.row.body = slice_of(detail);
     append_entry(owner, &e);
@@ -253,20 +254,20 @@ static void append_rules(void *owner, uint64_t seq, breaches rules)
 }
 
 /* Limits a name: peers can choose names of any size. */
-static struct slice name(struct slice text)
+static struct slice cut_stored_name(struct slice text)
 {
-    return text.p != NULL ? redact_cut(text, STORED_NAME_MAX) : text;
+    return text.p != NULL ? redact_cut_name(text, STORED_NAME_MAX) : text;
 }
 
 static void append_update(void *owner, const struct session_update *u)
 {
     struct recorder *r = owner;
     struct entry e = {.kind = ENTRY_UPDATE, .update = *u};
-    e.update.client_name = name(u->client_name);
-    e.update.client_version = name(u->client_version);
-    e.update.server_name = name(u->server_name);
-    e.update.server_version = name(u->server_version);
-    e.update.protocol_version = name(u->protocol_version);
+    e.update.client_name = cut_stored_name(u->client_name);
+    e.update.client_version = cut_stored_name(u->client_version);
+    e.update.server_name = cut_stored_name(u->server_name);
+    e.update.server_version = cut_stored_name(u->server_version);
+    e.update.protocol_version = cut_stored_name(u->protocol_version);
     learnt_add(&r->learnt, &e.update);
     append_entry(r, &e);
 }
@@ -279,7 +280,7 @@ static void append_invocation(void *owner, const struct invocation *x)
     append_entry(owner, &e);
 }
 
-static void want_previous_tools(void *owner)
+static void request_previous_tools(void *owner)
 {
     struct recorder *r = owner;
     r->tools_wanted = true;
@@ -299,13 +300,13 @@ void append_open(struct recorder *r)
     r->journal = (struct journal){
         .owner = r,
         .uid = r->uid,
-        .now_us = now_us,
+        .now_us = append_now_us,
         .append = append_message,
         .answer = append_answer,
         .event = append_event,
         .add_rules = append_rules,
         .update = append_update,
         .log = append_invocation,
-        .want_previous_tools = want_previous_tools,
+        .want_previous_tools = request_previous_tools,
     };
 }

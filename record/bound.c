@@ -8,10 +8,10 @@
 #define LOOK_BYTES ((uint64_t)256 << 10)
 #define NOTE_ROOM ((uint64_t)64 << 10) /* bytes by which reports of losses may exceed the limit */
 
-void bound_look(struct recorder *r)
+void bound_update_limit(struct recorder *r)
 {
     int64_t now = clock_mono_us();
-    if (trouble_of(r) != RING_FAILING) {
+    if (recorder_trouble(r) != RING_FAILING) {
         r->ring.limit = r->limit;
         r->bound_due_us = 0;
         return;
@@ -26,17 +26,17 @@ void bound_look(struct recorder *r)
     r->ring.limit = room < r->limit ? room : r->limit;
 }
 
-bool bound_reached(const struct recorder *r)
+bool bound_is_reached(const struct recorder *r)
 {
     return r->ring.limit < r->limit;
 }
 
-bool bound_note(struct recorder *r, const struct entry *e)
+bool bound_append_note(struct recorder *r, const struct entry *e)
 {
     uint64_t limit = r->ring.limit;
     size_t n = form_size(e);
-    r->ring.limit = ring_behind(&r->ring) + NOTE_ROOM + limit;
-    char *place = n <= NOTE_ROOM ? ring_place(&r->ring, n) : NULL;
+    r->ring.limit = ring_unread_bytes(&r->ring) + NOTE_ROOM + limit;
+    char *place = n <= NOTE_ROOM ? ring_reserve_record(&r->ring, n) : NULL;
     r->ring.limit = limit;
     if (place == NULL)
         return false;
@@ -48,7 +48,7 @@ bool bound_note(struct recorder *r, const struct entry *e)
 void bound_escalate(struct recorder *r)
 {
     struct entry e = {.kind = ENTRY_ESCALATION,
-                      .t_us = elapsed_us(r),
+                      .t_us = recorder_elapsed_us(r),
                       .escalation = {
                           .cause = ESCALATION_RECORD_ERROR,
                           .at_us = clock_wall_us(),
@@ -60,6 +60,6 @@ void bound_escalate(struct recorder *r)
                           .done = slice_of("Messages are forwarded without being recorded."),
                           .look = slice_of("`mcp-interposer doctor` names the journals that wait."),
                       }};
-    if (!bound_note(r, &e))
+    if (!bound_append_note(r, &e))
         log_debug("no escalation, there is no memory for it");
 }

@@ -11,7 +11,7 @@
 static const int ignored[] = {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGPIPE};
 
 /* Moves the descriptors to their new numbers, first to numbers that are not among the new ones. */
-static void keep_only(const int *fds, size_t n)
+static void keep_only_descriptors(const int *fds, size_t n)
 {
     int high[DETACH_MAX], end = DETACH_FD + (int)n;
     assert(n <= DETACH_MAX);
@@ -33,7 +33,7 @@ void detach_process(const int *fds, size_t n)
     int null = file_open_null();
     for (int i = 0; i <= 2 && null >= 0; i++)
         dup2(null, i);
-    keep_only(fds, n);
+    keep_only_descriptors(fds, n);
 }
 
 void detach_reset_signals(void)

@@ -26,19 +26,19 @@
 
 /* ---- the command ---------------------------------------------------------------------------- */
 
-static bool is_blank(char c)
+static bool is_blank_char(char c)
 {
     return c == ' ' || c == '\t' || c == '\n';
 }
 
 /* Splits in place. words has space for max words and a NULL. Returns the number of words, or -1 with the reason in
  * *ret_why. */
-static int split(char *text, char **words, int max, const char **ret_why)
+static int split_command(char *text, char **words, int max, const char **ret_why)
 {
     int n = 0;
     char *to = text;
     for (const char *p = text; *p != '\0';) {
-        while (is_blank(*p))
+        while (is_blank_char(*p))
             p++;
         if (*p == '\0')
             break;
@@ -47,7 +47,7 @@ static int split(char *text, char **words, int max, const char **ret_why)
             return -1;
         }
         words[n++] = to;
-        while (*p != '\0' && !is_blank(*p)) {
+        while (*p != '\0' && !is_blank_char(*p)) {
             char quote = *p;
             if (quote != '\'' && quote != '"') {
                 *to++ = *p++;
@@ -75,7 +75,7 @@ int notifier_check(const char *command, struct buf *error)
     const char *why = "cannot be read: out of memory";
     buf_clear(error);
     char *text = strdup(command);
-    int n = text != NULL ? split(text, words, NOTIFIER_WORDS, &why) : -1;
+    int n = text != NULL ? split_command(text, words, NOTIFIER_WORDS, &why) : -1;
     if (n < 0)
         buf_printf(error,
                    "'%s' %s; separate words by blanks, and quote a word that contains blanks with "
@@ -127,7 +127,7 @@ static void send_warning(const char *fmt, ...)
     send_output(text, (size_t)n);
 }
 
-static int running(const struct dispatcher *c)
+static int count_running_jobs(const struct dispatcher *c)
 {
     int n = 0;
     for (size_t i = 0; i < JOBS; i++)
@@ -143,7 +143,7 @@ static struct job *free_job(struct dispatcher *c)
     return NULL;
 }
 
-static void become_command(struct dispatcher *c, char *path)
+static void exec_command(struct dispatcher *c, char *path)
 {
     setsid();
     detach_reset_signals();
@@ -157,11 +157,11 @@ static void become_command(struct dispatcher *c, char *path)
     _exit(127);
 }
 
-static void start(struct dispatcher *c, struct job *j, char *path)
+static void start_job(struct dispatcher *c, struct job *j, char *path)
 {
     pid_t pid = fork();
     if (pid == 0)
-        become_command(c, path);
+        exec_command(c, path);
     c->passed = 0;
     if (pid < 0)
         send_warning("could not be started: %s", strerror(errno));
@@ -174,9 +174,9 @@ static void start_waiting(struct dispatcher *c)
 {
     size_t n = 0;
     struct job *j;
-    while (n < c->queue_n && (c->ended || running(c) < NOTIFIER_AT_ONCE) &&
+    while (n < c->queue_n && (c->ended || count_running_jobs(c) < NOTIFIER_AT_ONCE) &&
            (j = free_job(c)) != NULL)
-        start(c, j, c->queue[n++]);
+        start_job(c, j, c->queue[n++]);
     memmove(c->queue, c->queue + n, (c->queue_n - n) * sizeof c->queue[0]);
     c->queue_n -= n;
 }
@@ -189,7 +189,7 @@ static void report_exit(int status)
         send_warning("exited with status %d", WEXITSTATUS(status));
 }
 
-static void reap(struct dispatcher *c)
+static void reap_jobs(struct dispatcher *c)
 {
     int status;
     for (pid_t pid; (pid = waitpid(-1, &status, WNOHANG)) > 0;)
@@ -203,7 +203,7 @@ static void reap(struct dispatcher *c)
             c->job[i] = (struct job){0};
 }
 
-static void enforce(struct dispatcher *c, int64_t now)
+static void enforce_job_limits(struct dispatcher *c, int64_t now)
 {
     for (size_t i = 0; i < JOBS; i++) {
         struct job *j = &c->job[i];
@@ -234,7 +234,7 @@ static int wait_ms(const struct dispatcher *c)
     return us > 0 ? (int)(us / 1000 + 1) : 0;
 }
 
-static void take_order(struct dispatcher *c)
+static void receive_order(struct dispatcher *c)
 {
     char path[PATH_MAX];
     ssize_t n = channel_receive(DETACH_FD, path, sizeof path, NULL);
@@ -251,7 +251,7 @@ static void take_order(struct dispatcher *c)
         send_warning("was not run because too many are waiting: file=%.*s", (int)n, path);
 }
 
-static void take_output(struct dispatcher *c)
+static void pass_output_on(struct dispatcher *c)
 {
     char text[OUTPUT_READ];
     ssize_t n = read(c->output, text, sizeof text);
@@ -281,7 +281,7 @@ static void kill_strays(void)
     }
 }
 
-static void on_child(int number)
+static void notifier_on_child(int number)
 {
     (void)number; /* the signal ends the wait */
 }
@@ -290,7 +290,7 @@ static int open_dispatcher(struct dispatcher *c)
 {
     int fd[2];
     sigset_t child;
-    const struct sigaction wake = {.sa_handler = on_child};
+    const struct sigaction wake = {.sa_handler = notifier_on_child};
     sigemptyset(&child);
     sigaddset(&child, SIGCHLD);
     sigprocmask(SIG_BLOCK, &child, &c->blocked);
@@ -315,11 +315,11 @@ static void run_dispatcher(struct dispatcher *c)
         struct pollfd p[] = {{c->output, POLLIN, 0}, {c->ended ? -1 : DETACH_FD, POLLIN, 0}};
         if (signals_poll(p, MI_COUNT(p), wait_ms(c), &c->blocked) < 0 && errno != EINTR)
             break;
-        take_output(c); /* read the output before the exit of the command is reported */
+        pass_output_on(c); /* read the output before the exit of the command is reported */
         if (p[1].revents != 0)
-            take_order(c);
-        reap(c);
-        enforce(c, clock_mono_us());
+            receive_order(c);
+        reap_jobs(c);
+        enforce_job_limits(c, clock_mono_us());
         start_waiting(c);
     }
     kill_strays();
@@ -352,7 +352,7 @@ void notifier_open(struct notifier *n, const char *command, const char *server, 
     if (command == NULL || command[0] == '\0')
         return;
     char *text = strdup(command);
-    if (text == NULL || (c.words_n = split(text, c.words, NOTIFIER_WORDS, &why)) < 0 ||
+    if (text == NULL || (c.words_n = split_command(text, c.words, NOTIFIER_WORDS, &why)) < 0 ||
         channel_open(fd) < 0) {
         log_warn("the escalation command will not run: out of memory or file descriptors");
         free(text);
@@ -369,7 +369,7 @@ void notifier_open(struct notifier *n, const char *command, const char *server, 
     free(text);
 }
 
-static void on_readable(struct ev_loop *loop, ev_io *w, int revents)
+static void notifier_on_readable(struct ev_loop *loop, ev_io *w, int revents)
 {
     (void)loop, (void)revents;
     struct notifier *n = w->data;
@@ -393,7 +393,7 @@ void notifier_watch(struct notifier *n, struct ev_loop *loop,
     n->loop = loop;
     n->on_output = on_output;
     n->data = data;
-    ev_io_init(&n->watch, on_readable, n->fd, EV_READ);
+    ev_io_init(&n->watch, notifier_on_readable, n->fd, EV_READ);
     n->watch.data = n;
     ev_io_start(loop, &n->watch);
 }

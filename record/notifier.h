@@ -10,7 +10,7 @@
  * SIGTERM, and SIGKILL after NOTIFIER_GRACE_US. At most NOTIFIER_AT_ONCE commands run at a time and NOTIFIER_QUEUE wait;
  * further ones are dropped with a warning. When proxy and recorder process have exited, waiting commands start at once,
  * and the notifier process exits after the last one. The notifier process is not a child of the
- * proxy (child_sweep() does not see it), and has no descriptors of the client.
+ * proxy (child_kill_descendants() does not see it), and has no descriptors of the client.
  *
  * Owns      our end of a socket pair and its watcher.
  * Lifetime  call notifier_open() before the process becomes a subreaper, and before it opens descriptors that the

@@ -22,6 +22,6 @@
 
 /* How long the client is not read after it was read: PACE_US at half of `limit`, twice as long for each halving of the
  * rest, at most PACE_MAX_US. Less than half: 0. */
-int64_t pace_us(uint64_t unstored, uint64_t limit);
+int64_t pace_delay_us(uint64_t unstored, uint64_t limit);
 
 #endif

@@ -5,7 +5,7 @@
 #define READ_SIZE ((size_t)64 << 10)
 #define FILE_MAX (2 * TOOLS_BYTES_MAX)
 
-static bool read_text(struct slice text, struct tools *ret, char *ret_uid)
+static bool read_previous_tools_text(struct slice text, struct tools *ret, char *ret_uid)
 {
     struct rpc m;
     if (text.n <= UID_LEN || text.p[UID_LEN] != '\n')
@@ -16,7 +16,7 @@ static bool read_text(struct slice text, struct tools *ret, char *ret_uid)
         list.n = (size_t)(nl - list.p);
     if (rpc_read(list, &m) < 0 || m.kind != RPC_RESULT)
         return false;
-    tools_page(ret, &m, 0);
+    tools_add_page(ret, &m, 0);
     memcpy(ret_uid, text.p, UID_LEN);
     ret_uid[UID_LEN] = '\0';
     return true;
@@ -30,7 +30,7 @@ bool previous_tools_read(int fd, struct tools *ret, char *ret_uid)
     while (fd >= 0 && buf_reserve(&text, READ_SIZE) &&
            (n = pread(fd, text.p + text.n, READ_SIZE, (off_t)text.n)) > 0)
         text.n += (size_t)n;
-    bool ok = !text.failed && n == 0 && read_text(buf_slice(&text), &tools, ret_uid);
+    bool ok = !text.failed && n == 0 && read_previous_tools_text(buf_slice(&text), &tools, ret_uid);
     buf_close(&text);
     if (ok)
         *ret = tools;

@@ -16,7 +16,7 @@
 
 /* ---- calls of the recorder process ---------------------------------------------------------- */
 
-static void on_report(void *data, char what, int fd)
+static void recorder_on_report(void *data, char what, int fd)
 {
     struct recorder *r = data;
     struct tools tools = {0};
@@ -39,7 +39,7 @@ static void on_report(void *data, char what, int fd)
         r->calls.changed(r->data);
 }
 
-static void on_output(void *data, struct slice bytes)
+static void recorder_on_output(void *data, struct slice bytes)
 {
     struct recorder *r = data;
     if (r->calls.output != NULL)
@@ -53,20 +53,20 @@ static void on_output(void *data, struct slice bytes)
         }
 }
 
-static void on_restart(void *data)
+static void recorder_on_restart(void *data)
 {
     append_learnt(data);
 }
 
 /* ---- opening -------------------------------------------------------------------------------- */
 
-static char *copy(const char *s)
+static char *copy_string(const char *s)
 {
     return s != NULL ? strdup(s) : NULL;
 }
 
 /* Makes the path absolute. The vault may not exist yet. */
-static char *absolute(const char *path)
+static char *make_path_absolute(const char *path)
 {
     struct buf b = {0};
     char *real = realpath(path, NULL), *here = NULL;
@@ -83,16 +83,16 @@ static int copy_config(struct recorder *r, const struct recorder_config *cfg)
 {
     r->cfg = *cfg;
     r->cfg.escalate_command = NULL; /* the notifier has its own copy */
-    r->cfg.vault = absolute(cfg->vault);
-    r->cfg.name = copy(cfg->name);
-    r->cfg.command = copy(cfg->command);
+    r->cfg.vault = make_path_absolute(cfg->vault);
+    r->cfg.name = copy_string(cfg->name);
+    r->cfg.command = copy_string(cfg->command);
     if (gethostname(r->host, sizeof r->host - 1) != 0)
         memcpy(r->host, "unknown", sizeof "unknown");
     if (getcwd(r->cwd, sizeof r->cwd) == NULL)
         r->cwd[0] = '\0'; /* the directory was removed, or its path is too long */
-    struct redact *rules = redact_present();
+    struct redact *rules = redact_current();
     if (rules != NULL)
-        redact_rules(rules, &r->rules);
+        redact_write_rules(rules, &r->rules);
     return r->cfg.vault == NULL || r->cfg.name == NULL || r->cfg.command == NULL ? MI_ENOMEM : 0;
 }
 
@@ -164,9 +164,9 @@ static int make_journal(struct recorder *r)
 
 static void open_worker(struct recorder *r)
 {
-    r->worker.on_report = on_report;
-    r->worker.on_text = on_output;
-    r->worker.on_restart = on_restart;
+    r->worker.on_report = recorder_on_report;
+    r->worker.on_text = recorder_on_output;
+    r->worker.on_restart = recorder_on_restart;
     r->worker.data = r;
     r->worker.notifier = &r->notifier.fd;
     r->worker.lock = &r->lock;
@@ -185,14 +185,14 @@ static void open_worker(struct recorder *r)
 static int wait_until_open(struct recorder *r)
 {
     int64_t until = clock_mono_us() + RECORDER_OPEN_US;
-    ring_writer_waits(&r->ring, true);
-    while (!r->worker.opened && r->worker.pid > 0 && trouble_of(r) != RING_FAILING) {
+    ring_set_writer_waits(&r->ring, true);
+    while (!r->worker.opened && r->worker.pid > 0 && recorder_trouble(r) != RING_FAILING) {
         int64_t left = until - clock_mono_us();
         if (left <= 0)
             break;
         worker_wait(&r->worker, left);
     }
-    ring_writer_waits(&r->ring, false);
+    ring_set_writer_waits(&r->ring, false);
     if (r->worker.opened)
         return 0;
     worker_kill(&r->worker);
@@ -201,7 +201,7 @@ static int wait_until_open(struct recorder *r)
     return MI_ESTORE;
 }
 
-static int cannot_start(struct recorder *r, int st, const char *what)
+static int fail_recorder_start(struct recorder *r, int st, const char *what)
 {
     const char *why = st != MI_ENOMEM ? strerror(errno) : "out of memory";
     journal_file_remove(&r->file);
@@ -219,12 +219,12 @@ static int start_recording(struct recorder *r)
 {
     int st = make_journal(r);
     if (st < 0)
-        return cannot_start(r, st, "make the journal in memory");
+        return fail_recorder_start(r, st, "make the journal in memory");
     open_worker(r);
     if (!r->cfg.stop_on_error)
         return 0;
     st = worker_start(&r->worker);
-    return st < 0 ? cannot_start(r, st, "start the recorder process") : wait_until_open(r);
+    return st < 0 ? fail_recorder_start(r, st, "start the recorder process") : wait_until_open(r);
 }
 
 int recorder_open(struct recorder **ret, const struct recorder_config *cfg)
@@ -266,25 +266,25 @@ void recorder_watch(struct recorder *r, struct ev_loop *loop, const struct recor
     r->data = data;
     if (r->has_ring)
         worker_watch(&r->worker, loop);
-    notifier_watch(&r->notifier, loop, on_output, r);
+    notifier_watch(&r->notifier, loop, recorder_on_output, r);
 }
 
 /* ---- the end of a turn ---------------------------------------------------------------------- */
 
-static void publish(struct recorder *r)
+static void publish_to_process(struct recorder *r)
 {
     if (ring_publish(&r->ring))
         worker_wake(&r->worker);
 }
 
-static bool is_failing(const struct recorder *r, int64_t now)
+static bool recording_is_failing(const struct recorder *r, int64_t now)
 {
-    return trouble_of(r) == RING_FAILING || r->worker.unable >= WORKER_UNABLE ||
+    return recorder_trouble(r) == RING_FAILING || r->worker.unable >= WORKER_UNABLE ||
            (r->worker.gone_since_us != 0 && now - r->worker.gone_since_us >= r->pause_us);
 }
 
 /* The journal is full, or --sync full waits for the database. */
-static enum recorder_result postpone(struct recorder *r, bool moved, bool failing, int64_t now)
+static enum recorder_result postpone_turn(struct recorder *r, bool moved, bool failing, int64_t now)
 {
     if (r->waits_since_us == 0)
         r->waits_since_us = now;
@@ -301,15 +301,15 @@ static enum recorder_result end_turn(struct recorder *r)
 {
     bool asked = r->asked;
     r->asked = false;
-    bound_look(r);
+    bound_update_limit(r);
     bool moved = append_waiting(r);
-    publish(r);
+    publish_to_process(r);
     if (moved && !r->cfg.stop_on_error && !r->cfg.sync_full) { /* most turns */
         r->waits_since_us = 0;
         return RECORDER_PUBLISHED;
     }
     int64_t now = clock_mono_us();
-    bool failing = is_failing(r, now);
+    bool failing = recording_is_failing(r, now);
     bool waits = !moved || (r->cfg.sync_full && !ring_is_stored(&r->ring));
     /* failing: with the client's next request, which can be answered with the reason */
     r->failed |=
@@ -317,7 +317,7 @@ static enum recorder_result end_turn(struct recorder *r)
     if (r->failed)
         return RECORDER_FAILED;
     if (waits)
-        return postpone(r, moved, failing, now);
+        return postpone_turn(r, moved, failing, now);
     r->waits_since_us = 0;
     return RECORDER_PUBLISHED;
 }
@@ -328,13 +328,13 @@ enum recorder_result recorder_publish(struct recorder *r)
         return RECORDER_PUBLISHED;
     enum recorder_result result = end_turn(r);
     if (result == RECORDER_HOLD) {
-        ring_writer_waits(&r->ring, true);
+        ring_set_writer_waits(&r->ring, true);
         result = end_turn(r); /* the state may have changed before */
     }
     if (result != RECORDER_HOLD)
-        ring_writer_waits(&r->ring, false);
-    waits_pause(r, result == RECORDER_HOLD ? r->waits_since_us + r->pause_us : 0);
-    waits_rest(r);
+        ring_set_writer_waits(&r->ring, false);
+    waits_pause_until(r, result == RECORDER_HOLD ? r->waits_since_us + r->pause_us : 0);
+    waits_start_rest(r);
     return result;
 }
 
@@ -348,7 +348,7 @@ bool recorder_has_everything(const struct recorder *r)
 
 /* Whether the requested previous tools may still arrive: in a short session they come at its end.
  * The recorder process sends them before it has stored the request. */
-static bool waits_for_tools(struct recorder *r)
+static bool recorder_waits_for_tools(struct recorder *r)
 {
     if (!r->tools_wanted || !ring_is_stored(&r->ring))
         return r->tools_wanted;
@@ -363,9 +363,9 @@ static void store_rest(struct recorder *r)
     int64_t until = clock_mono_us() + r->end_us;
     bool ended = false, tried = false;
     for (;;) {
-        ring_writer_waits(&r->ring, true);
-        bool more = waits_for_tools(r), moved = append_waiting(r);
-        publish(r);
+        ring_set_writer_waits(&r->ring, true);
+        bool more = recorder_waits_for_tools(r), moved = append_waiting(r);
+        publish_to_process(r);
         if (moved && !more && !ended) {
             if (ring_end(&r->ring))
                 worker_wake(&r->worker);
@@ -399,12 +399,12 @@ static void wait_for_exit(struct recorder *r)
 
 static void report_rest(const struct recorder *r)
 {
-    unsigned long long behind = ring_behind(&r->ring);
+    unsigned long long behind = ring_unread_bytes(&r->ring);
     if (r->lost.n > 0)
         log_error("some messages were not recorded: lost=%llu", (unsigned long long)r->lost.n);
     if (behind == 0)
         return;
-    if (trouble_of(r) == RING_FAILING && r->file.has_name)
+    if (recorder_trouble(r) == RING_FAILING && r->file.has_name)
         log_warn(
             "the session's last messages are not stored: the vault cannot be written; they wait "
             "in memory for the next command that uses it: bytes=%llu session=%s",
@@ -421,7 +421,7 @@ static void report_rest(const struct recorder *r)
         log_error("some messages were not recorded: bytes=%llu", behind);
 }
 
-static void finish(struct recorder *r)
+static void finish_recording(struct recorder *r)
 {
     store_rest(r);
     if (ring_is_finished(&r->ring))
@@ -437,7 +437,7 @@ void recorder_close(struct recorder *r)
     worker_unwatch(&r->worker);
     r->loop = NULL;
     if (r->has_ring)
-        finish(r);
+        finish_recording(r);
     else if (r->lost.n > 0)
         log_error("no message was recorded: lost=%llu", (unsigned long long)r->lost.n);
     if (r->cfg.ret_left != NULL)
@@ -466,7 +466,7 @@ const struct journal *recorder_journal(const struct recorder *r)
 
 int64_t recorder_now_us(const struct recorder *r)
 {
-    return elapsed_us(r);
+    return recorder_elapsed_us(r);
 }
 
 enum record_level recorder_level(const struct recorder *r)
@@ -479,17 +479,17 @@ pid_t recorder_pid(const struct recorder *r)
     return r->worker.pid;
 }
 
-void recorder_guard(struct recorder *r, pid_t group)
+void recorder_set_guarded_group(struct recorder *r, pid_t group)
 {
     if (r->has_ring)
         atomic_store_explicit(&r->ring.shared->server_group, group, memory_order_release);
 }
 
-void recorder_running(struct recorder *r, const struct running *running)
+void recorder_record_processes(struct recorder *r, const struct running *running)
 {
     r->learnt.running = *running;
     r->learnt.has_running = true;
-    recorder_guard(r, running->server_group);
+    recorder_set_guarded_group(r, running->server_group);
     append_entry(r, &(struct entry){.kind = ENTRY_RUNNING, .running = *running});
 }
 

@@ -8,7 +8,7 @@
  * be sent. The recorder process stores them (record/process/). If it dies, another one is started, which continues
  * after the last stored entry.
  *
- * When the journal is half full, the client is read at intervals (recorder_paces()), so that the
+ * When the journal is half full, the client is read at intervals (recorder_slow_down()), so that the
  * journal seldom becomes full. If the journal has no room, nothing is sent and nothing is read
  * until there is room (RECORDER_HOLD). If the recorder cannot store (RING_FAILING, or WORKER_UNABLE
  * processes could not open the journal or their store), or there is no room for RECORDER_PAUSE_US:
@@ -105,13 +105,13 @@ void recorder_close(struct recorder *r);
 const struct journal *recorder_journal(const struct recorder *r);
 int64_t recorder_now_us(const struct recorder *r); /* microseconds since the session's start */
 enum record_level recorder_level(const struct recorder *r);
-/* Returns the pid of the recorder process, which child_sweep() must spare; 0: there is none now. */
+/* Returns the pid of the recorder process, which child_kill_descendants() must spare; 0: there is none now. */
 pid_t recorder_pid(const struct recorder *r);
 
 /* Sets the session's row in the table `running`. If this process is killed, the recorder kills running.server_group. */
-void recorder_running(struct recorder *r, const struct running *running);
+void recorder_record_processes(struct recorder *r, const struct running *running);
 /* Sets the process group that the recorder kills then; 0: no server runs any more. */
-void recorder_guard(struct recorder *r, pid_t group);
+void recorder_set_guarded_group(struct recorder *r, pid_t group);
 /* Writes an escalation file, or counts another occurrence; the recorder adds server, session and command. */
 void recorder_escalate(struct recorder *r, const struct escalation *e);
 
@@ -123,13 +123,13 @@ enum recorder_result recorder_publish(struct recorder *r);
  * It need not wait if everything is stored, if the recorder process cannot store, or after RECORDER_LAG_US; after
  * RECORDER_LAG_FULL_US if it does not fit into the journal, because then it would be copied, and everything would stop
  * (RECORDER_HOLD). */
-bool recorder_lags(struct recorder *r, size_t n, int64_t waited_us);
+bool recorder_is_behind(struct recorder *r, size_t n, int64_t waited_us);
 /* A line waits: `changed` is called when it is time to ask again. Call it after recorder_publish(). */
 void recorder_lag_watch(struct recorder *r, size_t n, int64_t waited_us);
 /* Whether the client must not be read now: half of the journal or more is not stored (pace.h). True for at most
  * PACE_MAX_US after a message of the client. `changed` is called when the client may be read again. Call it after
  * recorder_publish(). */
-bool recorder_paces(struct recorder *r);
+bool recorder_slow_down(struct recorder *r);
 /* Whether everything appended is in the journal; with sync_full, in the database. After RECORDER_FAILED: whether the
  * turn's bytes may still be sent. */
 bool recorder_has_everything(const struct recorder *r);

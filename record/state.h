@@ -38,12 +38,12 @@ struct recorder {
                                 * there are none */
     bool losing;               /* messages are lost until there is room for many */
     uint64_t limit;            /* limit of the ring while the recorder can store */
-    int64_t bound_due_us;      /* when bound_look() looks again; 0: at once */
+    int64_t bound_due_us;      /* when bound_update_limit() looks again; 0: at once */
     uint64_t bound_from;       /* end of the last entry when it looked */
     uint64_t full_at;          /* while `losing`: number of bytes that were in the journal when it
                                 * became full */
     bool asked;                /* the client sent a request in this turn */
-    bool took;                 /* a message of the client was appended: recorder_paces() */
+    bool took;                 /* a message of the client was appended: recorder_slow_down() */
     bool failed;               /* RECORDER_FAILED was returned */
     bool body_lost; /* a message was recorded without its body (logged once); with "stop": could
                      * only be recorded so */
@@ -67,12 +67,12 @@ struct recorder {
     uint64_t rest_end;      /* end of the last entry when rest_timer was started */
 };
 
-static inline int64_t elapsed_us(const struct recorder *r)
+static inline int64_t recorder_elapsed_us(const struct recorder *r)
 {
     return clock_mono_us() - r->started_mono_us;
 }
 
-static inline enum ring_trouble trouble_of(const struct recorder *r)
+static inline enum ring_trouble recorder_trouble(const struct recorder *r)
 {
     return (enum ring_trouble)atomic_load_explicit(&r->ring.shared->trouble, memory_order_acquire);
 }
@@ -96,11 +96,11 @@ void append_lose_waiting(struct recorder *r);
 
 /* While the recorder process cannot store: sets the limit of the ring to what --max-waiting leaves. Looks at the other
  * journals once a second, and after each 256 KiB. */
-void bound_look(struct recorder *r);
+void bound_update_limit(struct recorder *r);
 /* Whether --max-waiting makes the ring's limit lower. */
-bool bound_reached(const struct recorder *r);
+bool bound_is_reached(const struct recorder *r);
 /* Adds a short entry beyond the limit. Returns false if there is no memory. */
-bool bound_note(struct recorder *r, const struct entry *e);
+bool bound_append_note(struct recorder *r, const struct entry *e);
 /* Messages are lost because of the bound. */
 void bound_escalate(struct recorder *r);
 
@@ -109,8 +109,8 @@ void bound_escalate(struct recorder *r);
 void waits_open(struct recorder *r);
 void waits_stop(struct recorder *r);
 /* Calls `changed` at this time (clock_mono_us()). 0: cancels the call. */
-void waits_pause(struct recorder *r, int64_t until_us);
+void waits_pause_until(struct recorder *r, int64_t until_us);
 /* Call it after entries were published: if no more follow, memory is returned to the system. */
-void waits_rest(struct recorder *r);
+void waits_start_rest(struct recorder *r);
 
 #endif

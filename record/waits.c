@@ -4,7 +4,7 @@
 
 /* ---- pauses --------------------------------------------------------------------------------- */
 
-static void on_pause_end(struct ev_loop *loop, ev_timer *w, int revents)
+static void waits_on_pause_end(struct ev_loop *loop, ev_timer *w, int revents)
 {
     (void)loop, (void)revents;
     struct recorder *r = w->data;
@@ -12,7 +12,7 @@ static void on_pause_end(struct ev_loop *loop, ev_timer *w, int revents)
         r->calls.changed(r->data);
 }
 
-void waits_pause(struct recorder *r, int64_t until_us)
+void waits_pause_until(struct recorder *r, int64_t until_us)
 {
     ev_timer *w = &r->pause_timer;
     if (r->loop == NULL || (until_us == 0 && !ev_is_active(w)))
@@ -28,13 +28,13 @@ void waits_pause(struct recorder *r, int64_t until_us)
     ev_timer_start(r->loop, w);
 }
 
-bool recorder_lags(struct recorder *r, size_t n, int64_t waited_us)
+bool recorder_is_behind(struct recorder *r, size_t n, int64_t waited_us)
 {
     if (n < RECORDER_LONG)
         return false;
-    size_t behind = r->has_ring ? ring_behind(&r->ring) : 0;
+    size_t behind = r->has_ring ? ring_unread_bytes(&r->ring) : 0;
     bool lags = behind > 0 && r->loop != NULL && r->worker.pid > 0 &&
-                behind + n > RECORDER_LAG_MAX && trouble_of(r) == RING_FINE;
+                behind + n > RECORDER_LAG_MAX && recorder_trouble(r) == RING_FINE;
     r->gave_up_lag = lags && (r->gave_up_lag || waited_us >= RECORDER_LAG_US);
     if (lags && behind + n > r->ring.limit)
         return waited_us < RECORDER_LAG_FULL_US;
@@ -44,25 +44,25 @@ bool recorder_lags(struct recorder *r, size_t n, int64_t waited_us)
 void recorder_lag_watch(struct recorder *r, size_t n, int64_t waited_us)
 {
     int64_t left = 0; /* the state may have changed before */
-    ring_writer_waits(&r->ring, true);
-    if (recorder_lags(r, n, waited_us))
+    ring_set_writer_waits(&r->ring, true);
+    if (recorder_is_behind(r, n, waited_us))
         left = (waited_us < RECORDER_LAG_US ? RECORDER_LAG_US : RECORDER_LAG_FULL_US) - waited_us;
-    waits_pause(r, clock_mono_us() + left);
+    waits_pause_until(r, clock_mono_us() + left);
 }
 
-bool recorder_paces(struct recorder *r)
+bool recorder_slow_down(struct recorder *r)
 {
     bool took = r->took;
     r->took = false;
-    int64_t us = r->has_ring ? pace_us(ring_behind(&r->ring), r->ring.limit) : 0;
-    if (us == 0 || r->loop == NULL || trouble_of(r) == RING_FAILING)
+    int64_t us = r->has_ring ? pace_delay_us(ring_unread_bytes(&r->ring), r->ring.limit) : 0;
+    if (us == 0 || r->loop == NULL || recorder_trouble(r) == RING_FAILING)
         return false;
     int64_t now = clock_mono_us();
     if (took)
         r->paced_until_us = now + us;
     if (now >= r->paced_until_us)
         return false;
-    waits_pause(r, r->paced_until_us);
+    waits_pause_until(r, r->paced_until_us);
     return true;
 }
 
@@ -72,36 +72,36 @@ bool recorder_paces(struct recorder *r)
 #define PART_S 0.02                  /* seconds between two parts */
 #define PART_BYTES ((size_t)4 << 20) /* a millisecond or two */
 
-static void again(struct recorder *r, double s)
+static void start_rest_timer(struct recorder *r, double s)
 {
     r->rest_end = r->ring.end;
     ev_timer_set(&r->rest_timer, s, 0.);
     ev_timer_start(r->loop, &r->rest_timer);
 }
 
-static void on_rest(struct ev_loop *loop, ev_timer *w, int revents)
+static void waits_on_rest_timer(struct ev_loop *loop, ev_timer *w, int revents)
 {
     (void)loop, (void)revents;
     struct recorder *r = w->data;
-    size_t before = ring_memory(&r->ring);
+    size_t before = ring_memory_bytes(&r->ring);
     if (r->ring.end == r->rest_end)
-        ring_return(&r->ring, PART_BYTES);
-    if (ring_memory(&r->ring) > RING_KEPT)
-        again(r, ring_memory(&r->ring) < before ? PART_S : REST_S);
+        ring_return_memory(&r->ring, PART_BYTES);
+    if (ring_memory_bytes(&r->ring) > RING_KEPT)
+        start_rest_timer(r, ring_memory_bytes(&r->ring) < before ? PART_S : REST_S);
 }
 
-void waits_rest(struct recorder *r)
+void waits_start_rest(struct recorder *r)
 {
-    if (r->loop != NULL && !ev_is_active(&r->rest_timer) && ring_memory(&r->ring) > RING_KEPT)
-        again(r, REST_S);
+    if (r->loop != NULL && !ev_is_active(&r->rest_timer) && ring_memory_bytes(&r->ring) > RING_KEPT)
+        start_rest_timer(r, REST_S);
 }
 
 /* ---- both ----------------------------------------------------------------------------------- */
 
 void waits_open(struct recorder *r)
 {
-    ev_init(&r->pause_timer, on_pause_end);
-    ev_init(&r->rest_timer, on_rest);
+    ev_init(&r->pause_timer, waits_on_pause_end);
+    ev_init(&r->rest_timer, waits_on_rest_timer);
     r->pause_timer.data = r->rest_timer.data = r;
 }
 

@@ -21,23 +21,23 @@
 /* ---- the process ---------------------------------------------------------------------------- */
 
 /* Returns the number that the descriptor will have after detach_process(). */
-static int keep(int *keeps, size_t *n, int fd)
+static int keep_descriptor(int *keeps, size_t *n, int fd)
 {
     keeps[*n] = fd;
     return DETACH_FD + (int)(*n)++;
 }
 
-static _Noreturn void run(const struct worker *w, int control, int text)
+static _Noreturn void run_worker_process(const struct worker *w, int control, int text)
 {
     struct process_config cfg = w->cfg;
     struct journal_file file = *cfg.file;
     int keeps[5];
     size_t n = 0;
-    text = keep(keeps, &n, text);
-    cfg.control = keep(keeps, &n, control);
-    cfg.notifier = *w->notifier >= 0 ? keep(keeps, &n, *w->notifier) : -1;
-    cfg.lock = *w->lock >= 0 ? keep(keeps, &n, *w->lock) : -1;
-    file.fd = keep(keeps, &n, file.fd);
+    text = keep_descriptor(keeps, &n, text);
+    cfg.control = keep_descriptor(keeps, &n, control);
+    cfg.notifier = *w->notifier >= 0 ? keep_descriptor(keeps, &n, *w->notifier) : -1;
+    cfg.lock = *w->lock >= 0 ? keep_descriptor(keeps, &n, *w->lock) : -1;
+    file.fd = keep_descriptor(keeps, &n, file.fd);
     cfg.file = &file;
     cfg.text = STDERR_FILENO;
     log_set_sink(NULL, NULL); /* the proxy's log sink needs the proxy's loop */
@@ -55,7 +55,7 @@ static void close_fd(int *fd)
     *fd = -1;
 }
 
-static int start(struct worker *w)
+static int fork_worker(struct worker *w)
 {
     int control[2], text[2];
     if (channel_open(control) < 0)
@@ -69,7 +69,7 @@ static int start(struct worker *w)
     }
     pid_t pid = fork();
     if (pid == 0)
-        run(w, control[1], text[1]);
+        run_worker_process(w, control[1], text[1]);
     int e = errno;
     close(control[1]);
     close(text[1]);
@@ -87,7 +87,7 @@ static int start(struct worker *w)
 
 /* ---- watching ------------------------------------------------------------------------------- */
 
-static void read_text(struct worker *w)
+static void read_worker_text(struct worker *w)
 {
     char bytes[TEXT_READ];
     ssize_t n;
@@ -190,10 +190,10 @@ static void start_later(struct worker *w)
         start_after(w, us > 0 ? us : WORKER_DELAY_US);
 }
 
-static void exited(struct worker *w, int status)
+static void handle_worker_exit(struct worker *w, int status)
 {
     read_reports(w);
-    read_text(w); /* text that the process wrote before it exited */
+    read_worker_text(w); /* text that the process wrote before it exited */
     stop_watchers(w);
     close_fd(&w->control);
     close_fd(&w->text);
@@ -209,35 +209,35 @@ static void exited(struct worker *w, int status)
 }
 
 /* Reaps the process without libev, whose loop would reap all children. */
-static void reap(struct worker *w)
+static void reap_worker(struct worker *w)
 {
     int status = 0;
     pid_t pid = w->pid > 0 ? waitpid(w->pid, &status, WNOHANG) : 0;
     if (pid > 0 || (pid < 0 && errno == ECHILD))
-        exited(w, status);
+        handle_worker_exit(w, status);
 }
 
 /* ---- callbacks of the loop ------------------------------------------------------------------ */
 
-static void on_control(struct ev_loop *loop, ev_io *watch, int revents)
+static void worker_on_control(struct ev_loop *loop, ev_io *watch, int revents)
 {
     (void)loop, (void)revents;
     read_reports(watch->data);
 }
 
-static void on_text_readable(struct ev_loop *loop, ev_io *watch, int revents)
+static void worker_on_text(struct ev_loop *loop, ev_io *watch, int revents)
 {
     (void)loop, (void)revents;
-    read_text(watch->data);
+    read_worker_text(watch->data);
 }
 
-static void on_exit_event(struct ev_loop *loop, ev_child *watch, int revents)
+static void worker_on_exit(struct ev_loop *loop, ev_child *watch, int revents)
 {
     (void)loop, (void)revents;
-    exited(watch->data, watch->rstatus);
+    handle_worker_exit(watch->data, watch->rstatus);
 }
 
-static void on_start_timer(struct ev_loop *loop, ev_timer *watch, int revents)
+static void worker_on_start_timer(struct ev_loop *loop, ev_timer *watch, int revents)
 {
     (void)loop, (void)revents;
     struct worker *w = watch->data;
@@ -252,16 +252,16 @@ void worker_open(struct worker *w, const struct process_config *cfg)
     w->cfg = *cfg;
     w->control = w->text = -1;
     w->gone_since_us = clock_mono_us();
-    ev_init(&w->control_watch, on_control);
-    ev_init(&w->text_watch, on_text_readable);
-    ev_init(&w->exit_watch, on_exit_event);
-    ev_init(&w->start_timer, on_start_timer);
+    ev_init(&w->control_watch, worker_on_control);
+    ev_init(&w->text_watch, worker_on_text);
+    ev_init(&w->exit_watch, worker_on_exit);
+    ev_init(&w->start_timer, worker_on_start_timer);
     w->control_watch.data = w->text_watch.data = w->exit_watch.data = w->start_timer.data = w;
 }
 
 int worker_start(struct worker *w)
 {
-    int st = start(w);
+    int st = fork_worker(w);
     if (st == 0) {
         w->gone_since_us = 0;
         start_watchers(w);
@@ -277,7 +277,7 @@ void worker_watch(struct worker *w, struct ev_loop *loop)
         return;
     }
     start_watchers(w);
-    reap(w); /* the loop does not report an earlier exit */
+    reap_worker(w); /* the loop does not report an earlier exit */
 }
 
 void worker_unwatch(struct worker *w)
@@ -306,9 +306,9 @@ void worker_wait(struct worker *w, int64_t us)
         if (p[0].revents != 0)
             read_reports(w);
         if (p[1].revents != 0)
-            read_text(w);
+            read_worker_text(w);
     }
-    reap(w);
+    reap_worker(w);
 }
 
 void worker_kill(struct worker *w)
@@ -320,7 +320,7 @@ void worker_kill(struct worker *w)
     kill(w->pid, SIGKILL);
     while (waitpid(w->pid, &status, 0) < 0 && errno == EINTR)
         continue;
-    exited(w, status);
+    handle_worker_exit(w, status);
 }
 
 void worker_close(struct worker *w)

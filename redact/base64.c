@@ -16,7 +16,7 @@ static const char base64[256] = {
     ['4'] = 57, ['5'] = 58, ['6'] = 59, ['7'] = 60, ['8'] = 61, ['9'] = 62, ['+'] = 63, ['-'] = 63,
     ['/'] = 64, ['_'] = 64};
 
-bool redact_long_base64(struct slice s)
+bool redact_is_long_base64(struct slice s)
 {
     if (s.n < BASE64_MIN || slice_begins(s, "LS0tL"))
         return false;
@@ -57,7 +57,7 @@ static bool redact_base64_decode(struct slice s, struct buf *b)
     return true;
 }
 
-static void encode(struct slice s, bool url, bool padded, struct buf *b)
+static void encode_base64(struct slice s, bool url, bool padded, struct buf *b)
 {
     static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
     for (size_t i = 0; i < s.n; i += 3) {
@@ -76,12 +76,12 @@ static void encode(struct slice s, bool url, bool padded, struct buf *b)
 
 /* Control characters other than white space, backspace, the end of a DOS file, and that of colours. Nearly every binary
  * format has some in its first bytes. */
-static bool is_binary(unsigned char c)
+static bool is_binary_byte(unsigned char c)
 {
     return (c < 0x20 && !(c >= '\b' && c <= '\r') && c != 0x1A && c != 0x1B) || c == 0x7F;
 }
 
-bool redact_blob_text(struct slice raw)
+bool redact_blob_is_text(struct slice raw)
 {
     unsigned held = 0, bits = 0;
     size_t n = size_min(raw.n, TEXT_LOOK);
@@ -96,7 +96,7 @@ bool redact_blob_text(struct slice raw)
             continue;
         held = held << 6 | (v - 1);
         bits += 6;
-        if (bits >= 8 && is_binary((unsigned char)(held >> (bits -= 8) & 0xFF)))
+        if (bits >= 8 && is_binary_byte((unsigned char)(held >> (bits -= 8) & 0xFF)))
             return false;
     }
     return raw.n >= 4;
@@ -111,11 +111,11 @@ bool redact_blob(struct redact *r, struct slice s, int level)
         buf_close(&bytes);
         return false;
     }
-    redact_plain(r, buf_slice(&bytes), level);
+    redact_plain_text(r, buf_slice(&bytes), level);
     if (r->edit_n > first) {
         edit_render(r, first, buf_slice(&bytes), &clean);
         bool url = memchr(s.p, '-', s.n) != NULL || memchr(s.p, '_', s.n) != NULL;
-        encode(buf_slice(&clean), url, s.n % 4 == 0 || s.p[s.n - 1] == '=', &again);
+        encode_base64(buf_slice(&clean), url, s.n % 4 == 0 || s.p[s.n - 1] == '=', &again);
         r->failed |= clean.failed || again.failed;
         r->edit_n = first;
         r->again = true;

@@ -9,7 +9,7 @@
 
 /* ---- collecting --------------------------------------------------------------------------- */
 
-static bool redact_edit_room(struct redact *r)
+static bool redact_edit_has_room(struct redact *r)
 {
     if (r->edit_n < r->edit_cap)
         return true;
@@ -26,7 +26,7 @@ static bool redact_edit_room(struct redact *r)
 
 void edit_add(struct redact *r, size_t from, size_t to, struct slice text)
 {
-    if (!redact_edit_room(r))
+    if (!redact_edit_has_room(r))
         return;
     r->edit[r->edit_n++] = (struct edit){from, to, r->texts.n, text.n};
     buf_slice_add(&r->texts, text);
@@ -34,7 +34,7 @@ void edit_add(struct redact *r, size_t from, size_t to, struct slice text)
 
 void edit_mark(struct redact *r, size_t from, size_t to, const char *rule, bool quoted)
 {
-    if (!redact_edit_room(r))
+    if (!redact_edit_has_room(r))
         return;
     size_t at = r->texts.n;
     r->again = true;
@@ -57,7 +57,7 @@ static void redact_edit_forget(struct redact *r, size_t first, size_t from, size
 }
 
 /* Sorts the edits from `late` on into the list; they are in order among themselves. */
-static void sort(struct redact *r, size_t first, size_t late)
+static void sort_late_edits(struct redact *r, size_t first, size_t late)
 {
     for (; late < r->edit_n; late++) {
         struct edit e = r->edit[late];
@@ -75,7 +75,7 @@ void edit_mark_late(struct redact *r, size_t first, size_t from, size_t to, cons
     redact_edit_forget(r, first, from, to);
     size_t n = r->edit_n;
     edit_mark(r, from, to, rule, quoted);
-    sort(r, first, n);
+    sort_late_edits(r, first, n);
 }
 
 /* ---- mapping from unescaped text to the bytes between the quotes ------------------------------ */
@@ -98,7 +98,7 @@ static void redact_edit_advance(struct place *at, struct slice raw, size_t plain
         if (slash == NULL)
             continue;
         char c[JSON_CHAR_MAX];
-        at->plain += json_char(&slash, end, c);
+        at->plain += json_decode_char(&slash, end, c);
         at->raw = (size_t)(slash - raw.p);
     }
 }
@@ -130,7 +130,7 @@ static void escape_text(struct redact *r, struct edit *e)
     e->text_n = r->texts.n - at;
 }
 
-void edit_map(struct redact *r, size_t first, struct slice raw, size_t base, bool escaped)
+void edit_map_to_raw(struct redact *r, size_t first, struct slice raw, size_t base, bool escaped)
 {
     struct place at = {0};
     if (r->texts.failed)
@@ -176,7 +176,7 @@ void edit_render(const struct redact *r, size_t first, struct slice text, struct
     buf_add(b, text.p + done, text.n - done);
 }
 
-static bool in_name(char c)
+static bool is_name_char(char c)
 {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
            c == '_' || c == '.';
@@ -187,7 +187,7 @@ size_t edit_mark_len(struct slice s)
     size_t n = sizeof MARK - 1;
     if (!slice_begins(s, MARK))
         return 0;
-    while (n < s.n && n < REDACT_MARK_MAX && in_name(s.p[n]))
+    while (n < s.n && n < REDACT_MARK_MAX && is_name_char(s.p[n]))
         n++;
     return n > sizeof MARK - 1 && n < s.n && s.p[n] == ']' ? n + 1 : 0;
 }

@@ -15,27 +15,27 @@ struct word {
     bool joined; /* only blanks stand between it and the word before */
 };
 
-static bool in_word(char c)
+static bool is_word_char_of_form(char c)
 {
     return char_is_letter(c) || (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '\'' ||
            (unsigned char)c >= 0x80;
 }
 
-static bool next_word(struct slice *rest, struct word *ret)
+static bool take_next_word(struct slice *rest, struct word *ret)
 {
     size_t i = 0;
     ret->joined = true;
-    for (; i < rest->n && !in_word(rest->p[i]); i++)
+    for (; i < rest->n && !is_word_char_of_form(rest->p[i]); i++)
         ret->joined = ret->joined && (rest->p[i] == ' ' || rest->p[i] == '\n');
     size_t from = i;
-    while (i < rest->n && in_word(rest->p[i]))
+    while (i < rest->n && is_word_char_of_form(rest->p[i]))
         i++;
     ret->text = (struct slice){rest->p + from, i - from};
     *rest = (struct slice){rest->p + i, rest->n - i};
     return ret->text.n > 0;
 }
 
-static bool is_one_of(struct slice word, const char *const *words)
+static bool word_is_one_of(struct slice word, const char *const *words)
 {
     char low[WORD_MAX];
     if (word.n > sizeof low)
@@ -53,40 +53,40 @@ static bool may_follow(struct slice word)
         "that", "which", "with", "is",     "and",   "or",     "again", "if",     "at",
         "as",   "you",   "your", "we",     "below", "so",     "will",  "please", "value",
         "was",  "by",    "must", "should", "can",   "needed", "has",   NULL};
-    return is_one_of(word, words);
+    return word_is_one_of(word, words);
 }
 
 /* Words before a secret that is only mentioned: "the name of the secret", "not your password". */
-static bool only_spoken_of(struct slice word)
+static bool word_before_mention(struct slice word)
 {
     static const char *const words[] = {
         "of",    "about",     "without",  "no",   "not",   "never",   "don't",    "name",
         "path",  "link",      "url",      "many", "named", "count",   "label",    "reason",
         "whose", "reference", "location", "file", "when",  "purpose", "nickname", NULL};
-    return is_one_of(word, words);
+    return word_is_one_of(word, words);
 }
 
 /* Whether the text only mentions the last word instead of asking for it. "name and password" asks
  * for both; "the last digits of" and "the value of" a secret ask for secrets. */
-static bool is_only_spoken_of(const struct word *words, size_t n)
+static bool secret_is_only_mentioned(const struct word *words, size_t n)
 {
     static const char *const both[] = {"and", "or", NULL};
     static const char *const parts[] = {"digits", "characters", "value", NULL};
     static const char *const of[] = {"of", NULL};
     for (size_t i = n - 1; i > 0 && words[i].joined; i--) {
         struct slice word = words[i - 1].text;
-        if (is_one_of(word, both))
+        if (word_is_one_of(word, both))
             return false;
-        if (i > 1 && words[i - 1].joined && is_one_of(word, of) &&
-            is_one_of(words[i - 2].text, parts))
+        if (i > 1 && words[i - 1].joined && word_is_one_of(word, of) &&
+            word_is_one_of(words[i - 2].text, parts))
             return false;
-        if (only_spoken_of(word))
+        if (word_before_mention(word))
             return true;
     }
     return false;
 }
 
-static bool all_capitals(struct slice s)
+static bool is_all_capitals(struct slice s)
 {
     for (size_t i = 0; i < s.n; i++)
         if (s.p[i] >= 'a' && s.p[i] <= 'z')
@@ -96,7 +96,7 @@ static bool all_capitals(struct slice s)
 
 /* Whether the last word, with the words before it, names a secret. Not `pass`, `cookie`,
  * `authorization` and the like, which have other meanings in prose. */
-static bool names_secret(const struct keys *k, const struct word *words, size_t n)
+static bool words_name_secret(const struct keys *k, const struct word *words, size_t n)
 {
     struct slice last = words[n - 1].text;
     size_t first = n - 1;
@@ -108,12 +108,12 @@ static bool names_secret(const struct keys *k, const struct word *words, size_t 
         rule = key_find_exact(k, last);
     return rule != NULL && (rule->flags & (KEY_NO_NUMBER | KEY_NO_WORD)) == 0 &&
            strcmp(rule->rule, "authorization") != 0 &&
-           (!(rule->flags & KEY_CAPITALS) || all_capitals(last));
+           (!(rule->flags & KEY_CAPITALS) || is_all_capitals(last));
 }
 
 /* Whether a text asks for a secret: a word names one, and the words around it show that it is asked
  * for. */
-static bool prose_asks(const struct keys *k, struct slice text)
+static bool prose_asks_secret(const struct keys *k, struct slice text)
 {
     struct word words[WORDS + 2];
     size_t n = 0;
@@ -123,21 +123,21 @@ static bool prose_asks(const struct keys *k, struct slice text)
             memmove(words, words + 1, (n - 1) * sizeof *words);
             n--;
         }
-        if (!next_word(&rest, &words[n]))
+        if (!take_next_word(&rest, &words[n]))
             return false;
         n++;
-        if (!names_secret(k, words, n))
+        if (!words_name_secret(k, words, n))
             continue;
         struct slice behind = rest;
         struct word next;
-        bool spoken_of = next_word(&behind, &next) && next.joined && !may_follow(next.text);
-        if (!spoken_of && !is_only_spoken_of(words, n))
+        bool spoken_of = take_next_word(&behind, &next) && next.joined && !may_follow(next.text);
+        if (!spoken_of && !secret_is_only_mentioned(words, n))
             return true;
     }
 }
 
 /* Finds the next member with this name: if there are several, a reader may use any of them. */
-static bool next_named(struct json_walk *w, const char *name, struct json_value *ret)
+static bool find_named(struct json_walk *w, const char *name, struct json_value *ret)
 {
     struct slice key;
     struct json_value one;
@@ -150,7 +150,7 @@ static bool next_named(struct json_walk *w, const char *name, struct json_value 
 }
 
 /* ---- does a field ask for one? ------------------------------------------------------------------ */
-static bool is_type(struct json_value type, const char *name)
+static bool schema_type_is(struct json_value type, const char *name)
 {
     struct slice key;
     struct json_value one;
@@ -163,7 +163,7 @@ static bool is_type(struct json_value type, const char *name)
     return false;
 }
 
-static bool has_any(struct json_value schema, const char *const *names)
+static bool schema_has_any(struct json_value schema, const char *const *names)
 {
     for (; *names != NULL; names++)
         if (json_get(schema, *names).type != JSON_NONE)
@@ -179,42 +179,42 @@ static bool one_is_text(struct json_value schemas)
     struct slice key;
     struct json_value one;
     for (struct json_walk w = json_walk_begin(schemas); json_walk_next(&w, &key, &one);)
-        if (is_type(json_get(one, "type"), "string") && !has_any(one, choices))
+        if (schema_type_is(json_get(one, "type"), "string") && !schema_has_any(one, choices))
             return true;
     return false;
 }
 
 /* Whether the field is a text or number that a person types, not a box to tick or a choice. */
-static bool is_typed(struct json_value schema, bool *ret_number)
+static bool field_is_typed(struct json_value schema, bool *ret_number)
 {
     static const char *const choices[] = {"enum", "oneOf", "anyOf", "const", NULL};
     struct json_value type = json_get(schema, "type");
-    *ret_number = is_type(type, "number") || is_type(type, "integer");
+    *ret_number = schema_type_is(type, "number") || schema_type_is(type, "integer");
     if (schema.type != JSON_OBJECT ||
-        (type.type != JSON_NONE && !*ret_number && !is_type(type, "string")))
+        (type.type != JSON_NONE && !*ret_number && !schema_type_is(type, "string")))
         return false;
-    return !has_any(schema, choices) || one_is_text(json_get(schema, "anyOf")) ||
+    return !schema_has_any(schema, choices) || one_is_text(json_get(schema, "anyOf")) ||
            one_is_text(json_get(schema, "oneOf"));
 }
 
-static bool text_asks(const struct keys *k, struct json_value v)
+static bool asks_secret(const struct keys *k, struct json_value v)
 {
     struct buf text = {0};
     if (v.type != JSON_STRING)
         return false;
-    json_unescape(&text, json_string_head(v.text.p, 6 * PROSE_MAX)); /* \uXXXX */
-    bool asks = text.failed ||                                       /* better too careful */
-                prose_asks(k, (struct slice){buf_slice(&text).p, size_min(text.n, PROSE_MAX)});
+    json_unescape(&text, json_string_head(v.text.p, 6 * PROSE_MAX)); /* \uXXXX has 6 bytes */
+    bool asks = text.failed || prose_asks_secret(k, (struct slice){buf_slice(&text).p,
+                                                                   size_min(text.n, PROSE_MAX)});
     buf_close(&text);
     return asks;
 }
 
-static bool field_asks(const struct keys *k, struct slice name, struct json_value schema)
+static bool field_asks_secret(const struct keys *k, struct slice name, struct json_value schema)
 {
     static const char *const prose[] = {"title", "description"};
     struct json_value v;
     bool number;
-    if (!is_typed(schema, &number))
+    if (!field_is_typed(schema, &number))
         return false;
     if (json_key_is(json_string_raw(json_get(schema, "format")), "password"))
         return true;
@@ -222,8 +222,8 @@ static bool field_asks(const struct keys *k, struct slice name, struct json_valu
     if (rule != NULL)
         return !number || !(rule->flags & KEY_NO_NUMBER);
     for (size_t i = 0; i < MI_COUNT(prose); i++)
-        for (struct json_walk w = json_walk_begin(schema); next_named(&w, prose[i], &v);)
-            if (text_asks(k, v))
+        for (struct json_walk w = json_walk_begin(schema); find_named(&w, prose[i], &v);)
+            if (asks_secret(k, v))
                 return true;
     return false;
 }
@@ -265,7 +265,7 @@ static const struct asked_form *forms_find(const struct forms *f, uint64_t owner
     return NULL;
 }
 
-static bool has_field(const struct asked_form *form, uint64_t field)
+static bool form_has_field(const struct asked_form *form, uint64_t field)
 {
     for (unsigned i = 0; i < form->n; i++)
         if (form->field[i] == field)
@@ -275,7 +275,7 @@ static bool has_field(const struct asked_form *form, uint64_t field)
 
 static void add_field(struct asked_form *form, uint64_t field)
 {
-    if (has_field(form, field))
+    if (form_has_field(form, field))
         return;
     if (form->n == FORM_FIELDS)
         form->all = true;
@@ -285,7 +285,7 @@ static void add_field(struct asked_form *form, uint64_t field)
 
 /* Whether there is only one field and its name says nothing. Then the message of the form says what
  * it asks for. */
-static bool is_only_value(struct json_value fields, struct slice *ret_key)
+static bool is_only_one(struct json_value fields, struct slice *ret_key)
 {
     static const char *const names[] = {"value", "input", "answer", "response",
                                         "text",  "reply", NULL};
@@ -295,12 +295,12 @@ static bool is_only_value(struct json_value fields, struct slice *ret_key)
     struct json_walk w = json_walk_begin(fields);
     if (!w.object || !json_walk_next(&w, ret_key, &one) || json_walk_next(&w, &key, &more))
         return false;
-    return is_one_of(*ret_key, names) && is_typed(one, &number);
+    return word_is_one_of(*ret_key, names) && field_is_typed(one, &number);
 }
 
 /* budget: bytes that may still be read of this message. */
-static bool forms_note(struct forms *f, const struct redact *r, uint64_t owner,
-                       struct json_value params, size_t *budget)
+static bool note_fields(struct forms *f, const struct redact *r, uint64_t owner,
+                        struct json_value params, size_t *budget)
 {
     struct slice key;
     struct json_value one;
@@ -317,17 +317,17 @@ static bool forms_note(struct forms *f, const struct redact *r, uint64_t owner,
     }
     *budget -= params.text.n;
     struct json_value fields = {0}, schema = json_get(params, "requestedSchema");
-    for (struct json_walk of = json_walk_begin(schema); next_named(&of, "properties", &fields);)
+    for (struct json_walk of = json_walk_begin(schema); find_named(&of, "properties", &fields);)
         for (struct json_walk w = json_walk_begin(fields);
              w.object && json_walk_next(&w, &key, &one);) {
             buf_clear(&name);
             json_unescape(&name, key);
-            if (field_asks(&r->keys, name.failed ? key : buf_slice(&name), one)) {
+            if (field_asks_secret(&r->keys, name.failed ? key : buf_slice(&name), one)) {
                 add_field(form, forms_hash_of(OF_FIELD, key));
                 asks = true;
             }
         }
-    if (!asks && is_only_value(fields, &key) && text_asks(&r->keys, json_get(params, "message"))) {
+    if (!asks && is_only_one(fields, &key) && asks_secret(&r->keys, json_get(params, "message"))) {
         add_field(form, forms_hash_of(OF_FIELD, key));
         asks = true;
     }
@@ -336,7 +336,7 @@ static bool forms_note(struct forms *f, const struct redact *r, uint64_t owner,
 }
 
 /* Notes the inputRequests of a result, a task or a notification; ignores anything else. */
-static bool note_inputs(struct forms *f, const struct redact *r, struct json_value requests)
+static bool forms_note_inputs(struct forms *f, const struct redact *r, struct json_value requests)
 {
     struct slice key;
     struct json_value one;
@@ -345,12 +345,12 @@ static bool note_inputs(struct forms *f, const struct redact *r, struct json_val
     for (struct json_walk w = json_walk_begin(requests);
          w.object && json_walk_next(&w, &key, &one);)
         if (json_key_is(json_string_raw(json_get(one, "method")), "elicitation/create"))
-            asks |= forms_note(f, r, forms_hash_of(OF_KEY, key), json_get(one, "params"), &budget);
+            asks |= note_fields(f, r, forms_hash_of(OF_KEY, key), json_get(one, "params"), &budget);
     return asks;
 }
 
 /* Notes that the client answers the request with this id by creating a task. */
-static void note_task(struct forms *f, struct json_value id, struct json_value task)
+static void forms_note_task(struct forms *f, struct json_value id, struct json_value task)
 {
     uint64_t owner = hash_of_id(id);
     for (size_t i = 0; i < FORMS_MAX && task.type == JSON_STRING; i++)
@@ -359,7 +359,7 @@ static void note_task(struct forms *f, struct json_value id, struct json_value t
 }
 
 /* Notes that the server requests the result of a task; `id` is the id of this request. */
-static void note_result(struct forms *f, struct json_value id, struct json_value task)
+static void forms_note_result(struct forms *f, struct json_value id, struct json_value task)
 {
     uint64_t of_task = task.type == JSON_STRING ? forms_hash_of(OF_TASK, json_string_raw(task)) : 0;
     for (size_t i = 0; i < FORMS_MAX && of_task != 0; i++)
@@ -369,18 +369,18 @@ static void note_result(struct forms *f, struct json_value id, struct json_value
         }
 }
 
-bool forms_message(struct forms *f, const struct redact *r, const struct rpc *m, bool from_client)
+bool forms_notice(struct forms *f, const struct redact *r, const struct rpc *m, bool from_client)
 {
     size_t budget = FORM_BYTES;
     if (from_client && m->in_result[FIELD_TASK] == JSON_OBJECT)
-        note_task(f, m->id, json_get(json_get(m->result, "task"), "taskId"));
+        forms_note_task(f, m->id, json_get(json_get(m->result, "task"), "taskId"));
     if (from_client || r == NULL)
         return false;
     if (rpc_method_is(m, "tasks/result"))
-        note_result(f, m->id, json_get(m->params, "taskId"));
+        forms_note_result(f, m->id, json_get(m->params, "taskId"));
     else if (rpc_method_is(m, "elicitation/create"))
-        return forms_note(f, r, hash_of_id(m->id), m->params, &budget);
-    return note_inputs(f, r, rpc_input_requests(m));
+        return note_fields(f, r, hash_of_id(m->id), m->params, &budget);
+    return forms_note_inputs(f, r, rpc_input_requests(m));
 }
 
 /* ---- answers ------------------------------------------------------------------------------------ */
@@ -391,7 +391,7 @@ struct hiding {
     size_t n;
 };
 
-static void hide(struct hiding *h, struct json_value v)
+static void hide_value(struct hiding *h, struct json_value v)
 {
     struct slice raw = json_string_raw(v);
     if (v.type < JSON_NUMBER ||
@@ -403,7 +403,7 @@ static void hide(struct hiding *h, struct json_value v)
     h->n++;
 }
 
-static bool has_secrets(const struct asked_form *form)
+static bool form_has_secrets(const struct asked_form *form)
 {
     return form->n > 0 || form->all;
 }
@@ -416,26 +416,26 @@ static void hide_in_answer(struct hiding *h, const struct asked_form *form,
     struct json_value one, content;
     if (form == NULL && json_get(answer, "action").type != JSON_STRING)
         return; /* not an answer to a form; for instance one of sampling */
-    if (answer.type != JSON_OBJECT && has_secrets(form))
-        hide(h, answer);
-    for (struct json_walk of = json_walk_begin(answer); next_named(&of, "content", &content);) {
-        if (content.type != JSON_OBJECT && (form == NULL || has_secrets(form)))
-            hide(h, content);
+    if (answer.type != JSON_OBJECT && form_has_secrets(form))
+        hide_value(h, answer);
+    for (struct json_walk of = json_walk_begin(answer); find_named(&of, "content", &content);) {
+        if (content.type != JSON_OBJECT && (form == NULL || form_has_secrets(form)))
+            hide_value(h, content);
         for (struct json_walk w = json_walk_begin(content);
              w.object && json_walk_next(&w, &key, &one);)
-            if (form == NULL || has_field(form, forms_hash_of(OF_FIELD, key)))
-                hide(h, one);
+            if (form == NULL || form_has_field(form, forms_hash_of(OF_FIELD, key)))
+                hide_value(h, one);
     }
 }
 
 /* The form that a message answers, if it does; if it has several ids, any may be meant. */
-static const struct asked_form *forms_answered(const struct forms *f, struct json_value message)
+static const struct asked_form *form_answered_by(const struct forms *f, struct json_value message)
 {
     static const struct asked_form all = {.all = true};
     struct json_value id = {0}, more;
     struct json_walk w = json_walk_begin(message);
-    (void)next_named(&w, "id", &id);
-    return next_named(&w, "id", &more) ? &all : forms_find(f, hash_of_id(id));
+    (void)find_named(&w, "id", &id);
+    return find_named(&w, "id", &more) ? &all : forms_find(f, hash_of_id(id));
 }
 
 static void hide_in_inputs(struct hiding *h, struct json_value params)
@@ -443,9 +443,9 @@ static void hide_in_inputs(struct hiding *h, struct json_value params)
     struct slice key;
     struct json_value one, inputs;
     for (struct json_walk of = json_walk_begin(params);
-         next_named(&of, "inputResponses", &inputs);) {
-        if (inputs.type != JSON_OBJECT && forms_hide_any(h->f))
-            hide(h, inputs);
+         find_named(&of, "inputResponses", &inputs);) {
+        if (inputs.type != JSON_OBJECT && forms_have_secrets(h->f))
+            hide_value(h, inputs);
         for (struct json_walk w = json_walk_begin(inputs);
              w.object && json_walk_next(&w, &key, &one);)
             hide_in_answer(h, forms_find(h->f, forms_hash_of(OF_KEY, key)), one);
@@ -456,7 +456,7 @@ static void hide_in_message(struct hiding *h, struct json_value m)
 {
     struct slice key;
     struct json_value one;
-    const struct asked_form *form = forms_answered(h->f, m);
+    const struct asked_form *form = form_answered_by(h->f, m);
     for (struct json_walk w = json_walk_begin(m); w.object && json_walk_next(&w, &key, &one);)
         if (json_key_is(key, "result"))
             hide_in_answer(h, form, one);
@@ -464,15 +464,15 @@ static void hide_in_message(struct hiding *h, struct json_value m)
             hide_in_inputs(h, one);
 }
 
-bool forms_hide_any(const struct forms *f)
+bool forms_have_secrets(const struct forms *f)
 {
     for (size_t i = 0; i < FORMS_MAX; i++)
-        if (has_secrets(&f->form[i]))
+        if (form_has_secrets(&f->form[i]))
             return true;
     return false;
 }
 
-int forms_answer(const struct forms *f, struct slice message, struct buf *out, size_t *ret_n)
+int forms_hide(const struct forms *f, struct slice message, struct buf *out, size_t *ret_n)
 {
     struct hiding h = {.f = f, .at = message.p, .out = out};
     struct json_scan scan;
@@ -481,7 +481,7 @@ int forms_answer(const struct forms *f, struct slice message, struct buf *out, s
     buf_clear(out);
     *ret_n = 0;
     if (json_scan(message, NULL, NULL, &scan) < 0) {
-        if (!forms_hide_any(f) || edit_mark_len(message) == message.n)
+        if (!forms_have_secrets(f) || edit_mark_len(message) == message.n)
             return 0;
         buf_adds(out, "[redacted:form]");
         *ret_n = 1;

@@ -16,7 +16,7 @@ struct key_user {
 /* ---- the normal form ----------------------------------------------------------------------- */
 
 /* Returns the letter that `%XX` encodes, or 0. */
-static char percent(struct slice s, size_t i)
+static char decode_percent(struct slice s, size_t i)
 {
     if (s.p[i] != '%' || s.n - i < 3)
         return 0;
@@ -58,7 +58,7 @@ static void redact_key_name_of(struct slice name, struct key_name *ret)
     char before = 0; /* the preceding character; 0: none, or a separator */
     for (size_t i = 0; i < s.n; i++) {
         char c = s.p[i];
-        char coded = percent(s, i);
+        char coded = decode_percent(s, i);
         if (coded != 0) {
             c = coded;
             i += 2;
@@ -76,7 +76,7 @@ static void redact_key_name_of(struct slice name, struct key_name *ret)
 
 /* ---- rules -------------------------------------------------------------------------------- */
 
-static bool ends(const struct key_name *k, const struct key_rule *r)
+static bool name_ends_with_rule(const struct key_name *k, const struct key_rule *r)
 {
     size_t n = strlen(r->end);
     if (n > k->n || memcmp(k->p + k->n - n, r->end, n) != 0)
@@ -86,31 +86,32 @@ static bool ends(const struct key_name *k, const struct key_rule *r)
     return !(r->flags & KEY_WORD) || (k->words >> (k->n - n) & 1) != 0;
 }
 
-static const struct key_rule *in_table(const struct key_rule *table, const struct key_name *k)
+static const struct key_rule *find_rule_in_table(const struct key_rule *table,
+                                                 const struct key_name *k)
 {
     for (const struct key_rule *r = table; r->end != NULL; r++)
-        if (ends(k, r))
+        if (name_ends_with_rule(k, r))
             return r;
     return NULL;
 }
 
 /* Rules are found by their last two letters. */
-static unsigned bucket(const char *end)
+static unsigned rule_bucket(const char *end)
 {
     return ((unsigned char)end[-2] & 31u) << 5 | ((unsigned char)end[-1] & 31u);
 }
 
-static const struct key_rule *in_secrets(const struct keys *keys, const struct key_name *k)
+static const struct key_rule *find_secret_rule(const struct keys *keys, const struct key_name *k)
 {
     if (k->n < 2)
         return NULL;
-    for (unsigned i = keys->first[bucket(k->p + k->n)]; i != 0; i = keys->next[i - 1])
-        if (ends(k, &key_secrets[i - 1]))
+    for (unsigned i = keys->first[rule_bucket(k->p + k->n)]; i != 0; i = keys->next[i - 1])
+        if (name_ends_with_rule(k, &key_secrets[i - 1]))
             return &key_secrets[i - 1];
     return NULL;
 }
 
-static bool user_is(const struct key_user *u, const struct key_name *k)
+static bool user_rule_matches(const struct key_user *u, const struct key_name *k)
 {
     size_t n = u->name.n;
     if (n > k->n)
@@ -124,24 +125,24 @@ static bool user_is(const struct key_user *u, const struct key_name *k)
     return u->any_behind || n == k->n;
 }
 
-static const struct key_user *in_user(const struct keys *keys, enum key_list list,
-                                      const struct key_name *k)
+static const struct key_user *find_user_rule(const struct keys *keys, enum key_list list,
+                                             const struct key_name *k)
 {
     for (size_t i = 0; i < keys->user_n; i++)
-        if (keys->user[i].list == list && user_is(&keys->user[i], k))
+        if (keys->user[i].list == list && user_rule_matches(&keys->user[i], k))
             return &keys->user[i];
     return NULL;
 }
 
 static const struct key_rule *redact_key_find(const struct keys *keys, const struct key_name *k)
 {
-    if (in_user(keys, KEYS_KEEP, k) != NULL)
+    if (find_user_rule(keys, KEYS_KEEP, k) != NULL)
         return NULL;
-    const struct key_user *u = in_user(keys, KEYS_SECRET, k);
+    const struct key_user *u = find_user_rule(keys, KEYS_SECRET, k);
     if (u != NULL)
         return &u->as_rule;
-    const struct key_rule *r = in_secrets(keys, k);
-    return r != NULL && in_table(key_kept, k) == NULL ? r : NULL;
+    const struct key_rule *r = find_secret_rule(keys, k);
+    return r != NULL && find_rule_in_table(key_kept, k) == NULL ? r : NULL;
 }
 
 static bool drop_digits(struct key_name *k)
@@ -156,7 +157,7 @@ static bool drop_digits(struct key_name *k)
 
 const struct key_rule *key_find(const struct keys *keys, struct slice name)
 {
-    if (!key_maybe(keys, name.p, name.p + name.n))
+    if (!key_may_match(keys, name.p, name.p + name.n))
         return NULL;
     struct key_name k;
     redact_key_name_of(name, &k);
@@ -168,48 +169,51 @@ const struct key_rule *key_find(const struct keys *keys, struct slice name)
     return r;
 }
 
-static const struct key_rule *in_asked(const struct keys *keys, struct slice name, bool exact)
+static const struct key_rule *find_asked_rule(const struct keys *keys, struct slice name,
+                                              bool exact)
 {
     struct key_name k;
     redact_key_name_of(name, &k);
     const struct key_rule *r =
-        in_user(keys, KEYS_KEEP, &k) == NULL ? in_table(key_asked, &k) : NULL;
+        find_user_rule(keys, KEYS_KEEP, &k) == NULL ? find_rule_in_table(key_asked, &k) : NULL;
     if (r == NULL && drop_digits(&k))
-        r = in_table(key_asked, &k);
+        r = find_rule_in_table(key_asked, &k);
     return r != NULL && (!exact || (r->flags & KEY_EXACT)) ? r : NULL;
 }
 
 const struct key_rule *key_find_asked(const struct keys *keys, struct slice name)
 {
     const struct key_rule *r = key_find(keys, name);
-    return r != NULL ? r : in_asked(keys, name, false);
+    return r != NULL ? r : find_asked_rule(keys, name, false);
 }
 
 const struct key_rule *key_find_exact(const struct keys *keys, struct slice name)
 {
-    return in_asked(keys, name, true);
+    return find_asked_rule(keys, name, true);
 }
 
 bool key_is_plain_header(const struct keys *keys, struct slice name)
 {
     struct key_name k;
     redact_key_name_of(name, &k);
-    return in_user(keys, KEYS_KEEP, &k) != NULL || in_table(key_plain_headers, &k) != NULL;
+    return find_user_rule(keys, KEYS_KEEP, &k) != NULL ||
+           find_rule_in_table(key_plain_headers, &k) != NULL;
 }
 
-bool key_content(const struct keys *keys, struct slice name)
+bool key_is_content(const struct keys *keys, struct slice name)
 {
     struct key_name k;
     redact_key_name_of(name, &k);
-    if (in_user(keys, KEYS_CONTENT, &k) != NULL)
+    if (find_user_rule(keys, KEYS_CONTENT, &k) != NULL)
         return true;
-    return in_user(keys, KEYS_KEEP, &k) == NULL && in_table(key_contents, &k) != NULL;
+    return find_user_rule(keys, KEYS_KEEP, &k) == NULL &&
+           find_rule_in_table(key_contents, &k) != NULL;
 }
 
 /* ---- opening ------------------------------------------------------------------------------- */
 
-/* Makes key_maybe() true for names with this end. It is always true for names that do not end with two letters. */
-static void note_end(struct keys *k, const char *p, size_t n)
+/* Makes key_may_match() true for names with this end. It is always true for names that do not end with two letters. */
+static void note_rule_end(struct keys *k, const char *p, size_t n)
 {
     if (n < 2) {
         k->all = true;
@@ -234,9 +238,9 @@ void keys_open(struct keys *k)
     for (size_t i = 0; key_secrets[i].end != NULL; i++) {
         const char *end = key_secrets[i].end;
         size_t n = strlen(end);
-        note_end(k, end, n);
+        note_rule_end(k, end, n);
         assert(n >= 2 && i < KEY_RULES_MAX);
-        unsigned b = bucket(end + n);
+        unsigned b = rule_bucket(end + n);
         k->next[i] = k->first[b];
         k->first[b] = (uint8_t)(i + 1);
     }
@@ -248,7 +252,7 @@ void keys_close(struct keys *k)
     *k = (struct keys){0};
 }
 
-static void name_rule(struct key_user *u)
+static void make_user_rule_name(struct key_user *u)
 {
     size_t n = 0;
     for (size_t i = 0; i < u->name.n && n < 32; i++)
@@ -269,7 +273,7 @@ int keys_add(struct keys *k, enum key_list list, struct slice name)
     redact_key_name_of(name, &u.name);
     if (u.name.n == 0 || u.name.truncated)
         return MI_EINVAL;
-    name_rule(&u);
+    make_user_rule_name(&u);
     struct key_user *more = realloc(k->user, (k->user_n + 1) * sizeof *more);
     if (more == NULL)
         return MI_ENOMEM;
@@ -280,6 +284,6 @@ int keys_add(struct keys *k, enum key_list list, struct slice name)
     if (list == KEYS_SECRET && u.any_behind)
         k->all = true;
     else if (list == KEYS_SECRET)
-        note_end(k, u.name.p, u.name.n);
+        note_rule_end(k, u.name.p, u.name.n);
     return 0;
 }

@@ -8,7 +8,7 @@
  *           of a name, and names that look secret but are not (`nextPageToken`). The user's names match whole
  *           names; `*` at the beginning or end matches anything. The user's list `keep` overrides all others.
  * Owns      the user's names.
- * Blocks    never. key_find() and key_content() allocate nothing. */
+ * Blocks    never. key_find() and key_is_content() allocate nothing. */
 #ifndef MI_REDACT_KEY_H
 #define MI_REDACT_KEY_H
 
@@ -45,7 +45,7 @@ struct key_name {
 struct keys {
     struct key_user *user; /* owned */
     size_t user_n;
-    bool all;           /* key_maybe() is always true: a user's name ends with `*` */
+    bool all;           /* key_may_match() is always true: a user's name ends with `*` */
     uint64_t ends[512]; /* a bit for each three letters: set if some rule ends with them */
     /* For each two letters: length of the shortest rule that ends with them; UINT8_MAX: none. */
     uint8_t least[1024];
@@ -70,11 +70,11 @@ const struct key_rule *key_find_exact(const struct keys *k, struct slice name);
  * user keeps. */
 bool key_is_plain_header(const struct keys *k, struct slice name);
 /* Whether this is the name of sensitive content. */
-bool key_content(const struct keys *k, struct slice name);
+bool key_is_content(const struct keys *k, struct slice name);
 
 /* Quick test. Returns false if no rule matches a name that ends before `end` and begins at or after
  * `from`. */
-static inline bool key_maybe(const struct keys *k, const char *from, const char *end)
+static inline bool key_may_match(const struct keys *k, const char *from, const char *end)
 {
     if (end - from < 2)
         return k->all && end > from;

@@ -13,7 +13,7 @@ static const char *redact_line_find(const char *from, const char *end, const cha
 }
 
 /* Whether a private key begins in this line and does not end there. */
-static bool opens_key(struct slice line)
+static bool line_opens_private_key(struct slice line)
 {
     const char *end = line.p + line.n, *open = NULL;
     if (redact_line_find(line.p, end, "Private-Lines: ") != NULL) /* PuTTY's */
@@ -26,26 +26,26 @@ static bool opens_key(struct slice line)
     return label != NULL && label - open < 64 && redact_line_find(open, end, "-----END ") == NULL;
 }
 
-static bool in_body(char c)
+static bool is_key_body_char(char c)
 {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '+' ||
            c == '/' || c == '=';
 }
 
 /* Returns the last word of the line, without quotes and separators: it may be a line of the key. */
-static struct slice body_of(struct slice line)
+static struct slice last_word_of_key_line(struct slice line)
 {
-    while (line.n > 0 && !in_body(line.p[line.n - 1]))
+    while (line.n > 0 && !is_key_body_char(line.p[line.n - 1]))
         line.n--;
     if (line.n > 1 && line.p[line.n - 2] == '\\' && char_is_letter(line.p[line.n - 1]))
         line.n -= 2; /* removes an escaped line break */
     size_t from = line.n;
-    while (from > 0 && in_body(line.p[from - 1]))
+    while (from > 0 && is_key_body_char(line.p[from - 1]))
         from--;
     return (struct slice){line.p + from, line.n - from};
 }
 
-static bool is_header(struct slice line)
+static bool line_is_key_header(struct slice line)
 {
     return line.n == 0 || redact_line_find(line.p, line.p + line.n, "Proc-Type:") != NULL ||
            redact_line_find(line.p, line.p + line.n, "DEK-Info:") != NULL;
@@ -53,7 +53,7 @@ static bool is_header(struct slice line)
 
 /* Handles a line inside a key: *hidden is the part to replace. Returns false if the line does not
  * belong to the key. */
-static bool key_line(struct redact_lines *l, struct slice line, struct slice *hidden)
+static bool redact_key_line(struct redact_lines *l, struct slice line, struct slice *hidden)
 {
     const char *stop = redact_line_find(line.p, line.p + line.n, "-----END ");
     l->in_key--;
@@ -64,10 +64,10 @@ static bool key_line(struct redact_lines *l, struct slice line, struct slice *hi
             line.p, (size_t)((behind != NULL ? behind + 5 : line.p + line.n) - line.p)};
         return true;
     }
-    *hidden = body_of(line);
+    *hidden = last_word_of_key_line(line);
     if (hidden->n >= WHOLE_BODY)
         return true; /* a line of the key, or its DEK-Info */
-    if (is_header(line))
+    if (line_is_key_header(line))
         return false;
     l->in_key = 0;
     return hidden->n > 0 && hidden->n % 4 == 0;
@@ -77,11 +77,11 @@ int redact_line(struct redact *r, struct redact_lines *l, struct slice line, str
                 size_t *ret_n)
 {
     struct slice hidden;
-    if (opens_key(line)) { /* the previous key may have had no end */
+    if (line_opens_private_key(line)) { /* the previous key may have had no end */
         l->in_key = REDACT_PEM_LINES;
         return redact_text(r, line, out, ret_n);
     }
-    if (l->in_key == 0 || !key_line(l, line, &hidden))
+    if (l->in_key == 0 || !redact_key_line(l, line, &hidden))
         return redact_text(r, line, out, ret_n);
     struct buf rest = {0};
     size_t n = (size_t)(hidden.p - line.p), more = 0;
@@ -100,7 +100,7 @@ int redact_line(struct redact *r, struct redact_lines *l, struct slice line, str
 }
 
 /* Whether a secret may continue after this byte. */
-static bool in_word(char c)
+static bool secret_may_continue_after(char c)
 {
     return char_is_letter(c) || (c >= '0' && c <= '9') || (unsigned char)c >= 0x80 ||
            memchr("_-./+=%~@:\\\"'&?", c, 16) != NULL;
@@ -109,12 +109,12 @@ static bool in_word(char c)
 size_t redact_whole_words(struct slice text, size_t max_word)
 {
     size_t n = text.n;
-    while (n > 0 && in_word(text.p[n - 1]))
+    while (n > 0 && secret_may_continue_after(text.p[n - 1]))
         n--;
     return text.n - n > max_word ? text.n : n;
 }
 
-struct slice redact_cut(struct slice name, size_t max)
+struct slice redact_cut_name(struct slice name, size_t max)
 {
     struct slice head = text_head(name, max);
     if (head.n < name.n)

@@ -6,7 +6,7 @@
 
 /* ---- JSON ----------------------------------------------------------------------------------- */
 
-bool redact_looks_json(struct slice s, bool escaped)
+bool redact_looks_like_json(struct slice s, bool escaped)
 {
     if (s.n < 2 || (s.p[0] != '{' && s.p[0] != '[' && !char_is_space(s.p[0]) && s.p[0] != '\\'))
         return false;
@@ -17,7 +17,7 @@ bool redact_looks_json(struct slice s, bool escaped)
 
 /* Whether an object with a member begins here. `escaped`: it is inside a JSON string, so its quotes
  * are escaped. */
-static bool begins_object(const char *p, const char *end, bool escaped)
+static bool object_begins_at(const char *p, const char *end, bool escaped)
 {
     if (p == end || *p++ != '{')
         return false;
@@ -32,25 +32,25 @@ static bool begins_object(const char *p, const char *end, bool escaped)
 const char *redact_next_object(const char *p, const char *end, bool escaped)
 {
     while (p < end && (p = memchr(p, '{', (size_t)(end - p))) != NULL) {
-        if (begins_object(p, end, escaped))
+        if (object_begins_at(p, end, escaped))
             return p;
         p++;
     }
     return NULL;
 }
 
-bool redact_maybe_json(const struct redact *r, struct slice raw)
+bool redact_may_contain_json(const struct redact *r, struct slice raw)
 {
     const char *end = raw.p + raw.n;
-    return (redact_looks_json(raw, true) || redact_next_object(raw.p, end, true) != NULL) &&
-           redact_maybe_key(r, raw);
+    return (redact_looks_like_json(raw, true) || redact_next_object(raw.p, end, true) != NULL) &&
+           redact_may_contain_key(r, raw);
 }
 
 /* ---- names of secrets ----------------------------------------------------------------------- */
 
 /* Returns the end of the last word before `end`. Skips separators, escaped white space, the
  * backslashes of a quote, and with `digits` digits as well. */
-static const char *word_end(const char *from, const char *end, bool digits)
+static const char *end_of_last_word(const char *from, const char *end, bool digits)
 {
     for (; end > from; end--) {
         char c = end[-1];
@@ -64,12 +64,12 @@ static const char *word_end(const char *from, const char *end, bool digits)
 }
 
 /* Whether the name of a secret ends here. Its last REDACT_NAME_MAX bytes are enough. */
-static bool ends_name(const struct redact *r, const char *from, const char *end)
+static bool secret_name_may_end(const struct redact *r, const char *from, const char *end)
 {
-    end = word_end(from, end, false);
+    end = end_of_last_word(from, end, false);
     if (end - from > REDACT_NAME_MAX)
         from = end - REDACT_NAME_MAX;
-    return key_maybe(&r->keys, from, end) && word_end(from, end, true) > from &&
+    return key_may_match(&r->keys, from, end) && end_of_last_word(from, end, true) > from &&
            key_find(&r->keys, (struct slice){from, (size_t)(end - from)}) != NULL;
 }
 
@@ -85,14 +85,14 @@ static bool may_matter(const struct redact *r, const char *p, const char *end)
     while (behind > p && behind[-1] == '\\')
         behind--;
     struct slice header, raw = {p, (size_t)(behind - p)};
-    return ends_name(r, p, end) || (is != NULL && ends_name(r, p, is)) ||
-           (colon != NULL && ends_name(r, p, colon)) || place_role(raw) == ROLE_BLOB ||
-           option_takes_header(raw, &header);
+    return secret_name_may_end(r, p, end) || (is != NULL && secret_name_may_end(r, p, is)) ||
+           (colon != NULL && secret_name_may_end(r, p, colon)) ||
+           place_role_of_key(raw) == ROLE_BLOB || option_takes_header(raw, &header);
 }
 
 /* Whether a string in it may matter to the walk, or an escape may hide such a string. Otherwise a
  * walk over the JSON finds no more than the search for shapes. */
-bool redact_maybe_key(const struct redact *r, struct slice s)
+bool redact_may_contain_key(const struct redact *r, struct slice s)
 {
     const char *p = s.p, *end = s.p + s.n;
     if (s.n == 0)

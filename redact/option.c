@@ -24,7 +24,7 @@ static struct slice redact_option_name_of(struct slice raw)
     return place_is_one_of((struct slice){name.p, word}, flags) ? (struct slice){0} : name;
 }
 
-const struct key_rule *option_rule(const struct keys *k, struct slice raw)
+const struct key_rule *option_find_rule(const struct keys *k, struct slice raw)
 {
     struct slice name = redact_option_name_of(raw);
     for (size_t i = 0; i < name.n; i++)
@@ -33,7 +33,7 @@ const struct key_rule *option_rule(const struct keys *k, struct slice raw)
     return name.n > 0 ? key_find(k, name) : NULL;
 }
 
-static bool ends_with(struct slice s, const char *end)
+static bool ends_with_ignoring_case(struct slice s, const char *end)
 {
     size_t n = strlen(end);
     return s.n >= n && strncasecmp(s.p + s.n - n, end, n) == 0;
@@ -49,7 +49,8 @@ bool option_takes_header(struct slice raw, struct slice *ret_header)
     struct slice name = redact_option_name_of(option);
     if (is != NULL)
         *ret_header = (struct slice){is + 1, raw.n - option.n - 1};
-    return slice_is(option, "-H") || ends_with(name, "header") || ends_with(name, "headers");
+    return slice_is(option, "-H") || ends_with_ignoring_case(name, "header") ||
+           ends_with_ignoring_case(name, "headers");
 }
 
 /* ---- the header ------------------------------------------------------------------------------ */
@@ -64,7 +65,7 @@ static bool is_short_number(struct slice s)
     return s.n <= NUMBER_MAX;
 }
 
-static bool is_name(struct slice s)
+static bool is_header_name(struct slice s)
 {
     for (size_t i = 0; i < s.n; i++)
         if (!char_is_letter(s.p[i]) && (s.p[i] < '0' || s.p[i] > '9') &&
@@ -73,8 +74,8 @@ static bool is_name(struct slice s)
     return s.n > 0 && s.p[0] != '-';
 }
 
-const struct key_rule *option_header(const struct keys *k, struct slice header,
-                                     struct slice *ret_value)
+const struct key_rule *option_find_header_rule(const struct keys *k, struct slice header,
+                                               struct slice *ret_value)
 {
     struct slice s = read_trim(header, true);
     if (s.n > 0 && s.p[0] == '{') { /* JSON: --headers '{"NAME":"VALUE"}' */
@@ -85,7 +86,7 @@ const struct key_rule *option_header(const struct keys *k, struct slice header,
     while (n < s.n && s.p[n] != ':' && s.p[n] != '=')
         n++;
     struct slice name = read_trim((struct slice){s.p, n}, false);
-    if (n == s.n || !is_name(name))
+    if (n == s.n || !is_header_name(name))
         return NULL;
     struct slice value = read_trim((struct slice){s.p + n + 1, s.n - n - 1}, true);
     if (is_short_number(value) || slice_begins(value, "//"))

@@ -24,7 +24,7 @@ static bool redact_place_same(struct slice s, const char *word)
 
 /* This and the functions below run for each key of a message, so they select by length first: at most two words
  * are compared. */
-enum role place_role(struct slice key)
+enum role place_role_of_key(struct slice key)
 {
     switch (key.n) {
     case 3:
@@ -54,7 +54,7 @@ enum role place_role(struct slice key)
     }
 }
 
-static enum zone zone_anywhere(struct slice key)
+static enum zone place_zone_of_any_key(struct slice key)
 {
     const char *word = key.n == 5    ? "$defs"
                        : key.n == 10 ? "properties"
@@ -93,7 +93,7 @@ bool place_is_kept(enum zone zone, struct slice key)
     }
 }
 
-enum zone place_zone(enum zone zone, struct slice key)
+enum zone place_zone_below(enum zone zone, struct slice key)
 {
     bool talk = zone == ZONE_PARAMS || zone == ZONE_RESULT;
     if (zone == ZONE_MESSAGE && slice_is(key, "params"))
@@ -108,7 +108,7 @@ enum zone place_zone(enum zone zone, struct slice key)
         return ZONE_INPUTS;
     if (zone == ZONE_META && slice_is(key, "io.modelcontextprotocol/related-task"))
         return ZONE_TASK;
-    return zone_anywhere(key);
+    return place_zone_of_any_key(key);
 }
 
 /* ---- requests for input ------------------------------------------------------------------- */
@@ -132,7 +132,7 @@ bool place_is_input_request(const char *at, const char *end)
 
 /* ---- schemas ------------------------------------------------------------------------------ */
 
-static bool names_types(struct slice v)
+static bool value_names_types(struct slice v)
 {
     static const char *const types[] = {"string", "number", "integer", "boolean",
                                         "array",  "object", "null",    NULL};
@@ -143,7 +143,7 @@ static bool names_types(struct slice v)
     return place_is_one_of((struct slice){v.p + 1, v.n - 2}, types);
 }
 
-static bool is_keyword(struct slice key)
+static bool is_schema_keyword(struct slice key)
 {
     static const char *const words[] = {"type",
                                         "title",
@@ -196,10 +196,11 @@ bool place_is_schema(const char *at, const char *end, bool among_properties)
     struct slice key, value;
     bool type = false, words = false, others = false;
     while (read_member(&m, &key, &value)) {
-        type |= (slice_is(key, "type") && names_types(value)) || place_is_one_of(key, telling);
+        type |=
+            (slice_is(key, "type") && value_names_types(value)) || place_is_one_of(key, telling);
         if (slice_is(key, "value"))
             return false;
-        if (is_keyword(key))
+        if (is_schema_keyword(key))
             words = true;
         else
             others = true;

@@ -11,12 +11,12 @@
 enum role { ROLE_NONE, ROLE_NAME, ROLE_VALUE, ROLE_BLOB, ROLE_KEPT };
 
 /* All keys are unescaped. */
-enum role place_role(struct slice key); /* never ROLE_KEPT */
+enum role place_role_of_key(struct slice key); /* never ROLE_KEPT */
 /* Whether it is a protocol field that a peer must return unchanged. Such fields are never
  * replaced. */
 bool place_is_kept(enum zone zone, struct slice key);
 /* The zone of the value with this key. */
-enum zone place_zone(enum zone zone, struct slice key);
+enum zone place_zone_below(enum zone zone, struct slice key);
 
 /* Whether the object that begins at `at` is a schema, which declares a property, rather than a
  * value. */

@@ -7,30 +7,30 @@
 
 /* Whether the treatment of this key's value depends on more than the value. Tests the length first,
  * because it runs for each key. */
-static bool is_special(struct slice key)
+static bool key_is_special(struct slice key)
 {
     if (key.n <= 5) {
-        enum role role = place_role(key);
+        enum role role = place_role_of_key(key);
         return role == ROLE_VALUE || role == ROLE_BLOB;
     }
-    return (key.p[key.n - 1] | 0x20) == 's' && place_zone(ZONE_ANY, key) == ZONE_HEADERS;
+    return (key.p[key.n - 1] | 0x20) == 's' && place_zone_below(ZONE_ANY, key) == ZONE_HEADERS;
 }
 
 /* *arguments: keys inside the arguments of a call may follow. */
 static bool key_may_matter(const struct redact *r, struct slice key, bool *arguments)
 {
-    if ((key_maybe(&r->keys, key.p, key.p + key.n) && key_find(&r->keys, key) != NULL) ||
-        is_special(key) || (*arguments && key_content(&r->keys, key)))
+    if ((key_may_match(&r->keys, key.p, key.p + key.n) && key_find(&r->keys, key) != NULL) ||
+        key_is_special(key) || (*arguments && key_is_content(&r->keys, key)))
         return true;
     *arguments |= r->how == REDACT_CONTENT && slice_is(key, "arguments");
     return false;
 }
 
 /* NAME=VALUE */
-static bool is_assignment(const struct redact *r, struct slice raw)
+static bool string_is_assignment(const struct redact *r, struct slice raw)
 {
     const char *at = memchr(raw.p, '=', size_min(raw.n, REDACT_NAME_LOOK));
-    if (at == NULL || !key_maybe(&r->keys, raw.p, at))
+    if (at == NULL || !key_may_match(&r->keys, raw.p, at))
         return false;
     for (const char *p = raw.p; p < at; p++)
         if (*p == ' ' || *p == '/' || *p == ':')
@@ -44,7 +44,7 @@ static bool string_may_matter(const struct redact *r, struct slice raw, bool esc
     if (raw.n == 0)
         return false;
     char c = raw.p[0];
-    return c == '-' || is_assignment(r, raw) || (escapes && redact_maybe_json(r, raw));
+    return c == '-' || string_is_assignment(r, raw) || (escapes && redact_may_contain_json(r, raw));
 }
 
 /* Checks each string. A string before a colon is a key; a string before anything that is invalid
@@ -74,7 +74,7 @@ static bool strings_may_matter(const struct redact *r, struct slice json)
     }
 }
 
-bool redact_nothing(struct redact *r, struct slice json)
+bool redact_has_nothing(struct redact *r, struct slice json)
 {
     return !r->thorough && r->pointers.n == 0 && !strings_may_matter(r, json) &&
            redact_no_shape(r, 0, json.n);

@@ -90,7 +90,7 @@ struct slice read_between(const char *p, const char *behind, const char *end)
     return raw;
 }
 
-static const char *scalar_behind(const char *p, const char *end)
+static const char *end_of_scalar(const char *p, const char *end)
 {
     while (p < end && *p != ',' && *p != '}' && *p != ']' && *p != '"' && *p != '{' && *p != '[' &&
            !char_is_space(*p))
@@ -114,7 +114,7 @@ const char *read_value(const char *p, const char *end)
             depth--;
             p++;
         } else if (depth == 0) {
-            return scalar_behind(p, end);
+            return end_of_scalar(p, end);
         } else {
             p++;
         }

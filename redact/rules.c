@@ -8,18 +8,18 @@
 
 /* ---- reading ------------------------------------------------------------------------------ */
 
-static bool splits(char c, bool comma)
+static bool separates_words(char c, bool comma)
 {
     return c == ' ' || c == '\t' || (comma && c == ',');
 }
 
 /* Reads the next word of a list. Returns false if there are no more. */
-static bool next_word(const char **p, bool comma, struct slice *ret)
+static bool take_rule_word(const char **p, bool comma, struct slice *ret)
 {
-    while (splits(**p, comma))
+    while (separates_words(**p, comma))
         (*p)++;
     const char *from = *p;
-    while (**p != '\0' && !splits(**p, comma))
+    while (**p != '\0' && !separates_words(**p, comma))
         (*p)++;
     *ret = (struct slice){from, (size_t)(*p - from)};
     return ret->n > 0;
@@ -29,7 +29,7 @@ static int add_names(struct redact *r, enum key_list list, const char *value, st
 {
     struct slice word;
     int st = 0;
-    while (st == 0 && next_word(&value, true, &word)) {
+    while (st == 0 && take_rule_word(&value, true, &word)) {
         st = keys_add(&r->keys, list, word);
         if (st == MI_EINVAL)
             buf_printf(
@@ -43,7 +43,7 @@ static int add_names(struct redact *r, enum key_list list, const char *value, st
 }
 
 /* Whether the pointer is relative to the message. Other pointers are relative to params. */
-static bool from_message(struct slice word)
+static bool pointer_is_of_message(struct slice word)
 {
     return slice_begins(word, "/params") || slice_begins(word, "/result") ||
            slice_begins(word, "/error");
@@ -53,8 +53,8 @@ static int add_pointers(struct redact *r, const char *value, struct buf *error)
 {
     struct slice word;
     int st = 0;
-    while (st == 0 && next_word(&value, false, &word)) {
-        st = pointers_add(&r->pointers, from_message(word) ? "" : "/params", word, error);
+    while (st == 0 && take_rule_word(&value, false, &word)) {
+        st = pointers_add(&r->pointers, pointer_is_of_message(word) ? "" : "/params", word, error);
         st = st == MI_EFULL ? MI_EINVAL : st;
     }
     return st;
@@ -91,7 +91,7 @@ int redact_add_rule(struct redact *r, const char *name, const char *value, struc
 
 /* ---- stored with a session ------------------------------------------------------------------- */
 
-void redact_rules(struct redact *r, struct buf *out)
+void redact_write_rules(struct redact *r, struct buf *out)
 {
     struct buf plain = {0}, clean = {0};
     const char *p = r->user.p;
@@ -116,7 +116,7 @@ void redact_rules(struct redact *r, struct buf *out)
 }
 
 /* Whether this rule already exists. */
-static bool has_rule(const struct redact *r, const char *name, const char *value)
+static bool redact_has_rule(const struct redact *r, const char *name, const char *value)
 {
     for (const char *p = r->user.p; p < r->user.p + r->user.n;) {
         const char *v = p + strlen(p) + 1;
@@ -142,7 +142,7 @@ static int add_recorded(struct redact *r, struct json_value pair, struct buf *er
         st = n.failed || v.failed ? MI_ENOMEM : 0;
     }
     if (st == 0 && strstr(buf_str(&v), "[redacted:") == NULL &&
-        !has_rule(r, buf_str(&n), buf_str(&v)))
+        !redact_has_rule(r, buf_str(&n), buf_str(&v)))
         st = redact_add_rule(r, buf_str(&n), buf_str(&v), error);
     buf_close(&n);
     buf_close(&v);

@@ -44,7 +44,7 @@ void redact_close(struct redact *r)
 
 static struct redact *present;
 
-struct redact *redact_present(void)
+struct redact *redact_current(void)
 {
     struct buf error = {0};
     if (present == NULL && redact_open(&present, &error) < 0)
@@ -53,14 +53,14 @@ struct redact *redact_present(void)
     return present;
 }
 
-void redact_use(struct redact *r)
+void redact_set_current(struct redact *r)
 {
     if (r != present)
         redact_close(present);
     present = r;
 }
 
-struct redact *redact_swap(struct redact *r)
+struct redact *redact_swap_current(struct redact *r)
 {
     struct redact *before = present;
     present = r;
@@ -72,7 +72,7 @@ struct slice redact_log_filter(void *ctx, struct slice line)
     static struct buf clean; /* valid until the next line */
     (void)ctx;
     size_t n = 0;
-    struct redact *r = redact_present();
+    struct redact *r = redact_current();
     if (r != NULL && r->busy)
         return line; /* the line comes from the sanitizer itself, which never logs its input */
     if (r == NULL || redact_text(r, line, &clean, &n) < 0)
@@ -91,24 +91,24 @@ static void collect_edits(struct redact *r, struct slice in, enum what what)
     r->place = r->searched = 0;
     switch (what) {
     case WHAT_MESSAGE:
-        if (!redact_nothing(r, in))
+        if (!redact_has_nothing(r, in))
             redact_json(r, in, 0, ZONE_TOP, 0, 0);
         break;
     case WHAT_ARGUMENTS:
         redact_json(r, in, 0, ZONE_ANY, flags, 2);
         break;
     case WHAT_VALUE:
-        if (!redact_nothing(r, in))
+        if (!redact_has_nothing(r, in))
             redact_json(r, in, 0, ZONE_ANY, 0, 0);
         break;
     case WHAT_TEXT:
-        redact_plain(r, in, 1);
+        redact_plain_text(r, in, 1);
         break;
     }
 }
 
 /* Sanitizes `in` once into `out`. Returns the number of replacements. */
-static size_t one_round(struct redact *r, struct slice in, enum what what, struct buf *out)
+static size_t sanitize_once(struct redact *r, struct slice in, enum what what, struct buf *out)
 {
     buf_clear(out);
     r->out = out;
@@ -154,7 +154,7 @@ static int sanitizer_run(struct redact *r, struct slice in, enum what what, stru
     r->busy = true;
     r->failed = false;
     for (int round = 0; round < ROUNDS && !r->failed; round++) {
-        size_t n = one_round(r, in, what, to);
+        size_t n = sanitize_once(r, in, what, to);
         if (n == 0)
             break;
         total += n;
@@ -199,22 +199,23 @@ int redact_value(struct redact *r, struct slice json, struct buf *out, size_t *r
     return sanitizer_run(r, json, WHAT_VALUE, out, ret_n);
 }
 
-bool redact_maybe(const struct redact *r, struct slice text)
+bool redact_may_change(const struct redact *r, struct slice text)
 {
-    return shapes_has_patterns(r->shapes) || shapes_maybe(text) || redact_maybe_key(r, text);
+    return shapes_has_patterns(r->shapes) || shapes_may_match(text) ||
+           redact_may_contain_key(r, text);
 }
 
 int redact_text(struct redact *r, struct slice text, struct buf *out, size_t *ret_n)
 {
     r->how = REDACT_SECRETS;
-    if (redact_maybe(r, text))
+    if (redact_may_change(r, text))
         return sanitizer_run(r, text, WHAT_TEXT, out, ret_n);
     buf_clear(out);
     *ret_n = 0;
     return 0;
 }
 
-size_t redact_head(struct slice text, size_t chars)
+size_t redact_cut_head(struct slice text, size_t chars)
 {
     size_t i = 0;
     for (size_t n = 0; i < text.n && n < chars;) {
@@ -230,7 +231,7 @@ size_t redact_head(struct slice text, size_t chars)
 
 int redact_append(struct slice text, struct buf *b)
 {
-    struct redact *r = redact_present();
+    struct redact *r = redact_current();
     struct buf clean = {0};
     size_t n = 0;
     int st = r != NULL ? redact_text(r, text, &clean, &n) : MI_ENOMEM;

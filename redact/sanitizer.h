@@ -47,10 +47,10 @@ MI_MUST int redact_add_rule(struct redact *r, const char *name, const char *valu
                             struct buf *error);
 /* Writes the rules as stored in sessions.redact_rules: a JSON object with `version` and the user's rules, which are
  * sanitized, so that a secret in a pattern does not reach the vault. */
-void redact_rules(struct redact *r, struct buf *out);
+void redact_write_rules(struct redact *r, struct buf *out);
 /* Adds the rules of such an object that `r` does not have. 0, MI_EINVAL with a message in `error`, or MI_ENOMEM. */
 MI_MUST int redact_add_rules(struct redact *r, struct slice rules, struct buf *error);
-/* Opens a sanitizer with the user's rules of a recording, as written by redact_rules(), and the built-in rules of this
+/* Opens a sanitizer with the user's rules of a recording, as written by redact_write_rules(), and the built-in rules of this
  * version. 0, MI_EINVAL with a message in `error`, or MI_ENOMEM. */
 MI_MUST int redact_open_rules(struct redact **ret, struct slice rules, struct buf *error);
 /* Opens another sanitizer with the rules of `of`. 0, MI_EINVAL with a message in `error`, or
@@ -59,13 +59,13 @@ MI_MUST int redact_open_copy(struct redact **ret, const struct redact *of, struc
 
 /* ---- the rules in force ---- */
 
-/* Returns the sanitizer passed to redact_use(), or one with the built-in rules, opened on first
+/* Returns the sanitizer passed to redact_set_current(), or one with the built-in rules, opened on first
  * use. Borrowed. NULL: out of memory. */
-struct redact *redact_present(void);
-void redact_use(struct redact *r); /* takes ownership; NULL: the built-in rules again */
+struct redact *redact_current(void);
+void redact_set_current(struct redact *r); /* takes ownership; NULL: the built-in rules again */
 /* Makes r the active sanitizer, and returns the previous one, which the caller then owns. NULL: the
  * built-in rules. */
-struct redact *redact_swap(struct redact *r);
+struct redact *redact_swap_current(struct redact *r);
 /* For log_set_filter(): sanitizes log lines with the rules in force. */
 struct slice redact_log_filter(void *ctx, struct slice line);
 
@@ -86,7 +86,7 @@ MI_MUST int redact_value(struct redact *r, struct slice json, struct buf *out, s
 /* ---- text that may or may not be JSON ---- */
 
 /* Quick test. Returns false if redact_text() would find nothing. */
-bool redact_maybe(const struct redact *r, struct slice text);
+bool redact_may_change(const struct redact *r, struct slice text);
 /* Sanitizes any bytes. A private key without an end is replaced up to the end of the text. */
 MI_MUST int redact_text(struct redact *r, struct slice text, struct buf *out, size_t *ret_n);
 /* Appends the text to b, sanitized with the rules in force. */
@@ -98,10 +98,10 @@ size_t redact_whole_words(struct slice text, size_t max_word);
 /* The first `max` bytes of a name that is sanitized afterwards, without the word that is cut at their end, unless it has
  * more than REDACT_CUT_WORD bytes. */
 #define REDACT_CUT_WORD 1024
-struct slice redact_cut(struct slice name, size_t max);
+struct slice redact_cut_name(struct slice name, size_t max);
 /* Returns the length in bytes of the first `chars` characters of a sanitized text. A redaction mark
  * at the end is included completely. */
-size_t redact_head(struct slice text, size_t chars);
+size_t redact_cut_head(struct slice text, size_t chars);
 
 /* The state of a stream of lines; a private key may span lines. Zero it at the start; pass each
  * line once, in order. */

@@ -9,7 +9,7 @@ void redact_stream_close(struct redact_stream *s)
 }
 
 /* Outputs `text`, sanitized, without the part that was already output. */
-static void output_new(struct redact_stream *s, struct slice text, struct buf *out)
+static void output_unseen_part(struct redact_stream *s, struct slice text, struct buf *out)
 {
     struct slice seen = buf_slice(&s->shown);
     if (text.n >= seen.n && memcmp(text.p, seen.p, seen.n) == 0) {
@@ -23,12 +23,12 @@ static void output_new(struct redact_stream *s, struct slice text, struct buf *o
 
 static void output_line(struct redact_stream *s, struct slice line, bool ended, struct buf *out)
 {
-    struct redact *r = redact_present();
+    struct redact *r = redact_current();
     size_t n = 0;
     if (r == NULL || s->line.failed || redact_line(r, &s->lines, line, &s->clean, &n) < 0)
         s->failed = true;
     else
-        output_new(s, n > 0 ? buf_slice(&s->clean) : line, out);
+        output_unseen_part(s, n > 0 ? buf_slice(&s->clean) : line, out);
     if (ended)
         buf_addc(out, '\n');
     buf_clear(&s->shown);
@@ -70,12 +70,12 @@ void redact_stream_feed(struct redact_stream *s, struct slice bytes, struct buf 
     }
 }
 
-bool redact_stream_waits(const struct redact_stream *s)
+bool redact_stream_has_partial_line(const struct redact_stream *s)
 {
     return s->line.n > 0;
 }
 
-static bool holds_key(const struct redact_stream *s)
+static bool stream_may_hold_key(const struct redact_stream *s)
 {
     struct slice line = buf_slice(&s->line);
     return s->lines.in_key > 0 || memmem(line.p, line.n, "-----BEGIN ", 11) != NULL;
@@ -83,17 +83,18 @@ static bool holds_key(const struct redact_stream *s)
 
 void redact_stream_pause(struct redact_stream *s, struct buf *out)
 {
-    struct redact *r = redact_present();
+    struct redact *r = redact_current();
     struct slice head = buf_slice(&s->line);
     size_t n = 0;
     head.n = redact_whole_words(head, SIZE_MAX);
-    if (r == NULL || head.n == 0 || holds_key(s) || redact_text(r, head, &s->clean, &n) < 0)
+    if (r == NULL || head.n == 0 || stream_may_hold_key(s) ||
+        redact_text(r, head, &s->clean, &n) < 0)
         return;
     if (n > 0)
         head = buf_slice(&s->clean);
     if (head.n <= s->shown.n || memcmp(head.p, buf_slice(&s->shown).p, s->shown.n) != 0)
         return;
-    output_new(s, head, out);
+    output_unseen_part(s, head, out);
     buf_clear(&s->shown);
     buf_slice_add(&s->shown, head);
 }

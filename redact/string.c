@@ -22,13 +22,13 @@ _Static_assert(CONTENT_LONG >= TRUNCATED_NAMES && CONTENT_LONG > CONTENT_SEARCHE
 
 /* ---- values whose key is the name of a secret ------------------------------------------------- */
 
-static bool in_word(char c)
+static bool is_char_of_word(char c)
 {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
            c == '-' || c == '.' || c == '%';
 }
 
-static bool is_path(struct slice s)
+static bool looks_like_path(struct slice s)
 {
     if (s.n > 0 && (s.p[0] == '/' || s.p[0] == '~' || s.p[0] == '.' || s.p[0] == '\\'))
         return true;
@@ -38,17 +38,17 @@ static bool is_path(struct slice s)
 /* Whether it is a word that is not a secret, such as the name of a scheme or grant type. */
 static bool is_plain_word(struct slice s)
 {
-    return shape_listed(s,
-                        "none basic bearer digest token session jwt saml oidc ldap sso oauth "
-                        "oauth1 oauth1.0a oauth2 oauth2.0 auth0 apikey api-key api_key hmac mtls "
-                        "kerberos ntlm negotiate iam aws anonymous public private required "
-                        "optional include omit same-origin default auto enabled disabled "
-                        "always never custom user client server login password credentials "
-                        "accept reject accepted rejected allow deny yes no on off");
+    return shape_is_listed(
+        s, "none basic bearer digest token session jwt saml oidc ldap sso oauth "
+           "oauth1 oauth1.0a oauth2 oauth2.0 auth0 apikey api-key api_key hmac mtls "
+           "kerberos ntlm negotiate iam aws anonymous public private required "
+           "optional include omit same-origin default auto enabled disabled "
+           "always never custom user client server login password credentials "
+           "accept reject accepted rejected allow deny yes no on off");
 }
 
 /* A placeholder: `${API_KEY}`, `$API_KEY`, `{{ api_key }}`, `%API_KEY%`, `<your api key>`. */
-static bool is_reference(const struct redact *r, struct slice s)
+static bool is_variable_reference(const struct redact *r, struct slice s)
 {
     static const struct {
         const char *open, *close;
@@ -61,7 +61,7 @@ static bool is_reference(const struct redact *r, struct slice s)
             continue;
         struct slice name = read_trim((struct slice){s.p + a, s.n - a - b}, false);
         for (size_t k = 0; k < name.n; k++)
-            if (!in_word(name.p[k]) && name.p[k] != ':' && name.p[k] != ' ')
+            if (!is_char_of_word(name.p[k]) && name.p[k] != ':' && name.p[k] != ' ')
                 return false;
         return name.n <= REDACT_NAME_MAX && key_find(&r->keys, name) != NULL;
     }
@@ -85,10 +85,10 @@ bool redact_is_secret(const struct redact *r, const struct key_rule *rule, struc
     struct slice s = read_trim(raw, true);
     if (s.n == 0 || edit_mark_len(raw) == raw.n)
         return false;
-    if ((rule->flags & KEY_NO_PATH && is_path(s)) ||
+    if ((rule->flags & KEY_NO_PATH && looks_like_path(s)) ||
         (rule->flags & KEY_NO_WORD && is_plain_word(s)))
         return false;
-    return !is_reference(r, redact_without_scheme(s));
+    return !is_variable_reference(r, redact_without_scheme(s));
 }
 
 bool redact_container_is_secret(const struct redact *r, const struct key_rule *rule, const char *p,
@@ -113,7 +113,7 @@ bool redact_container_is_secret(const struct redact *r, const struct key_rule *r
 
 /* ---- text --------------------------------------------------------------------------------- */
 
-static int by_place(const void *a, const void *b)
+static int compare_edits_by_place(const void *a, const void *b)
 {
     const struct edit *x = a, *y = b;
     if (x->from != y->from)
@@ -123,11 +123,11 @@ static int by_place(const void *a, const void *b)
 
 /* Merges the edits of two searches. Edits that overlap become one, which covers both and has the replacement of the
  * first. */
-static void merge(struct redact *r, size_t first)
+static void merge_overlapping_edits(struct redact *r, size_t first)
 {
     if (r->edit_n - first < 2)
         return;
-    qsort(r->edit + first, r->edit_n - first, sizeof *r->edit, by_place);
+    qsort(r->edit + first, r->edit_n - first, sizeof *r->edit, compare_edits_by_place);
     size_t n = first + 1;
     for (size_t i = first + 1; i < r->edit_n; i++) {
         struct edit *last = &r->edit[n - 1], e = r->edit[i];
@@ -139,7 +139,7 @@ static void merge(struct redact *r, size_t first)
     r->edit_n = n;
 }
 
-static bool begins_json(struct slice text)
+static bool text_begins_json(struct slice text)
 {
     text = read_trim(text, false);
     return text.n > 0 && (text.p[0] == '{' || text.p[0] == '[');
@@ -176,41 +176,41 @@ static bool is_too_deep(struct slice text)
     return json_scan(text, NULL, NULL, &scan) < 0 && scan.fault.kind == JSON_DEEP;
 }
 
-void redact_plain(struct redact *r, struct slice text, int level)
+void redact_plain_text(struct redact *r, struct slice text, int level)
 {
     struct json_scan scan;
     size_t first = r->edit_n;
     bool deep = level < REDACT_LEVELS;
-    if (deep && redact_looks_json(text, false) && json_scan(text, NULL, NULL, &scan) == 0) {
+    if (deep && redact_looks_like_json(text, false) && json_scan(text, NULL, NULL, &scan) == 0) {
         redact_json(r, text, level, ZONE_ANY, 0, 0);
         return;
     }
     struct shape_hit h;
     size_t from = 0;
-    while (from < text.n && shapes_next(r->shapes, text, from, &h)) {
+    while (from < text.n && shapes_find_next(r->shapes, text, from, &h)) {
         edit_mark(r, h.from, h.from + h.n, h.rule, false);
         from = h.from + h.n;
     }
-    if (!redact_maybe_key(r, text))
+    if (!redact_may_contain_key(r, text))
         return;
     if (!deep &&
-        (begins_json(text) || redact_next_object(text.p, text.p + text.n, false) != NULL)) {
+        (text_begins_json(text) || redact_next_object(text.p, text.p + text.n, false) != NULL)) {
         r->edit_n = first;
         edit_mark(r, 0, text.n, "too-deep", false);
     } else if (deep) {
-        if (!begins_json(text))
+        if (!text_begins_json(text))
             (void)find_json(r, text, level);
         else if (is_too_deep(text) || !find_json(r, text, level))
             redact_json(r, text, level, ZONE_ANY, 0, 0); /* otherwise the end of the JSON may be
                                                           * missing */
-        merge(r, first);
+        merge_overlapping_edits(r, first);
     }
 }
 
 /* ---- sensitive content --------------------------------------------------------------------- */
 
 /* Returns the length of the suffix "… [+12 chars]" of s, or 0 if there is none. */
-static size_t suffix_len(struct slice s)
+static size_t truncation_suffix_len(struct slice s)
 {
     static const char begin[] = "… [+", end[] = " chars]";
     size_t a = sizeof begin - 1, b = sizeof end - 1, i = s.n;
@@ -225,7 +225,7 @@ static size_t suffix_len(struct slice s)
 
 /* Returns the offset at which s must be truncated, or s.n if s is short enough. A secret counts
  * with the length of its mark, and a mark is never split. */
-static size_t truncate_at(const struct redact *r, size_t first, struct slice s)
+static size_t find_truncation_offset(const struct redact *r, size_t first, struct slice s)
 {
     size_t i = 0, chars = 0, e = first;
     while (i < s.n) {
@@ -255,10 +255,10 @@ static size_t truncate_at(const struct redact *r, size_t first, struct slice s)
 
 static bool truncate_content(struct redact *r, size_t first, struct slice s, size_t behind)
 {
-    size_t tail = suffix_len(s), n = s.n - tail;
-    if (tail > 0 && truncate_at(r, first, (struct slice){s.p, n}) == n)
+    size_t tail = truncation_suffix_len(s), n = s.n - tail;
+    if (tail > 0 && find_truncation_offset(r, first, (struct slice){s.p, n}) == n)
         return false; /* already truncated */
-    size_t at = truncate_at(r, first, s);
+    size_t at = find_truncation_offset(r, first, s);
     if (at >= s.n)
         return false;
     while (r->edit_n > first && r->edit[r->edit_n - 1].from >= at)
@@ -296,11 +296,11 @@ bool redact_no_shape(struct redact *r, size_t from, size_t to)
     if (shapes_has_patterns(r->shapes))
         return false;
     if (r->place < from) /* the place is before this range */
-        r->place = from < r->searched ? shapes_place(r->in, from, r->searched) : r->searched;
+        r->place = from < r->searched ? shapes_find_anchor(r->in, from, r->searched) : r->searched;
     if (r->place == r->searched && r->searched < to) {
         size_t at = from > r->searched ? from : r->searched;
         r->searched = size_min(r->in.n, to + LOOK_AHEAD);
-        r->place = shapes_place(r->in, at, r->searched);
+        r->place = shapes_find_anchor(r->in, at, r->searched);
     }
     return r->place >= to;
 }
@@ -309,15 +309,15 @@ static bool needs_search(struct redact *r, struct slice raw, size_t base, bool o
 {
     if (odd || shapes_has_patterns(r->shapes))
         return true;
-    if ((level > 0 || !redact_no_shape(r, base, base + raw.n)) && shapes_maybe(raw))
+    if ((level > 0 || !redact_no_shape(r, base, base + raw.n)) && shapes_may_match(raw))
         return true;
-    return redact_maybe_json(r, raw);
+    return redact_may_contain_json(r, raw);
 }
 
 /* Whether another round is unnecessary: the only edit is the truncation, and nothing is left to
  * find in the result. */
-static bool no_more_secrets(const struct redact *r, size_t first, struct slice raw, size_t base,
-                            bool odd)
+static bool another_round_is_unnecessary(const struct redact *r, size_t first, struct slice raw,
+                                         size_t base, bool odd)
 {
     char text[TRUNCATED_LOOK];
     struct buf b = {.p = text, .cap = sizeof text, .max = sizeof text - 1};
@@ -328,7 +328,7 @@ static bool no_more_secrets(const struct redact *r, size_t first, struct slice r
     buf_add(&b, raw.p, e->from - base);
     buf_add(&b, r->texts.p + e->text, e->text_n);
     struct slice left = buf_slice(&b);
-    return !b.failed && !shapes_maybe(left) && !redact_maybe_json(r, left);
+    return !b.failed && !shapes_may_match(left) && !redact_may_contain_json(r, left);
 }
 
 /* Collects the edits for a string, or for its head if `behind` characters follow. Returns true if
@@ -352,15 +352,15 @@ static bool search_string(struct redact *r, struct slice part, size_t base, bool
     }
     if ((kind != STRING_BLOB || !redact_blob(r, plain, level + 1)) &&
         (!truncates || needs_search(r, part, base, odd, level)))
-        redact_plain(r, plain, level + 1);
+        redact_plain_text(r, plain, level + 1);
     bool was_truncated = truncates && truncate_content(r, first, plain, behind);
     if (r->edit_n > first)
-        edit_map(r, first, part, base, escaped);
+        edit_map_to_raw(r, first, part, base, escaped);
     return was_truncated;
 }
 
 /* The number of characters of a string, if each of its escapes has two bytes. */
-static size_t raw_chars(struct slice raw)
+static size_t count_raw_chars(struct slice raw)
 {
     return text_utf8_chars(raw) - read_escapes(raw);
 }
@@ -372,7 +372,7 @@ static bool head_may_be_json(const struct redact *r, struct slice raw)
     struct slice names = {raw.p, TRUNCATED_NAMES};
     return (memchr(raw.p, '{', TRUNCATED_LOOK) != NULL ||
             memchr(raw.p, '[', TRUNCATED_LOOK) != NULL) &&
-           redact_maybe_key(r, names);
+           redact_may_contain_key(r, names);
 }
 
 /* Truncates long content and searches only its head. Returns false if the whole content must be
@@ -386,7 +386,7 @@ static bool truncate_by_head(struct redact *r, struct slice raw, size_t base, bo
     const char *end = raw.p + CONTENT_SEARCHED;
     size_t n = read_between(raw.p - 1, end, end).n; /* excludes an incomplete escape */
     struct slice head = text_head(raw, n);
-    size_t behind = raw_chars((struct slice){raw.p + head.n, raw.n - head.n});
+    size_t behind = count_raw_chars((struct slice){raw.p + head.n, raw.n - head.n});
     if (!search_string(r, head, base, odd, level, STRING_TRUNCATE, behind)) {
         r->edit_n = first;
         return false;
@@ -404,13 +404,13 @@ void redact_string(struct redact *r, struct slice raw, size_t base, bool odd, in
     if (raw.n == 0 || level >= REDACT_LEVELS)
         return;
     if (!truncates && kind != STRING_BLOB &&
-        ((!odd && redact_long_base64(raw)) || !needs_search(r, raw, base, odd, level)))
+        ((!odd && redact_is_long_base64(raw)) || !needs_search(r, raw, base, odd, level)))
         return;
     if (kind == STRING_TRUNCATE && !truncates)
         kind = STRING_ANY;
     bool was_truncated = truncates && truncate_by_head(r, raw, base, odd, level);
     if (!was_truncated)
         was_truncated = search_string(r, raw, base, odd, level, kind, 0);
-    if (was_truncated && !no_more_secrets(r, first, raw, base, odd))
+    if (was_truncated && !another_round_is_unnecessary(r, first, raw, base, odd))
         r->again = true;
 }

@@ -53,7 +53,7 @@ struct pass {
     int frames;             /* frames allocated */
     bool odd;               /* the string read last has an escape for an ordinary letter */
     struct slice last;   /* the string that was the last value, with its quotes; {NULL, 0}: none */
-    struct frame *frame; /* points to `near` or `owned`; only push() changes it */
+    struct frame *frame; /* points to `near` or `owned`; only push_frame() changes it */
     struct frame *owned; /* allocated frames; NULL: not needed yet */
     struct frame near[FRAMES_NEAR];
 };
@@ -63,13 +63,13 @@ static size_t walk_offset(const struct pass *s, const char *p)
     return (size_t)(p - s->text);
 }
 
-static struct frame *top(struct pass *s)
+static struct frame *top_frame(struct pass *s)
 {
     return &s->frame[s->depth - 1];
 }
 
 /* Returns the unescaped key; empty if it is too long to be a known name. */
-static struct slice key_text(struct slice raw, bool odd, char *place)
+static struct slice unescape_key(struct slice raw, bool odd, char *place)
 {
     size_t n;
     if (!odd && memchr(raw.p, '\\', raw.n) == NULL)
@@ -83,7 +83,7 @@ static struct slice key_text(struct slice raw, bool odd, char *place)
 /* ---- is this message a tools/call? --------------------------------------------------------- */
 
 /* The method usually precedes the params; otherwise the rest of the message is searched, once. */
-static bool is_call(struct pass *s, struct frame *message)
+static bool message_is_call(struct pass *s, struct frame *message)
 {
     struct slice key, value;
     if (!message->call_known) {
@@ -98,11 +98,11 @@ static bool is_call(struct pass *s, struct frame *message)
     return message->is_call;
 }
 
-static bool opens_arguments(struct pass *s, struct slice key)
+static bool key_opens_arguments(struct pass *s, struct slice key)
 {
-    struct frame *f = top(s);
+    struct frame *f = top_frame(s);
     return s->r->how == REDACT_CONTENT && f->zone == ZONE_PARAMS && slice_is(key, "arguments") &&
-           s->depth >= 2 && is_call(s, &s->frame[s->depth - 2]);
+           s->depth >= 2 && message_is_call(s, &s->frame[s->depth - 2]);
 }
 
 static void follow_pointers(const struct pass *s, const struct frame *f, struct slice key,
@@ -110,9 +110,9 @@ static void follow_pointers(const struct pass *s, const struct frame *f, struct 
 {
     const struct pointers *p = &s->r->pointers;
     size_t at = s->pointer_depth + (size_t)s->depth - 2;
-    c->pointers = f->object ? pointers_down(p, f->pointers, at, key)
-                            : pointers_down_index(p, f->pointers, at, f->index);
-    c->hit = pointers_end(p, c->pointers, at + 1);
+    c->pointers = f->object ? pointers_below_member(p, f->pointers, at, key)
+                            : pointers_below_index(p, f->pointers, at, f->index);
+    c->hit = pointers_end_at(p, c->pointers, at + 1);
 }
 
 /* ---- values to replace ------------------------------------------------------------------------ */
@@ -134,7 +134,7 @@ static bool number_is_secret(const struct key_rule *rule, char first)
 }
 
 /* ---- pairs: {"name": …, "value": …} --------------------------------------------------------- */
-static void late_value(struct pass *s, struct frame *f)
+static void replace_late_value(struct pass *s, struct frame *f)
 {
     if (f->value_from == 0 || f->name == NULL)
         return;
@@ -154,7 +154,7 @@ static void late_value(struct pass *s, struct frame *f)
 
 /* Handles a string of the form NAME=VALUE, as in environments and argvs, or NAME: VALUE among
  * headers. Returns true if the value was replaced. */
-static bool assigns(struct pass *s, const struct frame *f, struct slice raw)
+static bool replace_assigned_value(struct pass *s, const struct frame *f, struct slice raw)
 {
     char mark = f->zone == ZONE_HEADERS ? ':' : '=';
     const char *at = memchr(raw.p, mark, size_min(raw.n, REDACT_NAME_LOOK));
@@ -183,7 +183,7 @@ static bool assigns(struct pass *s, const struct frame *f, struct slice raw)
 static bool walk_header(struct pass *s, struct slice line)
 {
     struct slice v;
-    const struct key_rule *rule = option_header(&s->r->keys, line, &v);
+    const struct key_rule *rule = option_find_header_rule(&s->r->keys, line, &v);
     if (rule == NULL || !redact_is_secret(s->r, rule, v))
         return false;
     edit_mark(s->r, walk_offset(s, v.p), walk_offset(s, v.p) + v.n, rule->rule, false);
@@ -191,14 +191,14 @@ static bool walk_header(struct pass *s, struct slice line)
 }
 
 /* Handles a string in an array. Returns true if it was replaced. */
-static bool array_string(struct pass *s, struct frame *f, struct slice raw)
+static bool walk_array_string(struct pass *s, struct frame *f, struct slice raw)
 {
     const struct key_rule *rule = f->option;
     struct slice here;
     bool takes = option_takes_header(raw, &here);
     struct slice line = takes ? here : f->header ? raw : (struct slice){0};
     f->header = takes && here.p == NULL;
-    f->option = option_rule(&s->r->keys, raw);
+    f->option = option_find_rule(&s->r->keys, raw);
     if (rule != NULL && f->option == NULL && redact_is_secret(s->r, rule, raw) &&
         !(raw.n > 1 && raw.p[0] == '-' && raw.p[1] == '-')) {
         edit_mark(s->r, walk_offset(s, raw.p), walk_offset(s, raw.p) + raw.n, rule->rule, false);
@@ -208,12 +208,12 @@ static bool array_string(struct pass *s, struct frame *f, struct slice raw)
     if (f->zone == ZONE_HEADERS && s->depth >= 2 && !s->frame[s->depth - 2].object &&
         s->frame[s->depth - 2].zone == ZONE_HEADERS && f->index == 0)
         f->option = key_find(&s->r->keys, raw);
-    return (line.n > 0 && walk_header(s, line)) || assigns(s, f, raw);
+    return (line.n > 0 && walk_header(s, line)) || replace_assigned_value(s, f, raw);
 }
 
 static void walk_string(struct pass *s, const struct child *c, const char *p, const char *behind)
 {
-    struct frame *f = top(s);
+    struct frame *f = top_frame(s);
     struct slice raw = read_between(p, behind, s->end);
     size_t from = walk_offset(s, raw.p);
     char place[KEY_TEXT_MAX];
@@ -230,17 +230,17 @@ static void walk_string(struct pass *s, const struct child *c, const char *p, co
         edit_mark(s->r, from, from + raw.n, rule->rule, false);
         return;
     }
-    if (!f->object && s->depth > 1 && array_string(s, f, raw))
+    if (!f->object && s->depth > 1 && walk_array_string(s, f, raw))
         return;
     if (c->role == ROLE_NAME) {
-        f->name = key_find(&s->r->keys, key_text(raw, s->odd, place));
-        late_value(s, f);
+        f->name = key_find(&s->r->keys, unescape_key(raw, s->odd, place));
+        replace_late_value(s, f);
     }
     if (c->content && (c->role != ROLE_NONE || !f->object))
         s->r->again = true; /* after truncation the string may be another name */
-    enum string_kind kind = c->content                                      ? STRING_TRUNCATE
-                            : c->role == ROLE_BLOB && redact_blob_text(raw) ? STRING_BLOB
-                                                                            : STRING_ANY;
+    enum string_kind kind = c->content                                         ? STRING_TRUNCATE
+                            : c->role == ROLE_BLOB && redact_blob_is_text(raw) ? STRING_BLOB
+                                                                               : STRING_ANY;
     redact_string(s->r, raw, from, s->odd, s->level, kind);
 }
 
@@ -261,7 +261,7 @@ static bool more_frames(struct pass *s)
     return true;
 }
 
-static bool push(struct pass *s, const struct child *c, const char *p)
+static bool push_frame(struct pass *s, const struct child *c, const char *p)
 {
     if (s->depth == FRAMES || (s->depth == s->frames && !more_frames(s)))
         return false;
@@ -283,15 +283,15 @@ static bool push(struct pass *s, const struct child *c, const char *p)
     return true;
 }
 
-static void value_ended(struct pass *s, enum role role, const char *p, const char *behind)
+static void walk_value_ended(struct pass *s, enum role role, const char *p, const char *behind)
 {
-    struct frame *f = top(s);
+    struct frame *f = top_frame(s);
     if (role != ROLE_VALUE || (s->level == 0 && walk_offset(s, p) < s->r->done))
         return; /* a part of this container was already written */
     f->value_from = walk_offset(s, p);
     f->value_to = walk_offset(s, behind);
     if (f->name != NULL && *p != '"') /* strings are handled separately */
-        late_value(s, f);
+        replace_late_value(s, f);
 }
 
 /* A container or a scalar. Returns where the walk continues: inside it or after it. */
@@ -303,13 +303,13 @@ static const char *walk_value(struct pass *s, struct child *c, const char *p)
         behind = read_string(p, s->end, &s->odd);
         s->last = (struct slice){p, (size_t)(behind - p)};
         walk_string(s, c, p, behind);
-        value_ended(s, c->role, p, behind);
+        walk_value_ended(s, c->role, p, behind);
         return behind;
     }
     bool container = *p == '{' || *p == '[';
     bool schema = container && *p == '{' && c->rule != NULL &&
-                  place_is_schema(p, s->end, top(s)->zone == ZONE_PROPERTIES);
-    bool asks = container && *p == '{' && c->rule != NULL && top(s)->zone == ZONE_INPUTS &&
+                  place_is_schema(p, s->end, top_frame(s)->zone == ZONE_PROPERTIES);
+    bool asks = container && *p == '{' && c->rule != NULL && top_frame(s)->zone == ZONE_INPUTS &&
                 place_is_input_request(p, s->end);
     bool goes = c->hit || (c->rule != NULL && !schema && !asks &&
                            (container ? redact_container_is_secret(s->r, c->rule, p, s->end)
@@ -322,7 +322,7 @@ static const char *walk_value(struct pass *s, struct child *c, const char *p)
     if (schema)
         c->inner = c->rule;
     bool walks = container && c->role != ROLE_KEPT;
-    if (walks && push(s, c, p)) {
+    if (walks && push_frame(s, c, p)) {
         s->frame[s->depth - 2].role = c->role;
         return p + 1;
     }
@@ -330,7 +330,7 @@ static const char *walk_value(struct pass *s, struct child *c, const char *p)
     if (walks)
         mark_whole(s, p, behind, "too-deep");
     else
-        value_ended(s, c->role, p, behind);
+        walk_value_ended(s, c->role, p, behind);
     return behind;
 }
 
@@ -356,16 +356,16 @@ static void walk_flush(struct pass *s, const char *p)
     r->done = walk_offset(s, p);
 }
 
-static void pop(struct pass *s, const char *p)
+static void pop_frame(struct pass *s, const char *p)
 {
     if (s->depth == 1)
         return;
-    const char *at = top(s)->at;
+    const char *at = top_frame(s)->at;
     s->depth--;
-    value_ended(s, top(s)->role, at, p + 1);
+    walk_value_ended(s, top_frame(s)->role, at, p + 1);
 }
 
-static struct child child_of(const struct frame *f)
+static struct child child_of_frame(const struct frame *f)
 {
     struct child c = {.flags = f->flags, .inner = f->inner};
     if (f->zone == ZONE_TOP || f->zone == ZONE_TASK || f->zone == ZONE_HEADERS)
@@ -376,26 +376,26 @@ static struct child child_of(const struct frame *f)
 /* A key, and its value if that is a string or a scalar. */
 static const char *walk_member(struct pass *s, const char *p)
 {
-    struct frame *f = top(s);
+    struct frame *f = top_frame(s);
     char place[KEY_TEXT_MAX];
     struct child c = {.flags = f->flags, .inner = f->inner};
     f->want_key = false;
     s->odd = false;
     const char *behind = read_string(p, s->end, &s->odd);
     struct slice raw = read_between(p, behind, s->end);
-    struct slice key = key_text(raw, s->odd, place);
-    c.role = place_is_kept(f->zone, key) ? ROLE_KEPT : place_role(key);
+    struct slice key = unescape_key(raw, s->odd, place);
+    c.role = place_is_kept(f->zone, key) ? ROLE_KEPT : place_role_of_key(key);
     size_t at = walk_offset(s, raw.p);
     if (c.role != ROLE_KEPT && (s->odd || s->level > 0 || !redact_no_shape(s->r, at, at + raw.n)))
         redact_string(s->r, raw, at, s->odd, s->level, STRING_ANY);
-    c.zone = place_zone(f->zone, key);
+    c.zone = place_zone_below(f->zone, key);
     c.rule = c.role == ROLE_KEPT ? NULL : key_find(&s->r->keys, key);
     if (c.rule == NULL && f->inner != NULL && place_is_schema_value(key))
         c.rule = f->inner;
-    if (opens_arguments(s, key))
+    if (key_opens_arguments(s, key))
         c.flags |= IN_ARGUMENTS;
     else if (f->flags & IN_ARGUMENTS)
-        c.content = key_content(&s->r->keys, key);
+        c.content = key_is_content(&s->r->keys, key);
     if (f->pointers != 0)
         follow_pointers(s, f, key, &c);
     p = read_space(behind, s->end);
@@ -406,8 +406,8 @@ static const char *walk_member(struct pass *s, const char *p)
 
 static const char *walk_element(struct pass *s, const char *p)
 {
-    struct frame *f = top(s);
-    struct child c = child_of(f);
+    struct frame *f = top_frame(s);
+    struct child c = child_of_frame(f);
     c.content = f->content;
     if (s->depth == 1 || f->zone == ZONE_TOP) /* the root, or a member of a batch */
         c.pointers = f->pointers;
@@ -418,13 +418,13 @@ static const char *walk_element(struct pass *s, const char *p)
 
 /* Handles a colon after a value, which is invalid JSON: `"a":"password":"…"`. Such a value is
  * treated as a name as well. */
-static const char *named_value(struct pass *s, const char *p)
+static const char *walk_named_value(struct pass *s, const char *p)
 {
-    struct child c = child_of(top(s));
+    struct child c = child_of_frame(top_frame(s));
     char place[KEY_TEXT_MAX];
     if (s->last.p != NULL) {
         struct slice raw = read_between(s->last.p, s->last.p + s->last.n, s->end);
-        c.rule = key_find(&s->r->keys, key_text(raw, true, place));
+        c.rule = key_find(&s->r->keys, unescape_key(raw, true, place));
     }
     p = read_space(p + 1, s->end);
     return p < s->end ? walk_value(s, &c, p) : p;
@@ -434,7 +434,7 @@ static void walk_text(struct pass *s)
 {
     const char *p = s->text;
     while (p < s->end) {
-        struct frame *f = top(s);
+        struct frame *f = top_frame(s);
         switch (*p) {
         case ' ':
         case '\n':
@@ -443,7 +443,7 @@ static void walk_text(struct pass *s)
             p++;
             break;
         case ':':
-            p = named_value(s, p);
+            p = walk_named_value(s, p);
             break;
         case ',':
             f->want_key = f->object;
@@ -452,7 +452,7 @@ static void walk_text(struct pass *s)
             break;
         case '}':
         case ']':
-            pop(s, p);
+            pop_frame(s, p);
             p++;
             break;
         case '"':
@@ -468,12 +468,12 @@ static void walk_text(struct pass *s)
 }
 
 /* The pointers that match the first `depth` levels of /params/arguments. */
-static pointer_set pointers_to(const struct pointers *p, unsigned depth)
+static pointer_set pointers_to_depth(const struct pointers *p, unsigned depth)
 {
     static const char *const way[] = {"params", "arguments"};
-    pointer_set set = pointers_root(p);
+    pointer_set set = pointers_at_root(p);
     for (unsigned i = 0; i < depth && i < MI_COUNT(way); i++)
-        set = pointers_down(p, set, i, slice_of(way[i]));
+        set = pointers_below_member(p, set, i, slice_of(way[i]));
     return set;
 }
 
@@ -494,7 +494,7 @@ void redact_json(struct redact *r, struct slice json, int level, enum zone zone,
     s.frames = FRAMES_NEAR;
     s.frame[0] = (struct frame){.zone = zone, .flags = flags, .at = json.p};
     if (level == 0 && r->pointers.n > 0)
-        s.frame[0].pointers = pointers_to(&r->pointers, pointer_depth);
+        s.frame[0].pointers = pointers_to_depth(&r->pointers, pointer_depth);
     walk_text(&s);
     free(s.owned);
 }

@@ -77,7 +77,7 @@ void edit_mark_late(struct redact *r, size_t first, size_t from, size_t to, cons
                     bool quoted);
 /* Converts the edits from `first` on from offsets in a string to offsets in the text that contains the string, `raw`,
  * at offset `base`. `escaped`: the edits were collected in the unescaped string. */
-void edit_map(struct redact *r, size_t first, struct slice raw, size_t base, bool escaped);
+void edit_map_to_raw(struct redact *r, size_t first, struct slice raw, size_t base, bool escaped);
 /* Shifts the edits for a text at offset `base` of another text, without escapes. */
 void edit_shift(struct redact *r, size_t first, size_t base);
 /* Appends the text with its edits applied to b. */
@@ -96,17 +96,17 @@ void redact_json(struct redact *r, struct slice json, int level, enum zone zone,
 
 /* Returns true if redact_json() would collect no edits for this text of level 0, of ZONE_TOP or
  * ZONE_ANY, without flags. */
-bool redact_nothing(struct redact *r, struct slice json);
+bool redact_has_nothing(struct redact *r, struct slice json);
 
 /* ---- quick tests of strings (redact/maybe.c); `escaped`: the text is in a string of JSON ---- */
 
 /* Returns false if no key in this JSON, or JSON-like text, is the name of a secret. */
-bool redact_maybe_key(const struct redact *r, struct slice s);
+bool redact_may_contain_key(const struct redact *r, struct slice s);
 /* Returns false if the string (raw, with escapes) contains no JSON in which a key is the name of a
  * secret. */
-bool redact_maybe_json(const struct redact *r, struct slice raw);
+bool redact_may_contain_json(const struct redact *r, struct slice raw);
 /* Whether it begins and ends like an object or array. */
-bool redact_looks_json(struct slice s, bool escaped);
+bool redact_looks_like_json(struct slice s, bool escaped);
 /* Returns the first object in the text that has a member, or NULL. */
 const char *redact_next_object(const char *p, const char *end, bool escaped);
 
@@ -122,7 +122,7 @@ enum string_kind {
 void redact_string(struct redact *r, struct slice raw, size_t base, bool odd, int level,
                    enum string_kind kind);
 /* Collects the edits for unescaped text: as JSON if it is JSON, otherwise by shape and in JSON inside it. */
-void redact_plain(struct redact *r, struct slice text, int level);
+void redact_plain_text(struct redact *r, struct slice text, int level);
 /* Whether raw contains only valid JSON escapes. */
 bool redact_escapes_valid(struct slice raw);
 /* Quick test of [from, to) of the text of level 0. Returns true if no built-in shape is there.
@@ -142,10 +142,10 @@ bool redact_container_is_secret(const struct redact *r, const struct key_rule *r
 
 /* Whether s is long and entirely base64, like an image, a sound or an archive. False for a PEM key
  * in base64. */
-bool redact_long_base64(struct slice s);
+bool redact_is_long_base64(struct slice s);
 /* Whether a string (raw, with escapes) begins like base64 of text. The first bytes decide, because
  * MIME types are often missing or wrong. */
-bool redact_blob_text(struct slice raw);
+bool redact_blob_is_text(struct slice raw);
 /* Replaces secrets in base64-encoded text: decodes it, sanitizes it and encodes it again. Returns
  * false if s must also be searched as a string: it is not base64, or so short that it may be a
  * token. */

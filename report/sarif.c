@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-static const char *level_name(enum report_level level)
+static const char *sarif_level_name(enum report_level level)
 {
     static const char *const names[REPORT_LEVELS] = {"note", "warning", "error"};
     return names[level];
@@ -106,7 +106,7 @@ void report_add_sarif(struct report *r)
     json_out_whitespace(&j, "\n");
     json_out_object(&j, NULL);
     json_out_str(&j, "ruleId", c->rule.name);
-    json_out_str(&j, "level", level_name(c->rule.level));
+    json_out_str(&j, "level", sarif_level_name(c->rule.level));
     sarif_add_text(&j, c);
     json_out_array(&j, "locations");
     json_out_object(&j, NULL);
@@ -141,7 +141,7 @@ static void add_rule(struct json_out *j, const struct report_rule *rule)
     add_description(j, "fullDescription", rule->meaning);
     add_description(j, "help", rule->help);
     json_out_object(j, "defaultConfiguration");
-    json_out_str(j, "level", level_name(rule->level));
+    json_out_str(j, "level", sarif_level_name(rule->level));
     json_out_end(j);
     json_out_end(j);
 }

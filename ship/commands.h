@@ -10,6 +10,6 @@ int run_to(const struct settings *s);
 int run_status(const struct settings *s);
 int run_forget(const struct settings *s);
 /* Opens the store of --from (cli/frame/session.h). */
-int from_store(const struct settings *s, struct query **ret);
+int open_query_of_store(const struct settings *s, struct query **ret);
 
 #endif

@@ -69,7 +69,7 @@ static int ship_forget_target(const struct settings *s, struct unsent *u, struct
     return EXIT_FINE;
 }
 
-static int run_at(const struct settings *s, const char *vault, const char *url)
+static int forget_in_vault(const struct settings *s, const char *vault, const char *url)
 {
     struct unsent *u = NULL;
     struct buf error = {0};
@@ -101,7 +101,7 @@ int run_forget(const struct settings *s)
                                    "cannot ask before forgetting, since stdin or stderr is not a "
                                    "terminal: add --yes");
     char *vault = settings_vault(s);
-    int status = vault != NULL ? run_at(s, vault, s->operands[0]) : EXIT_TROUBLE;
+    int status = vault != NULL ? forget_in_vault(s, vault, s->operands[0]) : EXIT_TROUBLE;
     free(vault);
     return status;
 }

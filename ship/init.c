@@ -14,16 +14,17 @@ static int ship_init_make(const char *url, const char *device, struct buf *sql)
     struct link *l = NULL;
     int st = sql->failed ? MI_ENOMEM : link_new(&l, url, NULL);
     if (st == 0) {
-        link_if_denied(l, "; use the URL of a role that may create roles, and schemas in this "
-                          "database");
+        link_set_denied_hint(l,
+                             "; use the URL of a role that may create roles, and schemas in this "
+                             "database");
         st = link_connect(l);
     }
     if (st == 0)
         st = link_run(l, buf_str(sql));
     if (st == 0 && device != NULL) {
         link_begin(l);
-        link_arg_text(l, device);
-        st = link_call(l, "add_device");
+        link_add_text_argument(l, device);
+        st = link_call_function(l, "add_device");
     }
     if (st < 0)
         log_error("%s", st == MI_ENOMEM ? "out of memory" : link_error(l));
@@ -72,7 +73,8 @@ static int make_router(const struct router_plan *plan)
     return status;
 }
 
-static int init_shards(const char *file, const char *url, const char *device, bool only_print)
+static int init_shard_databases(const char *file, const char *url, const char *device,
+                                bool only_print)
 {
     struct buf text = {0}, error = {0};
     struct shard_list list;
@@ -97,7 +99,7 @@ static int init_shards(const char *file, const char *url, const char *device, bo
 
 /* ---- the command ---- */
 
-static int init_one(const char *url, const char *device, bool only_print)
+static int init_one_database(const char *url, const char *device, bool only_print)
 {
     struct buf sql = {0};
     buf_adds(&sql, "BEGIN;\n");
@@ -127,9 +129,9 @@ int run_init(const struct settings *s)
     else if (url != NULL && !only_print && address_check_url(url, &error) < 0)
         status = settings_fail_usage(s, "%s", buf_str(&error));
     else if (shards != NULL)
-        status = init_shards(shards, url, device, only_print);
+        status = init_shard_databases(shards, url, device, only_print);
     else
-        status = init_one(url, device, only_print);
+        status = init_one_database(url, device, only_print);
     buf_close(&error);
     return status;
 }

@@ -57,7 +57,7 @@ int main(int argc, char **argv)
         version_text(&b);
         return run_print(&b);
     }
-    session_set_store(from_store);
+    session_set_store(open_query_of_store);
     const struct command *c = command_find_verb(&command_ship, word);
     if (c == NULL)
         c = command_find(table_of_commands, word);

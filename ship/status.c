@@ -16,7 +16,7 @@ struct report {
     int64_t targets, late; /* late: targets that lack something */
 };
 
-static void time_member(struct json_out *j, const char *name, int64_t at_us)
+static void add_time_member(struct json_out *j, const char *name, int64_t at_us)
 {
     if (at_us != 0)
         json_out_int(j, name, at_us);
@@ -31,14 +31,14 @@ static void ship_status_print_json(struct report *r, const struct target_state *
     json_out_object(&j, NULL);
     json_out_str(&j, "type", "target");
     json_out_text(&j, "url", t->url);
-    time_member(&j, "tried_at_us", t->tried_at_us);
-    time_member(&j, "sent_at_us", t->sent_at_us);
+    add_time_member(&j, "tried_at_us", t->tried_at_us);
+    add_time_member(&j, "sent_at_us", t->sent_at_us);
     json_out_int(&j, "leaves", t->leaves);
     json_out_int(&j, "missing_sessions", lag->sessions);
     json_out_int(&j, "missing_messages", lag->messages);
     json_out_int(&j, "missing_events", lag->events);
     json_out_int(&j, "missing_bytes", lag->bytes);
-    time_member(&j, "oldest_at_us", lag->oldest_at_us);
+    add_time_member(&j, "oldest_at_us", lag->oldest_at_us);
     json_out_text(&j, "error", t->error);
     json_out_end(&j);
     out_end_line(&r->out);

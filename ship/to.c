@@ -99,7 +99,7 @@ static bool wait_for_rows(struct shipper *x, int64_t version)
 }
 
 /* Handles a failure of a round. EXIT_FINE: try again. */
-static int ship_to_failed(struct shipper *x, int st, const char *sentence)
+static int ship_to_handle_failure(struct shipper *x, int st, const char *sentence)
 {
     char error[ERROR_MAX]; /* a copy: save_state() may set another sentence */
     snprintf(error, sizeof error, "%s", sentence);
@@ -130,7 +130,7 @@ static int ship_to_failed(struct shipper *x, int st, const char *sentence)
 }
 
 /* What this target has refused for good; NULL: nothing. */
-static const char *refused_by(const struct shipper *x)
+static const char *refusal_of_target(const struct shipper *x)
 {
     return x->kind->refused != NULL ? x->kind->refused(x->sender) : NULL;
 }
@@ -143,14 +143,14 @@ static int ship_to_follow(struct shipper *x)
         bool asked = x->failures > 0 || is_check_due(x);
         store_orphans(x);
         if (unsent_version(x->from, &version) < 0) {
-            status = ship_to_failed(x, MI_ESTORE, unsent_error(x->from));
+            status = ship_to_handle_failure(x, MI_ESTORE, unsent_error(x->from));
             continue;
         }
         int st = x->kind->check != NULL && asked ? x->kind->check(x->sender) : 0;
         if (st == 0)
             st = x->kind->round(x->sender, &sent);
         if (st < 0) {
-            status = ship_to_failed(x, st, x->kind->error(x->sender, st));
+            status = ship_to_handle_failure(x, st, x->kind->error(x->sender, st));
             continue;
         }
         if (x->warned)
@@ -158,11 +158,11 @@ static int ship_to_follow(struct shipper *x)
         x->warned = false;
         if (sent > 0 || asked) { /* else the store may have lost something since */
             x->sent_at_us = clock_wall_us();
-            save_state(x, refused_by(x));
+            save_state(x, refusal_of_target(x));
         }
         x->failures = 0;
         if (x->once)
-            return refused_by(x) != NULL ? EXIT_FOUND : EXIT_FINE;
+            return refusal_of_target(x) != NULL ? EXIT_FOUND : EXIT_FINE;
         bool soon = sent > 0 || (x->kind->is_unsaved != NULL && x->kind->is_unsaved(x->sender));
         if (!(soon ? wait_ms(x, LINGER_MS) : wait_for_rows(x, version)))
             break;
@@ -180,7 +180,7 @@ static void open_watch(struct shipper *x, const char *vault)
     x->watch.output = -1;
 }
 
-static int ship(struct shipper *x)
+static int ship_until_done(struct shipper *x)
 {
     struct target t = {x->url,           x->from,          x->minimal, x->content,
                        x->notifications, watch_is_stopped, x->until_us};
@@ -216,7 +216,7 @@ static int ship_to_open_vault(struct shipper *x, const char *vault, struct buf *
     return st;
 }
 
-static int run_at(struct shipper *x, const char *vault)
+static int ship_vault_to(struct shipper *x, const char *vault)
 {
     struct buf error = {0};
     int st = ship_to_open_vault(x, vault, &error), status = EXIT_TROUBLE;
@@ -228,7 +228,7 @@ static int run_at(struct shipper *x, const char *vault)
         if (unsent_lock(x->from, x->url) < 0)
             log_error("%s", unsent_error(x->from));
         else
-            status = ship(x);
+            status = ship_until_done(x);
         unsent_close(x->from);
     }
     buf_close(&error);
@@ -275,7 +275,7 @@ int run_to(const struct settings *s)
         x.until_us = clock_mono_us() + settings_duration_us(s, "deadline");
     }
     char *vault = settings_vault(s);
-    int status = vault != NULL ? run_at(&x, vault) : EXIT_TROUBLE;
+    int status = vault != NULL ? ship_vault_to(&x, vault) : EXIT_TROUBLE;
     free(vault);
     return status;
 }

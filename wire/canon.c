@@ -35,8 +35,8 @@ struct canon {
     struct buf scratch; /* owned */
 };
 
-static void put_next(struct canon *c, struct json_walk *w, const char *value, pointer_set set,
-                     size_t depth, enum special what);
+static void canon_put_next(struct canon *c, struct json_walk *w, const char *value, pointer_set set,
+                           size_t depth, enum special what);
 
 /* ---- strings ---- */
 
@@ -47,7 +47,7 @@ static unsigned canon_hex4(const char *p)
 }
 
 /* Appends the escape at p in canonical form. Returns its length in the source; a surrogate pair is one escape. */
-static size_t put_escape(struct buf *b, const char *p, size_t left)
+static size_t canon_put_escape(struct buf *b, const char *p, size_t left)
 {
     char plain[4];
     size_t n;
@@ -79,7 +79,7 @@ static size_t put_escape(struct buf *b, const char *p, size_t left)
     return len;
 }
 
-static void put_string(struct buf *b, struct slice raw)
+static void canon_put_string(struct buf *b, struct slice raw)
 {
     buf_addc(b, '"');
     while (raw.n > 0) {
@@ -87,7 +87,7 @@ static void put_string(struct buf *b, struct slice raw)
         size_t n = esc != NULL ? (size_t)(esc - raw.p) : raw.n;
         buf_add(b, raw.p, n);
         if (esc != NULL)
-            n += put_escape(b, esc, raw.n - n);
+            n += canon_put_escape(b, esc, raw.n - n);
         raw.p += n;
         raw.n -= n;
     }
@@ -110,7 +110,7 @@ static bool leave_out(enum special what, struct slice key)
     }
 }
 
-static enum special canon_below(const struct canon *c, enum special what, struct slice key)
+static enum special canon_special_below(const struct canon *c, enum special what, struct slice key)
 {
     bool params = what == PARAMS || what == INPUT_CALL || what == TOOL_CALL;
     if (params && c->across &&
@@ -126,18 +126,20 @@ static enum special canon_below(const struct canon *c, enum special what, struct
 }
 
 /* The ignored pointers that continue below this key. */
-static pointer_set canon_down(struct canon *c, pointer_set set, size_t depth, struct slice raw_key)
+static pointer_set canon_pointers_below_key(struct canon *c, pointer_set set, size_t depth,
+                                            struct slice raw_key)
 {
     if (set == 0)
         return 0;
     buf_clear(&c->scratch);
     json_unescape(&c->scratch, raw_key);
-    return pointers_down(c->ignore, set, depth, buf_slice(&c->scratch));
+    return pointers_below_member(c->ignore, set, depth, buf_slice(&c->scratch));
 }
 
-static pointer_set down_index(const struct canon *c, pointer_set set, size_t depth, size_t i)
+static pointer_set canon_pointers_below_index(const struct canon *c, pointer_set set, size_t depth,
+                                              size_t i)
 {
-    return pointers_down_index(c->ignore, set, depth, i);
+    return pointers_below_index(c->ignore, set, depth, i);
 }
 
 static bool add_member(struct canon *c, struct member m)
@@ -150,7 +152,7 @@ static bool add_member(struct canon *c, struct member m)
     return true;
 }
 
-static int by_key(const void *x, const void *y, void *ctx)
+static int compare_canon_members(const void *x, const void *y, void *ctx)
 {
     const struct member *a = x, *b = y;
     const char *text = ctx;
@@ -169,12 +171,12 @@ static void sort_members(struct canon *c, size_t first, size_t at)
         return;
     struct member *m = c->members + first;
     size_t sorted = 1;
-    while (sorted < n && by_key(&m[sorted - 1], &m[sorted], c->b->p) < 0)
+    while (sorted < n && compare_canon_members(&m[sorted - 1], &m[sorted], c->b->p) < 0)
         sorted++;
     if (c->b->failed || sorted >= n)
         return;
     buf_clear(&c->scratch);
-    sort_with(m, n, sizeof *m, by_key, c->b->p);
+    sort_with(m, n, sizeof *m, compare_canon_members, c->b->p);
     for (size_t i = 0; i < n; i++)
         buf_add(&c->scratch, c->b->p + m[i].at, m[i].n);
     if (c->scratch.failed)
@@ -184,26 +186,26 @@ static void sort_members(struct canon *c, size_t first, size_t at)
 }
 
 /* Every member, the last one included, ends with a comma, so that members can be reordered. */
-static void put_members(struct canon *c, struct json_walk *w, pointer_set set, size_t depth,
-                        enum special what)
+static void canon_put_members(struct canon *c, struct json_walk *w, pointer_set set, size_t depth,
+                              enum special what)
 {
     size_t first = c->members_n, at = c->b->n;
     struct slice key;
     struct json_value skipped;
     const char *value;
     while (!c->b->failed && json_walk_peek(w, &key, &value)) {
-        pointer_set there = canon_down(c, set, depth, key);
-        if (leave_out(what, key) || pointers_end(c->ignore, there, depth + 1)) {
+        pointer_set there = canon_pointers_below_key(c, set, depth, key);
+        if (leave_out(what, key) || pointers_end_at(c->ignore, there, depth + 1)) {
             (void)json_walk_next(w, &key, &skipped);
             continue;
         }
         struct member m = {.at = c->b->n};
-        put_string(c->b, key);
+        canon_put_string(c->b, key);
         m.key_n = c->b->n - m.at;
         buf_addc(c->b, ':');
-        enum special inside = canon_below(c, what, key);
+        enum special inside = canon_special_below(c, what, key);
         if (what != RESPONSES && inside != GENERATED)
-            put_next(c, w, value, there, depth + 1, inside);
+            canon_put_next(c, w, value, there, depth + 1, inside);
         else
             (void)json_walk_next(w, &key, &skipped);
         buf_addc(c->b, ',');
@@ -215,43 +217,43 @@ static void put_members(struct canon *c, struct json_walk *w, pointer_set set, s
     c->members_n = first;
 }
 
-static void put_elements(struct canon *c, struct json_walk *w, pointer_set set, size_t depth)
+static void canon_put_elements(struct canon *c, struct json_walk *w, pointer_set set, size_t depth)
 {
     struct slice key;
     struct json_value skipped;
     const char *value;
     for (size_t i = 0; !c->b->failed && json_walk_peek(w, &key, &value); i++) {
-        pointer_set there = down_index(c, set, depth, i);
-        if (pointers_end(c->ignore, there, depth + 1)) {
+        pointer_set there = canon_pointers_below_index(c, set, depth, i);
+        if (pointers_end_at(c->ignore, there, depth + 1)) {
             buf_addc(c->b, '*'); /* keeps the positions of the other elements */
             (void)json_walk_next(w, &key, &skipped);
         } else {
-            put_next(c, w, value, there, depth + 1, PLAIN);
+            canon_put_next(c, w, value, there, depth + 1, PLAIN);
         }
         buf_addc(c->b, ',');
     }
 }
 
 /* Returns one past the container. It is read once, however deep it is. */
-static const char *put_container(struct canon *c, const char *bracket, pointer_set set,
-                                 size_t depth, enum special what)
+static const char *canon_put_container(struct canon *c, const char *bracket, pointer_set set,
+                                       size_t depth, enum special what)
 {
     struct json_walk w = json_walk_at(bracket);
     buf_addc(c->b, *bracket);
     if (w.object)
-        put_members(c, &w, set, depth, what);
+        canon_put_members(c, &w, set, depth, what);
     else
-        put_elements(c, &w, set, depth);
+        canon_put_elements(c, &w, set, depth);
     buf_addc(c->b, w.object ? '}' : ']');
     return json_walk_end(&w);
 }
 
 /* Writes a scalar, or a container that is too deep. */
-static void put_leaf(struct canon *c, struct json_value v)
+static void canon_put_leaf(struct canon *c, struct json_value v)
 {
     switch (v.type) {
     case JSON_STRING:
-        put_string(c->b, json_string_raw(v));
+        canon_put_string(c->b, json_string_raw(v));
         break;
     case JSON_NUMBER:
         rpc_id_key(c->b, v); /* `n` and the number in canonical spelling */
@@ -262,30 +264,30 @@ static void put_leaf(struct canon *c, struct json_value v)
     }
 }
 
-static bool descends(const char *value, size_t depth)
+static bool canon_descends_into(const char *value, size_t depth)
 {
     return (*value == '{' || *value == '[') && depth < JSON_TREE_DEPTH;
 }
 
 /* The value that json_walk_peek() has found. Moves the walk past it. */
-static void put_next(struct canon *c, struct json_walk *w, const char *value, pointer_set set,
-                     size_t depth, enum special what)
+static void canon_put_next(struct canon *c, struct json_walk *w, const char *value, pointer_set set,
+                           size_t depth, enum special what)
 {
     struct slice key;
     struct json_value v;
-    if (descends(value, depth))
-        w->p = put_container(c, value, set, depth, what);
+    if (canon_descends_into(value, depth))
+        w->p = canon_put_container(c, value, set, depth, what);
     else if (json_walk_next(w, &key, &v))
-        put_leaf(c, v);
+        canon_put_leaf(c, v);
 }
 
-static void canon_put(struct canon *c, struct json_value v, pointer_set set, size_t depth,
-                      enum special what)
+static void canon_put_value(struct canon *c, struct json_value v, pointer_set set, size_t depth,
+                            enum special what)
 {
-    if (descends(v.text.p, depth))
-        (void)put_container(c, v.text.p, set, depth, what);
+    if (canon_descends_into(v.text.p, depth))
+        (void)canon_put_container(c, v.text.p, set, depth, what);
     else
-        put_leaf(c, v);
+        canon_put_leaf(c, v);
 }
 
 static void canon_close(struct canon *c)
@@ -298,7 +300,7 @@ static void canon_close(struct canon *c)
 
 /* ---- requests ---- */
 
-static enum special special_of(const struct rpc *m)
+static enum special canon_special_of_method(const struct rpc *m)
 {
     if (rpc_method_is(m, "tools/call"))
         return TOOL_CALL;
@@ -308,7 +310,7 @@ static enum special special_of(const struct rpc *m)
     return PARAMS;
 }
 
-void canon_request(struct buf *b, const struct rpc *m, const struct canon_rules *rules)
+void canon_write_request(struct buf *b, const struct rpc *m, const struct canon_rules *rules)
 {
     struct canon c = {
         .b = b, .ignore = &rules->ignore, .answers = rules->answers, .across = rules->across};
@@ -319,21 +321,21 @@ void canon_request(struct buf *b, const struct rpc *m, const struct canon_rules 
     buf_addc(b, '\n');
     if (rpc_method_is(m, "initialize"))
         return;
-    pointer_set all = pointers_root(c.ignore);
+    pointer_set all = pointers_at_root(c.ignore);
     struct json_walk w = json_walk_begin(m->params);
     if (m->params.type == JSON_OBJECT) /* written without braces, because {} equals missing
                                         * params */
-        put_members(&c, &w, all, 0, special_of(m));
+        canon_put_members(&c, &w, all, 0, canon_special_of_method(m));
     else if (m->params.type == JSON_ARRAY)
-        canon_put(&c, m->params, all, 0, PLAIN);
+        canon_put_value(&c, m->params, all, 0, PLAIN);
     canon_close(&c);
 }
 
-void canon_value(struct buf *b, struct json_value v)
+void canon_write_value(struct buf *b, struct json_value v)
 {
     static const struct pointers none;
     struct canon c = {.b = b, .ignore = &none, .answers = true};
-    canon_put(&c, v, 0, 0, PLAIN);
+    canon_put_value(&c, v, 0, 0, PLAIN);
     canon_close(&c);
 }
 
@@ -368,9 +370,9 @@ static bool canon_same(struct diff *d, struct json_value a, struct json_value b,
     buf_clear(&d->a);
     buf_clear(&d->b);
     d->c.b = &d->a;
-    canon_put(&d->c, a, set, depth, what);
+    canon_put_value(&d->c, a, set, depth, what);
     d->c.b = &d->b;
-    canon_put(&d->c, b, set, depth, what);
+    canon_put_value(&d->c, b, set, depth, what);
     return !d->a.failed && !d->b.failed && slice_eq(buf_slice(&d->a), buf_slice(&d->b));
 }
 
@@ -391,10 +393,10 @@ static void canon_compare(struct diff *d, struct json_value a, struct json_value
 static void compare_member(struct diff *d, struct slice key, struct json_value a,
                            struct json_value b, pointer_set set, size_t depth, enum special what)
 {
-    pointer_set there = canon_down(&d->c, set, depth, key);
-    if (leave_out(what, key) || pointers_end(d->c.ignore, there, depth + 1))
+    pointer_set there = canon_pointers_below_key(&d->c, set, depth, key);
+    if (leave_out(what, key) || pointers_end_at(d->c.ignore, there, depth + 1))
         return;
-    enum special inside = canon_below(&d->c, what, key);
+    enum special inside = canon_special_below(&d->c, what, key);
     if ((what == RESPONSES || inside == GENERATED) && a.type != JSON_NONE && b.type != JSON_NONE)
         return;
     size_t n = d->pointer.n;
@@ -430,8 +432,8 @@ static void compare_arrays(struct diff *d, struct json_value a, struct json_valu
         bool has_b = json_walk_next(&wb, &key, &vb);
         if (!has_a && !has_b)
             return;
-        pointer_set there = down_index(&d->c, set, depth, i);
-        if (pointers_end(d->c.ignore, there, depth + 1) && has_a && has_b)
+        pointer_set there = canon_pointers_below_index(&d->c, set, depth, i);
+        if (pointers_end_at(d->c.ignore, there, depth + 1) && has_a && has_b)
             continue;
         size_t n = d->pointer.n;
         buf_printf(&d->pointer, "/%zu", i);
@@ -462,22 +464,22 @@ static void canon_compare(struct diff *d, struct json_value a, struct json_value
 }
 
 /* Returns the params; absent or null params become an empty object. */
-static struct json_value params_of(const struct rpc *m)
+static struct json_value params_or_empty_object(const struct rpc *m)
 {
     if (m->params.type == JSON_NONE || m->params.type == JSON_NULL)
         return (struct json_value){JSON_OBJECT, slice_of("{}")};
     return m->params;
 }
 
-size_t canon_differences(const struct rpc *ours, const struct rpc *theirs,
-                         const struct canon_rules *rules, canon_difference_fn fn, void *ctx)
+size_t canon_find_differences(const struct rpc *ours, const struct rpc *theirs,
+                              const struct canon_rules *rules, canon_difference_fn fn, void *ctx)
 {
     struct diff d = {
         .c = {.ignore = &rules->ignore, .answers = rules->answers, .across = rules->across},
         .fn = fn,
         .ctx = ctx};
-    canon_compare(&d, params_of(ours), params_of(theirs), pointers_root(d.c.ignore), 0,
-                  special_of(ours));
+    canon_compare(&d, params_or_empty_object(ours), params_or_empty_object(theirs),
+                  pointers_at_root(d.c.ignore), 0, canon_special_of_method(ours));
     canon_close(&d.c);
     buf_close(&d.a);
     buf_close(&d.b);

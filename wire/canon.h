@@ -26,21 +26,22 @@ struct canon_rules {
 };
 
 /* Appends the method, the revision it names and the canonical params. The message must have passed rpc_read(). */
-void canon_request(struct buf *b, const struct rpc *m, const struct canon_rules *rules);
+void canon_write_request(struct buf *b, const struct rpc *m, const struct canon_rules *rules);
 /* Appends the canonical form of any valid JSON value. */
-void canon_value(struct buf *b, struct json_value v);
+void canon_write_value(struct buf *b, struct json_value v);
 /* Appends params.name and params.arguments of a tools/call: two calls with the same text are equal. A missing name equals null, missing
  * arguments equal {}. */
-static inline void canon_call(struct buf *b, struct json_value name, struct json_value arguments)
+static inline void canon_write_call(struct buf *b, struct json_value name,
+                                    struct json_value arguments)
 {
     if (name.type == JSON_NONE)
         buf_adds(b, "null");
     else
-        canon_value(b, name);
+        canon_write_value(b, name);
     if (arguments.type == JSON_NONE)
         buf_adds(b, "{}");
     else
-        canon_value(b, arguments);
+        canon_write_value(b, arguments);
 }
 /* Never 0. */
 static inline uint64_t canon_hash(struct slice canonical)
@@ -56,7 +57,7 @@ struct canon_difference {
 typedef bool (*canon_difference_fn)(void *ctx, const struct canon_difference *d);
 /* Reports each difference between the params of two requests, in the order of keys, until the callback
  * returns false. Returns the number of reported differences. */
-size_t canon_differences(const struct rpc *ours, const struct rpc *theirs,
-                         const struct canon_rules *rules, canon_difference_fn fn, void *ctx);
+size_t canon_find_differences(const struct rpc *ours, const struct rpc *theirs,
+                              const struct canon_rules *rules, canon_difference_fn fn, void *ctx);
 
 #endif

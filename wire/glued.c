@@ -15,29 +15,29 @@ bool glued_begins_value(struct slice s)
     return s.n > 0 && (s.p[0] == '{' || s.p[0] == '[');
 }
 
-static struct slice behind(struct slice line, const char *p)
+static struct slice slice_from(struct slice line, const char *p)
 {
     return (struct slice){p, (size_t)(line.p + line.n - p)};
 }
 
-static struct slice glued_before(struct slice line, const char *p)
+static struct slice glued_text_before(struct slice line, const char *p)
 {
     return (struct slice){line.p, (size_t)(p - line.p)};
 }
 
 /* Whether the text begins with a message and continues after it. Then the text before another
  * message is not only log text. */
-static bool starts_with_message(struct slice rest, const struct json_fault *fault,
-                                const struct open_requests *open)
+static bool rest_starts_with_message(struct slice rest, const struct json_fault *fault,
+                                     const struct open_requests *open)
 {
     struct rpc m;
     return fault->kind == JSON_TRAILING && rpc_read((struct slice){rest.p, fault->at}, &m) == 0 &&
            m.kind != RPC_INVALID && !glued_is_echo(open, &m);
 }
 
-bool glued_split(struct slice line, const struct json_fault *fault,
-                 const struct open_requests *open, struct slice *ret_before, struct slice *ret_rest,
-                 struct rpc *ret)
+bool glued_find_message(struct slice line, const struct json_fault *fault,
+                        const struct open_requests *open, struct slice *ret_before,
+                        struct slice *ret_rest, struct rpc *ret)
 {
     const char *p = line.p, *end = p + line.n;
     if (*p == '{' || (*p == '[' && fault->kind == JSON_TRAILING))
@@ -46,14 +46,14 @@ bool glued_split(struct slice line, const struct json_fault *fault,
         p = memchr(p + 1, '{', (size_t)(end - p) - 1);
         if (p == NULL)
             return false;
-        struct slice rest = behind(line, p);
-        if (rpc_read(rest, ret) < 0 && starts_with_message(rest, &ret->fault, open))
+        struct slice rest = slice_from(line, p);
+        if (rpc_read(rest, ret) < 0 && rest_starts_with_message(rest, &ret->fault, open))
             return false;
         if (ret->fault.kind != JSON_OK || ret->kind == RPC_INVALID || ret->kind == RPC_BATCH ||
             glued_is_echo(open, ret))
             continue;
         ret->findings |= FINDING(FIND_GLUED_TEXT);
-        *ret_before = glued_before(line, p);
+        *ret_before = glued_text_before(line, p);
         *ret_rest = rest;
         return true;
     }
@@ -69,8 +69,8 @@ enum glued_result glued_read(struct slice line, size_t max, const struct open_re
         if (p == NULL)
             return GLUED_NONE;
         struct lenient l;
-        ret->before = glued_before(line, p);
-        ret->rest = behind(line, p);
+        ret->before = glued_text_before(line, p);
+        ret->rest = slice_from(line, p);
         mend_open(&ret->mend, max);
         enum mend_result result = mend_add(&ret->mend, ret->rest);
         ret->flaw_at = result == MEND_FLAWED ? ret->mend.flaw_at : ret->rest.n;
@@ -81,7 +81,7 @@ enum glued_result glued_read(struct slice line, size_t max, const struct open_re
             return GLUED_MESSAGE;
         lenient_read(ret->rest, &l);
         bool two = whole && glued_begins_value(ret->mend.trailing);
-        if (!two && l.is_answer && lenient_answers(&l) && open->has(open->ctx, l.id))
+        if (!two && l.is_answer && lenient_is_answer(&l) && open->has(open->ctx, l.id))
             return GLUED_UNREADABLE;
         mend_close(&ret->mend);
         if (two)

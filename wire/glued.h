@@ -28,9 +28,9 @@ bool glued_begins_value(struct slice s);
 
 /* Finds the first valid message that extends to the end of the line. Returns false if there is
  * none. */
-MI_MUST bool glued_split(struct slice line, const struct json_fault *fault,
-                         const struct open_requests *open, struct slice *ret_before,
-                         struct slice *ret_rest, struct rpc *ret);
+MI_MUST bool glued_find_message(struct slice line, const struct json_fault *fault,
+                                const struct open_requests *open, struct slice *ret_before,
+                                struct slice *ret_rest, struct rpc *ret);
 
 enum glued_result {
     GLUED_NONE,

@@ -2,7 +2,7 @@
 
 #include <assert.h>
 
-static void remove_at(struct held *h, size_t i)
+static void held_remove_at(struct held *h, size_t i)
 {
     h->n--;
     memmove(&h->list[i], &h->list[i + 1], (h->n - i) * sizeof h->list[0]);
@@ -13,7 +13,7 @@ struct held_error *held_add(struct held *h, uint64_t seq, int64_t due_us)
     for (size_t i = 0; i < h->n; i++)
         if (h->list[i].seq == seq) {
             buf_close(&h->list[i].why);
-            remove_at(h, i);
+            held_remove_at(h, i);
         }
     assert(!held_is_full(h));
     h->list[h->n] = (struct held_error){.seq = seq, .due_us = due_us};
@@ -25,13 +25,13 @@ bool held_take(struct held *h, int64_t now_us, struct held_error *ret)
     for (size_t i = 0; i < h->n; i++)
         if (h->list[i].due_us <= now_us) {
             *ret = h->list[i];
-            remove_at(h, i);
+            held_remove_at(h, i);
             return true;
         }
     return false;
 }
 
-int64_t held_next_us(const struct held *h)
+int64_t held_next_due_us(const struct held *h)
 {
     int64_t next_us = INT64_MAX;
     for (size_t i = 0; i < h->n; i++)

@@ -74,7 +74,7 @@ bool id_set_add(struct id_set *s, struct json_value id)
         if (st >= 0)
             return st == 1;
     }
-    uint64_t hash = rpc_id_hash_of(id);
+    uint64_t hash = rpc_id_hash_json(id);
     s->full |= hash == 0; /* out of memory */
     return hash != 0 && add_hash(s, hash);
 }
@@ -88,6 +88,6 @@ bool id_set_may_have(const struct id_set *s, struct json_value id)
         for (unsigned i = 0; i < s->spans; i++)
             if (v >= s->span[i].first && v <= s->span[i].last)
                 return true;
-    uint64_t hash = rpc_id_hash_of(id);
+    uint64_t hash = rpc_id_hash_json(id);
     return hash == 0 || (s->cap > 0 && s->slot[id_set_find(s, hash)] == hash);
 }

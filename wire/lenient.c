@@ -33,12 +33,12 @@ static bool is_quote(char c)
 }
 
 /* A byte of a number, a literal or an unquoted key. */
-static bool is_word(char c)
+static bool is_char_of_lenient_word(char c)
 {
     return !char_is_space(c) && !is_quote(c) && memchr("{}[],:", c, 6) == NULL;
 }
 
-static enum token lenient_mark(char c)
+static enum token lenient_token_of_char(char c)
 {
     switch (c) {
     case '{':
@@ -59,7 +59,7 @@ static enum token lenient_mark(char c)
 /* ---- members ------------------------------------------------------------------------------ */
 
 /* A key or value between single quotes, as Python writes a dict; "" if it is longer, or has escapes. */
-static struct slice in_double_quotes(struct slice s, char place[LENIENT_ID_MAX])
+static struct slice replace_single_quotes(struct slice s, char place[LENIENT_ID_MAX])
 {
     bool plain =
         s.n <= LENIENT_ID_MAX && memchr(s.p, '"', s.n) == NULL && memchr(s.p, '\\', s.n) == NULL;
@@ -71,13 +71,13 @@ static struct slice in_double_quotes(struct slice s, char place[LENIENT_ID_MAX])
 }
 
 /* Takes an id; only the first valid id counts. */
-static void take_id(struct lenient *ret, struct slice value)
+static void lenient_take_id(struct lenient *ret, struct slice value)
 {
     struct json_scan scan;
     if (ret->id.type != JSON_NONE)
         return;
     if (value.p[0] == '\'')
-        value = in_double_quotes(value, ret->place);
+        value = replace_single_quotes(value, ret->place);
     if (json_scan(value, NULL, NULL, &scan) == 0 &&
         (scan.type == JSON_NUMBER || scan.type == JSON_STRING))
         ret->id = (struct json_value){scan.type, scan.root};
@@ -85,12 +85,12 @@ static void take_id(struct lenient *ret, struct slice value)
 
 /* Takes a member of the outer object. value: a string or a word; {NULL, 0}: a container, or
  * unknown. */
-static void take_member(struct lenient *ret, struct slice key, struct slice value)
+static void lenient_take_member(struct lenient *ret, struct slice key, struct slice value)
 {
     if (key.n > 0 && is_quote(key.p[0]))
         key = (struct slice){key.p + 1, key.n - 2};
     if (slice_is(key, "id") && value.p != NULL)
-        take_id(ret, value);
+        lenient_take_id(ret, value);
     ret->is_call |= slice_is(key, "method");
     ret->is_answer |= slice_is(key, "result") || slice_is(key, "error");
     ret->is_jsonrpc |= slice_is(key, "jsonrpc");
@@ -99,13 +99,13 @@ static void take_member(struct lenient *ret, struct slice key, struct slice valu
 /* ---- from the beginning ------------------------------------------------------------------- */
 
 /* The token at p. Returns one past it. */
-static const char *token_at(const char *p, const char *end, enum token *ret)
+static const char *lenient_token_at(const char *p, const char *end, enum token *ret)
 {
-    *ret = lenient_mark(*p);
+    *ret = lenient_token_of_char(*p);
     if (*ret != TOKEN_VALUE)
         return p + 1;
     if (!is_quote(*p)) {
-        while (p < end && is_word(*p))
+        while (p < end && is_char_of_lenient_word(*p))
             p++;
         return p;
     }
@@ -153,7 +153,7 @@ static bool read_forward(struct slice line, struct lenient *ret)
             continue;
         }
         from = p;
-        p = token_at(p, end, &t);
+        p = lenient_token_at(p, end, &t);
         if (t == TOKEN_NONE)
             return false;
         if (!may_follow(before, t))
@@ -165,7 +165,7 @@ static bool read_forward(struct slice line, struct lenient *ret)
             key = last;
         if (open.depth == 1 && before == TOKEN_COLON && (t == TOKEN_VALUE || t == TOKEN_OPEN)) {
             bool whole = t == TOKEN_VALUE && (p < end || is_quote(*from)); /* 7 may be 78 */
-            take_member(ret, key, whole ? text : (struct slice){0});
+            lenient_take_member(ret, key, whole ? text : (struct slice){0});
         }
         last = text;
         if (t == TOKEN_OPEN && !nesting_open(&open, *from == '{'))
@@ -183,14 +183,14 @@ static bool read_forward(struct slice line, struct lenient *ret)
 /* ---- from the end ------------------------------------------------------------------------- */
 
 /* The token that ends before p. Returns its first byte. */
-static const char *token_before(const char *p, const char *begin, enum token *ret)
+static const char *lenient_token_before(const char *p, const char *begin, enum token *ret)
 {
     char quote = *--p;
-    *ret = lenient_mark(quote);
+    *ret = lenient_token_of_char(quote);
     if (*ret != TOKEN_VALUE)
         return p;
     if (!is_quote(quote)) {
-        while (p > begin && is_word(p[-1]))
+        while (p > begin && is_char_of_lenient_word(p[-1]))
             p--;
         return p;
     }
@@ -208,7 +208,7 @@ static const char *token_before(const char *p, const char *begin, enum token *re
     return begin;
 }
 
-static bool is_balanced(struct slice line)
+static bool brackets_are_balanced(struct slice line)
 {
     ptrdiff_t braces = 0, brackets = 0;
     for (size_t i = 0; i < line.n; i++) {
@@ -232,7 +232,7 @@ static void read_backward(struct slice line, struct lenient *ret)
             continue;
         }
         const char *end = p;
-        p = token_before(p, line.p, &t);
+        p = lenient_token_before(p, line.p, &t);
         if (t == TOKEN_VALUE && after == TOKEN_COLON)
             t = TOKEN_KEY;
         if (t == TOKEN_NONE || !may_follow(t, after) || (open.depth == 0 && t != TOKEN_CLOSE))
@@ -241,7 +241,7 @@ static void read_backward(struct slice line, struct lenient *ret)
         if (open.depth == 1 && t == TOKEN_COLON)
             value = last;
         if (open.depth == 1 && after == TOKEN_KEY) /* the token before the key fits as well */
-            take_member(ret, last, value);
+            lenient_take_member(ret, last, value);
         last = t == TOKEN_VALUE || t == TOKEN_KEY ? text : (struct slice){0};
         if (t == TOKEN_CLOSE && !nesting_open(&open, *p == '}'))
             return;
@@ -252,7 +252,7 @@ static void read_backward(struct slice line, struct lenient *ret)
     }
 }
 
-bool lenient_answers(const struct lenient *l)
+bool lenient_is_answer(const struct lenient *l)
 {
     return l->id.type != JSON_NONE && (l->is_answer || (l->is_jsonrpc && !l->is_call));
 }
@@ -269,7 +269,7 @@ void lenient_read(struct slice line, struct lenient *ret)
     line.n -= space;
     if (line.n == 0 || line.p[0] != '{')
         return;
-    if (read_forward(line, ret) && ret->id.type == JSON_NONE && is_balanced(line))
+    if (read_forward(line, ret) && ret->id.type == JSON_NONE && brackets_are_balanced(line))
         read_backward(line, ret);
     ret->n += ret->n > 0 ? space : 0;
 }
@@ -288,7 +288,7 @@ bool lenient_next(struct slice *rest, struct lenient *ret)
 
 /* ---- excerpts ----------------------------------------------------------------------------- */
 
-void lenient_fault(enum json_fault_kind kind, struct slice text, size_t at, struct buf *b)
+void lenient_append_fault(enum json_fault_kind kind, struct slice text, size_t at, struct buf *b)
 {
     if (kind != JSON_SYNTAX || at >= text.n) {
         buf_adds(b, json_fault_text(kind));
@@ -302,7 +302,7 @@ void lenient_fault(enum json_fault_kind kind, struct slice text, size_t at, stru
     buf_addc(b, '\'');
 }
 
-void lenient_excerpt(struct slice text, size_t at, struct buf *b)
+void lenient_append_excerpt(struct slice text, size_t at, struct buf *b)
 {
     size_t from = at > LENIENT_EXCERPT / 2 ? at - LENIENT_EXCERPT / 2 : 0;
     size_t to = size_min(text.n, from + LENIENT_EXCERPT);

@@ -33,13 +33,13 @@ void lenient_read(struct slice line, struct lenient *ret);
 bool lenient_next(struct slice *rest, struct lenient *ret);
 /* Whether the line was meant as an answer. An `id` alone is not enough, because a log line may have
  * one. */
-bool lenient_answers(const struct lenient *l);
+bool lenient_is_answer(const struct lenient *l);
 /* Appends what is wrong at the offset where json_scan() or mend_add() has stopped. At most two characters of the text are
  * shown. */
-void lenient_fault(enum json_fault_kind kind, struct slice text, size_t at, struct buf *b);
+void lenient_append_fault(enum json_fault_kind kind, struct slice text, size_t at, struct buf *b);
 /* Appends the text around an offset, at most LENIENT_EXCERPT bytes of it, as one visible line. The text must be
  * sanitized. */
 #define LENIENT_EXCERPT 64
-void lenient_excerpt(struct slice text, size_t at, struct buf *b);
+void lenient_append_excerpt(struct slice text, size_t at, struct buf *b);
 
 #endif

@@ -16,7 +16,7 @@ void line_close(struct line_reader *r)
     r->head = r->scan = r->tail = 0;
 }
 
-static bool is_large(const struct line_reader *r)
+static bool chunk_is_large(const struct line_reader *r)
 {
     return r->chunk->cap >= CHUNK_LARGE;
 }
@@ -24,11 +24,11 @@ static bool is_large(const struct line_reader *r)
 /* Moves the partial line of a large chunk so that the next byte is read to the start of a page, as it begins a page of the
  * pipe: from there a kernel copies up to three times as fast as to 1 to 31 bytes behind it (AMD Zen 3, `rep movsb`).
  * The alignment remains as long as whole pages are read, also when the chunk grows. */
-static void align_tail(struct line_reader *r)
+static void align_tail_to_page(struct line_reader *r)
 {
     char *at = r->chunk->data + r->head;
     size_t n = LINE_PAGE - (uintptr_t)(r->chunk->data + r->tail) % LINE_PAGE;
-    if (n == LINE_PAGE || !is_large(r))
+    if (n == LINE_PAGE || !chunk_is_large(r))
         return;
     memmove(at + n, at, r->tail - r->head);
     r->head += n;
@@ -38,7 +38,7 @@ static void align_tail(struct line_reader *r)
 
 /* Makes room after the partial line [head, tail). A chunk without other holders is reused; otherwise it
  * stays with its holders, and the partial line moves to a new one. */
-static bool fresh_chunk(struct line_reader *r)
+static bool make_room_in_chunk(struct line_reader *r)
 {
     size_t part = r->tail - r->head;
     if (r->chunk->refs == 1 && part <= r->chunk->cap / 2) {
@@ -46,7 +46,7 @@ static bool fresh_chunk(struct line_reader *r)
     } else if (r->chunk->refs == 1 && r->head <= r->chunk->cap / 4) {
         if (chunk_grow(&r->chunk, r->chunk->cap * 2) < 0)
             return false;
-        align_tail(r);
+        align_tail_to_page(r);
         return true;
     } else {
         size_t cap = LINE_CHUNK;
@@ -62,7 +62,7 @@ static bool fresh_chunk(struct line_reader *r)
     r->scan -= r->head;
     r->head = 0;
     r->tail = part;
-    align_tail(r);
+    align_tail_to_page(r);
     return true;
 }
 
@@ -84,23 +84,23 @@ char *line_room(struct line_reader *r, size_t *ret_n)
     if (r->head == r->tail && r->chunk->refs == 1)
         r->head = r->scan = r->tail = 0;
     /* One byte after the data stays free, for the '\n' of a last line that has no '\n'. */
-    if (r->chunk->cap - r->tail <= (is_large(r) ? LINE_PAGE : 1) && !fresh_chunk(r))
+    if (r->chunk->cap - r->tail <= (chunk_is_large(r) ? LINE_PAGE : 1) && !make_room_in_chunk(r))
         return NULL;
     char *to = r->chunk->data + r->tail;
     *ret_n = r->chunk->cap - r->tail - 1;
-    if (is_large(r))
+    if (chunk_is_large(r))
         *ret_n -= (uintptr_t)(to + *ret_n) % LINE_PAGE;
     return to;
 }
 
-void line_filled(struct line_reader *r, size_t n)
+void line_add_filled(struct line_reader *r, size_t n)
 {
     assert(n < r->chunk->cap - r->tail);
     r->tail += n;
 }
 
 /* A line over the limit is reported once, with its head; the rest is discarded while it arrives. */
-static enum line_result too_long(struct line_reader *r, const char *nl, struct line *ret)
+static enum line_result return_too_long(struct line_reader *r, const char *nl, struct line *ret)
 {
     size_t end = nl != NULL ? (size_t)(nl - r->chunk->data) : r->tail;
     *ret = (struct line){.p = r->chunk->data + r->head, .n = end - r->head, .chunk = r->chunk};
@@ -120,7 +120,7 @@ enum line_result line_next(struct line_reader *r, struct line *ret)
             continue;
         }
         if (len > r->max_len)
-            return too_long(r, nl, ret);
+            return return_too_long(r, nl, ret);
         if (nl == NULL) {
             r->scan = r->tail;
             break;
@@ -133,7 +133,7 @@ enum line_result line_next(struct line_reader *r, struct line *ret)
     return LINE_NEED_MORE;
 }
 
-enum line_result line_last(struct line_reader *r, struct line *ret)
+enum line_result line_take_last(struct line_reader *r, struct line *ret)
 {
     size_t len = r->tail - r->head;
     bool skipping = r->skipping;
@@ -146,18 +146,18 @@ enum line_result line_last(struct line_reader *r, struct line *ret)
 
 enum line_result line_give_up(struct line_reader *r, struct line *ret)
 {
-    if (line_partial(r) == 0 || r->skipping)
+    if (line_partial_bytes(r) == 0 || r->skipping)
         return LINE_NEED_MORE;
-    return too_long(r, NULL, ret);
+    return return_too_long(r, NULL, ret);
 }
 
-void line_return(struct line_reader *r, const struct line *line)
+void line_put_back(struct line_reader *r, const struct line *line)
 {
     r->head = (size_t)(line->p - r->chunk->data);
     r->scan = r->head + line->n;
 }
 
-size_t line_partial(const struct line_reader *r)
+size_t line_partial_bytes(const struct line_reader *r)
 {
     return r->tail - r->head;
 }
@@ -185,7 +185,7 @@ bool line_is_blank(struct slice s)
 }
 
 /* "HTTP/1.1 400 Bad Request", "POST /mcp HTTP/1.1", "PRI * HTTP/2.0" */
-static bool is_http(struct slice s)
+static bool line_is_http(struct slice s)
 {
     static const char before[] = " HTTP/";
     size_t before_n = sizeof before - 1, method_n = 0, last = s.n;
@@ -207,7 +207,7 @@ findings line_other_framing(struct slice text, bool *http)
 {
     if (!*http && slice_begins(text, "Content-Length:"))
         return FINDING(FIND_CONTENT_LENGTH);
-    if (!is_http(text))
+    if (!line_is_http(text))
         return 0;
     *http = true;
     return FINDING(FIND_HTTP_OVER_STDIO);

@@ -40,17 +40,17 @@ void line_close(struct line_reader *r); /* safe to call twice */
 /* Returns where the caller must read() to, and in *ret_n how many bytes fit, at least 1. NULL: out
  * of memory; try later. */
 char *line_room(struct line_reader *r, size_t *ret_n);
-void line_filled(struct line_reader *r, size_t n); /* n bytes were read there */
+void line_add_filled(struct line_reader *r, size_t n); /* n bytes were read there */
 MI_MUST enum line_result line_next(struct line_reader *r, struct line *ret);
 /* Call it at the end of the stream: returns the bytes after the last '\n', or LINE_NEED_MORE if
  * there are none. */
-MI_MUST enum line_result line_last(struct line_reader *r, struct line *ret);
+MI_MUST enum line_result line_take_last(struct line_reader *r, struct line *ret);
 /* Ends the line being read with LINE_TOO_LONG, whatever its length. Call it after line_room() returned NULL. */
 MI_MUST enum line_result line_give_up(struct line_reader *r, struct line *ret);
 /* Makes the next line_next() return again the line that it has just returned. */
-void line_return(struct line_reader *r, const struct line *line);
+void line_put_back(struct line_reader *r, const struct line *line);
 /* Bytes read of the line that has not ended yet. */
-size_t line_partial(const struct line_reader *r);
+size_t line_partial_bytes(const struct line_reader *r);
 
 /* Returns the line without \r and byte order marks, which some readers reject around a message
  * (mcp-wire.md 7.2). */

@@ -17,7 +17,7 @@ enum expect {
 
 /* ---- repairs ------------------------------------------------------------------------------ */
 
-static struct repair *repair_of(struct repairs *r, enum finding finding, size_t at)
+static struct repair *find_or_add_repair(struct repairs *r, enum finding finding, size_t at)
 {
     for (size_t i = 0; i < r->n; i++)
         if (r->list[i].finding == finding)
@@ -28,9 +28,9 @@ static struct repair *repair_of(struct repairs *r, enum finding finding, size_t 
     return &r->list[r->n++];
 }
 
-void repairs_note(struct repairs *r, enum finding finding, size_t at, struct slice replaced)
+void repairs_add_repair(struct repairs *r, enum finding finding, size_t at, struct slice replaced)
 {
-    struct repair *x = repair_of(r, finding, at);
+    struct repair *x = find_or_add_repair(r, finding, at);
     if (x == NULL)
         return;
     size_t n = size_min(replaced.n, REPAIR_BYTES_MAX - x->bytes_n);
@@ -40,7 +40,7 @@ void repairs_note(struct repairs *r, enum finding finding, size_t at, struct sli
     x->count++;
 }
 
-findings repairs_set(const struct repairs *r)
+findings repairs_as_findings(const struct repairs *r)
 {
     findings set = 0;
     for (size_t i = 0; i < r->n; i++)
@@ -57,22 +57,22 @@ struct part {
     const char *begin, *end;
 };
 
-static const char *flawed(struct part *l, const char *p)
+static const char *mend_set_flaw(struct part *l, const char *p)
 {
     l->m->flaw_at = l->m->taken + (size_t)(p - l->begin);
     return NULL;
 }
 
-static void mend_note(struct part *l, enum finding finding, const char *p, size_t n)
+static void mend_note_repair(struct part *l, enum finding finding, const char *p, size_t n)
 {
-    repairs_note(&l->m->repairs, finding, l->m->taken + (size_t)(p - l->begin),
-                 (struct slice){p, n});
+    repairs_add_repair(&l->m->repairs, finding, l->m->taken + (size_t)(p - l->begin),
+                       (struct slice){p, n});
 }
 
 /* The length of the bytes that a decoder replaces with one U+FFFD: the beginning of a character, as far as its bytes
  * could belong to one (Unicode 16, 3.9, table 3-7), or one byte. The bytes at p must not be a
  * complete character. */
-static size_t invalid_len(const char *p, const char *end)
+static size_t invalid_utf8_len(const char *p, const char *end)
 {
     unsigned char a = (unsigned char)p[0];
     unsigned char low = 0x80, high = 0xBF;
@@ -112,12 +112,12 @@ static const char *skip_escape(struct part *l, const char *p)
 {
     static const char hex[] = "0123456789abcdefABCDEF";
     if (++p == l->end || memchr("\"\\/bfnrtu", *p, 9) == NULL)
-        return flawed(l, p);
+        return mend_set_flaw(l, p);
     if (*p++ != 'u')
         return p;
     for (int i = 0; i < 4; i++, p++)
         if (p == l->end || memchr(hex, *p, sizeof hex - 1) == NULL)
-            return flawed(l, p);
+            return mend_set_flaw(l, p);
     return p;
 }
 
@@ -136,8 +136,8 @@ static const char *mend_string(struct part *l, const char *p)
             p += n;
         } else {
             buf_add(b, from, (size_t)(p - from));
-            n = n > 0 ? 1 : invalid_len(p, l->end);
-            mend_note(l, c < 0x20 ? FIND_CONTROL_CHARACTER : FIND_INVALID_UTF8, p, n);
+            n = n > 0 ? 1 : invalid_utf8_len(p, l->end);
+            mend_note_repair(l, c < 0x20 ? FIND_CONTROL_CHARACTER : FIND_INVALID_UTF8, p, n);
             if (c < 0x20)
                 add_control(b, *p);
             else
@@ -164,13 +164,13 @@ static const char *mend_word(struct part *l, const char *p)
     l->m->expect = EXPECT_COMMA;
     for (size_t i = 0; i < MI_COUNT(not_numbers); i++)
         if (slice_is(word, not_numbers[i])) {
-            mend_note(l, FIND_NOT_A_NUMBER, word.p, word.n);
+            mend_note_repair(l, FIND_NOT_A_NUMBER, word.p, word.n);
             buf_adds(&l->m->text, "null");
             return p;
         }
     struct json_scan scan;
     if (json_scan(word, NULL, NULL, &scan) < 0)
-        return flawed(l, word.p + scan.fault.at);
+        return mend_set_flaw(l, word.p + scan.fault.at);
     buf_slice_add(&l->m->text, word);
     return p;
 }
@@ -184,7 +184,7 @@ static bool may_close(const struct mend *m, char c)
 }
 
 /* Handles one of {}[],: at p. */
-static const char *mend_mark(struct part *l, const char *p)
+static const char *mend_structural(struct part *l, const char *p)
 {
     struct mend *m = l->m;
     switch (*p) {
@@ -193,24 +193,24 @@ static const char *mend_mark(struct part *l, const char *p)
         if ((m->expect != EXPECT_ROOT && m->expect != EXPECT_VALUE &&
              m->expect != EXPECT_FIRST_VALUE) ||
             !nesting_open(&m->open, *p == '{'))
-            return flawed(l, p);
+            return mend_set_flaw(l, p);
         m->expect = *p == '{' ? EXPECT_FIRST_KEY : EXPECT_FIRST_VALUE;
         break;
     case '}':
     case ']':
         if (!may_close(m, *p))
-            return flawed(l, p);
+            return mend_set_flaw(l, p);
         m->open.depth--;
         m->expect = m->open.depth > 0 ? EXPECT_COMMA : EXPECT_NOTHING;
         break;
     case ',':
         if (m->expect != EXPECT_COMMA)
-            return flawed(l, p);
+            return mend_set_flaw(l, p);
         m->expect = nesting_in_object(&m->open) ? EXPECT_KEY : EXPECT_VALUE;
         break;
     default:
         if (m->expect != EXPECT_COLON)
-            return flawed(l, p);
+            return mend_set_flaw(l, p);
         m->expect = EXPECT_VALUE;
     }
     buf_addc(&m->text, *p);
@@ -223,14 +223,14 @@ static const char *mend_token(struct part *l, const char *p)
     bool key = m->expect == EXPECT_FIRST_KEY || m->expect == EXPECT_KEY;
     bool value = m->expect == EXPECT_FIRST_VALUE || m->expect == EXPECT_VALUE;
     if (memchr("{}[],:", *p, 6) != NULL)
-        return mend_mark(l, p);
+        return mend_structural(l, p);
     if (*p == '"' && (key || value)) {
         m->is_key = key;
         m->expect = EXPECT_STRING;
         buf_addc(&m->text, '"');
         return p + 1;
     }
-    return value ? mend_word(l, p) : flawed(l, p);
+    return value ? mend_word(l, p) : mend_set_flaw(l, p);
 }
 
 static const char *mend_space(struct part *l, const char *p)
@@ -245,7 +245,7 @@ static const char *mend_space(struct part *l, const char *p)
 static void join_line(struct part *l)
 {
     struct mend *m = l->m;
-    repairs_note(&m->repairs, FIND_SEVERAL_LINES, m->taken, slice_of("\n"));
+    repairs_add_repair(&m->repairs, FIND_SEVERAL_LINES, m->taken, slice_of("\n"));
     m->taken++;
     if (m->expect == EXPECT_STRING)
         buf_adds(&m->text, "\\n");
@@ -261,7 +261,7 @@ static void cut_trailing(struct part *l, const char *p)
     if (p == end)
         return;
     l->m->trailing = (struct slice){p, (size_t)(end - p)};
-    mend_note(l, FIND_TRAILING_TEXT, p, 0);
+    mend_note_repair(l, FIND_TRAILING_TEXT, p, 0);
 }
 
 /* ---- interface ---------------------------------------------------------------------------- */
@@ -296,7 +296,7 @@ enum mend_result mend_add(struct mend *m, struct slice line)
             p = mend_token(&l, p);
     }
     if (p != NULL && m->text.failed)
-        p = flawed(&l, l.end);
+        p = mend_set_flaw(&l, l.end);
     if (p == NULL)
         return MEND_FLAWED;
     if (m->expect == EXPECT_NOTHING)

@@ -38,9 +38,9 @@ struct repairs {
 };
 
 /* Notes one place. */
-void repairs_note(struct repairs *r, enum finding finding, size_t at, struct slice replaced);
+void repairs_add_repair(struct repairs *r, enum finding finding, size_t at, struct slice replaced);
 /* Returns the repairs as a set of findings. */
-findings repairs_set(const struct repairs *r);
+findings repairs_as_findings(const struct repairs *r);
 
 enum mend_result {
     MEND_MORE,  /* an object or array has begun: the next line may continue it */

@@ -2,7 +2,7 @@
 
 #include "base/chars.h"
 
-static bool is_hex(struct slice s, size_t from, size_t n)
+static bool is_nonzero_hex(struct slice s, size_t from, size_t n)
 {
     bool zero = true;
     for (size_t i = from; i < from + n; i++) {
@@ -15,8 +15,9 @@ static bool is_hex(struct slice s, size_t from, size_t n)
 
 bool meta_is_traceparent(struct slice s)
 {
-    return s.n >= 55 && s.p[2] == '-' && s.p[35] == '-' && s.p[52] == '-' && is_hex(s, 0, 2) &&
-           is_hex(s, 3, 32) && is_hex(s, 36, 16) && is_hex(s, 53, 2) && memcmp(s.p, "ff", 2) != 0 &&
+    return s.n >= 55 && s.p[2] == '-' && s.p[35] == '-' && s.p[52] == '-' &&
+           is_nonzero_hex(s, 0, 2) && is_nonzero_hex(s, 3, 32) && is_nonzero_hex(s, 36, 16) &&
+           is_nonzero_hex(s, 53, 2) && memcmp(s.p, "ff", 2) != 0 &&
            (s.n == 55 || (s.p[55] == '-' && memcmp(s.p, "00", 2) != 0));
 }
 
@@ -36,7 +37,7 @@ bool meta_is_pairs(struct slice s)
 }
 
 /* Letters, digits and hyphens; begins with a letter, ends with a letter or a digit. */
-static bool is_label(const char *p, size_t n)
+static bool is_meta_label(const char *p, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         if (!char_is_letter(p[i]) && !char_is_digit(p[i]) && p[i] != '-')
@@ -44,11 +45,11 @@ static bool is_label(const char *p, size_t n)
     return n > 0 && char_is_letter(p[0]) && p[n - 1] != '-';
 }
 
-static bool is_prefix(struct slice s)
+static bool is_meta_prefix(struct slice s)
 {
     for (size_t from = 0, i = 0; i <= s.n; i++)
         if (i == s.n || s.p[i] == '.') {
-            if (!is_label(s.p + from, i - from))
+            if (!is_meta_label(s.p + from, i - from))
                 return false;
             from = i + 1;
         }
@@ -60,7 +61,7 @@ bool meta_is_key(struct slice key)
     const char *slash = memchr(key.p, '/', key.n);
     size_t at = slash != NULL ? (size_t)(slash - key.p) + 1 : 0;
     struct slice name = {key.p + at, key.n - at};
-    if (slash != NULL && !is_prefix((struct slice){key.p, at - 1}))
+    if (slash != NULL && !is_meta_prefix((struct slice){key.p, at - 1}))
         return false;
     for (size_t i = 0; i < name.n; i++) {
         bool inner = i > 0 && i < name.n - 1;

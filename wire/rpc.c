@@ -20,7 +20,7 @@ struct reader {
 #define KEY_IS(key, name)                                                                          \
     ((key).n == sizeof(name) - 1 && memcmp((key).p, name, sizeof(name) - 1) == 0)
 
-static enum env env_plain(struct slice key)
+static enum env env_of_plain_key(struct slice key)
 {
     return KEY_IS(key, "jsonrpc")  ? ENV_JSONRPC
            : KEY_IS(key, "id")     ? ENV_ID
@@ -60,7 +60,7 @@ static const uint16_t result_place[FIELD_COUNT] = {
 };
 
 /* Returns the unescaped key if it is short enough to be a known name; otherwise the key itself. */
-static struct slice resolved(struct slice key, char *place)
+static struct slice unescape_short_key(struct slice key, char *place)
 {
     size_t n;
     if (key.n > 0 && memchr(key.p, '\\', key.n) != NULL &&
@@ -69,16 +69,16 @@ static struct slice resolved(struct slice key, char *place)
     return key;
 }
 
-static enum env env_key(struct slice key)
+static enum env env_of_key(struct slice key)
 {
     char place[KEY_MAX];
-    enum env e = env_plain(key);
-    return e != ENV_OTHER ? e : env_plain(resolved(key, place));
+    enum env e = env_of_plain_key(key);
+    return e != ENV_OTHER ? e : env_of_plain_key(unescape_short_key(key, place));
 }
 
-static void envelope_member(struct reader *r, const struct json_member *mb)
+static void read_envelope_member(struct reader *r, const struct json_member *mb)
 {
-    enum env e = env_key(mb->key);
+    enum env e = env_of_key(mb->key);
     if (e == ENV_OTHER)
         return;
     if (r->seen & 1u << e)
@@ -89,14 +89,14 @@ static void envelope_member(struct reader *r, const struct json_member *mb)
     *place[e] = mb->value;
 }
 
-static void inner_member(struct reader *r, const struct json_member *mb)
+static void read_inner_member(struct reader *r, const struct json_member *mb)
 {
     char name[KEY_MAX];
     if (r->outer_at != mb->outer.p) { /* the members of one object come in succession */
         r->outer_at = mb->outer.p;
-        r->outer = env_key(mb->outer);
+        r->outer = env_of_key(mb->outer);
     }
-    struct slice key = resolved(mb->key, name);
+    struct slice key = unescape_short_key(mb->key, name);
     if (r->outer == ENV_ERROR) {
         if (KEY_IS(key, "code"))
             r->m->error_code = mb->value;
@@ -122,18 +122,18 @@ static void rpc_on_member(void *ctx, const struct json_member *mb)
 {
     struct reader *r = ctx;
     if (mb->depth == 1)
-        envelope_member(r, mb);
+        read_envelope_member(r, mb);
     else
-        inner_member(r, mb);
+        read_inner_member(r, mb);
 }
 
-static enum rpc_kind rpc_invalid(struct rpc *m, enum finding why)
+static enum rpc_kind rpc_mark_invalid(struct rpc *m, enum finding why)
 {
     m->findings |= FINDING(why);
     return RPC_INVALID;
 }
 
-static bool is_present(struct json_value v)
+static bool value_is_present(struct json_value v)
 {
     return v.type != JSON_NONE && v.type != JSON_NULL;
 }
@@ -142,7 +142,7 @@ static enum rpc_kind read_call(struct reader *r)
 {
     struct rpc *m = r->m;
     if (r->method.type != JSON_STRING)
-        return rpc_invalid(m, FIND_NOT_JSONRPC);
+        return rpc_mark_invalid(m, FIND_NOT_JSONRPC);
     m->method = json_string_raw(r->method);
     if (m->result.type == JSON_NULL || m->error.type == JSON_NULL)
         m->findings |= FINDING(FIND_NULL_BESIDE_ANSWER);
@@ -151,7 +151,7 @@ static enum rpc_kind read_call(struct reader *r)
     else if (m->params.type == JSON_ARRAY)
         m->findings |= FINDING(FIND_ARRAY_PARAMS);
     else if (m->params.type != JSON_NONE && m->params.type != JSON_OBJECT)
-        return rpc_invalid(m, FIND_NOT_JSONRPC);
+        return rpc_mark_invalid(m, FIND_NOT_JSONRPC);
     switch (m->id.type) {
     case JSON_NONE:
         return RPC_NOTIFICATION;
@@ -162,11 +162,11 @@ static enum rpc_kind read_call(struct reader *r)
     case JSON_STRING:
         return RPC_REQUEST;
     default:
-        return rpc_invalid(m, FIND_NOT_JSONRPC);
+        return rpc_mark_invalid(m, FIND_NOT_JSONRPC);
     }
 }
 
-static bool good_error(const struct rpc *m)
+static bool error_is_valid(const struct rpc *m)
 {
     return m->error.type == JSON_OBJECT && json_is_integer(m->error_code) &&
            m->error_message.type == JSON_STRING;
@@ -183,15 +183,15 @@ static enum rpc_kind read_answer(struct rpc *m)
     }
     if (m->id.type != JSON_NONE && m->id.type != JSON_NULL && m->id.type != JSON_NUMBER &&
         m->id.type != JSON_STRING)
-        return rpc_invalid(m, FIND_MALFORMED_ANSWER);
+        return rpc_mark_invalid(m, FIND_MALFORMED_ANSWER);
     if (m->id.type == JSON_NULL)
         m->findings |= FINDING(FIND_NULL_ID);
-    if (result == error || (error && !good_error(m)))
-        return rpc_invalid(m, FIND_MALFORMED_ANSWER);
+    if (result == error || (error && !error_is_valid(m)))
+        return rpc_mark_invalid(m, FIND_MALFORMED_ANSWER);
     if (error)
         return RPC_ERROR;
     if (m->id.type == JSON_NONE)
-        return rpc_invalid(m, FIND_MALFORMED_ANSWER);
+        return rpc_mark_invalid(m, FIND_MALFORMED_ANSWER);
     if (m->result.type != JSON_OBJECT)
         m->findings |= FINDING(FIND_RESULT_NOT_OBJECT);
     return RPC_RESULT;
@@ -209,7 +209,7 @@ static enum rpc_kind read_object(struct reader *r)
         unsigned meant = 1u << ENV_JSONRPC | 1u << ENV_RESULT | 1u << ENV_ERROR;
         if (!m->is_call && m->id.type != JSON_NONE && (r->seen & meant) != 0)
             m->findings |= FINDING(FIND_MALFORMED_ANSWER);
-        return rpc_invalid(m, FIND_NOT_JSONRPC);
+        return rpc_mark_invalid(m, FIND_NOT_JSONRPC);
     }
     if (m->id.type == JSON_NUMBER && !json_is_integer(m->id))
         m->findings |= FINDING(FIND_FRACTIONAL_ID);
@@ -217,17 +217,17 @@ static enum rpc_kind read_object(struct reader *r)
         return read_call(r);
     if (r->seen & (1u << ENV_RESULT | 1u << ENV_ERROR) || m->id.type != JSON_NONE)
         return read_answer(m);
-    return rpc_invalid(m, FIND_NOT_JSONRPC);
+    return rpc_mark_invalid(m, FIND_NOT_JSONRPC);
 }
 
 /* `12:00 {}` and `{} done` are log lines; `{}{}` is two messages to a parser that reads a stream. */
-static bool two_containers(struct slice line, const struct json_scan *scan)
+static bool begins_two_containers(struct slice line, const struct json_scan *scan)
 {
     char next = line.p[scan->fault.at];
     return (scan->type == JSON_OBJECT || scan->type == JSON_ARRAY) && (next == '{' || next == '[');
 }
 
-static bool begins_container(struct slice line)
+static bool line_begins_container(struct slice line)
 {
     size_t i = 0;
     while (i < line.n && (line.p[i] == ' ' || line.p[i] == '\t' || line.p[i] == '\r'))
@@ -235,7 +235,7 @@ static bool begins_container(struct slice line)
     return i < line.n && (line.p[i] == '{' || line.p[i] == '[');
 }
 
-static findings fault_finding(struct slice line, const struct json_scan *scan)
+static findings finding_of_fault(struct slice line, const struct json_scan *scan)
 {
     switch (scan->fault.kind) {
     case JSON_UTF8:
@@ -243,9 +243,10 @@ static findings fault_finding(struct slice line, const struct json_scan *scan)
     case JSON_DEEP:
         return FINDING(FIND_TOO_DEEP);
     case JSON_CUT:
-        return FINDING(FIND_NOT_JSON) | (begins_container(line) ? FINDING(FIND_CUT_JSON) : 0);
+        return FINDING(FIND_NOT_JSON) | (line_begins_container(line) ? FINDING(FIND_CUT_JSON) : 0);
     case JSON_TRAILING:
-        return two_containers(line, scan) ? FINDING(FIND_SEVERAL_VALUES) : FINDING(FIND_NOT_JSON);
+        return begins_two_containers(line, scan) ? FINDING(FIND_SEVERAL_VALUES)
+                                                 : FINDING(FIND_NOT_JSON);
     default:
         return FINDING(FIND_NOT_JSON);
     }
@@ -258,13 +259,13 @@ int rpc_read(struct slice line, struct rpc *ret)
     struct json_scan scan;
     int st = json_scan(line, rpc_on_member, &r, &scan);
     if (st < 0) {
-        findings why = fault_finding(line, &scan);
+        findings why = finding_of_fault(line, &scan);
         *ret = (struct rpc){.kind = RPC_INVALID, .findings = why, .fault = scan.fault};
         return st;
     }
     ret->text = scan.root;
     ret->is_call = r.seen & 1u << ENV_METHOD;
-    ret->is_answer = is_present(ret->result) || is_present(ret->error);
+    ret->is_answer = value_is_present(ret->result) || value_is_present(ret->error);
     if (scan.duplicate_key)
         ret->findings |= FINDING(FIND_DUPLICATE_KEY);
     if (scan.deep)
@@ -274,7 +275,7 @@ int rpc_read(struct slice line, struct rpc *ret)
     else if (scan.type == JSON_ARRAY)
         ret->kind = RPC_BATCH;
     else
-        ret->kind = rpc_invalid(ret, FIND_NOT_JSONRPC);
+        ret->kind = rpc_mark_invalid(ret, FIND_NOT_JSONRPC);
     return 0;
 }
 

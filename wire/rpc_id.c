@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-static bool plain_int(struct slice s)
+static bool is_plain_integer(struct slice s)
 {
     size_t i = s.n > 0 && s.p[0] == '-' ? 1 : 0;
     if (i == s.n || s.n - i > 18 || (s.p[i] == '0' && s.n > 1))
@@ -17,7 +17,7 @@ static bool plain_int(struct slice s)
 
 /* The canonical form of a decimal number: its significant digits, and the power of ten of the last one.
  * Never longer than the number as written. */
-static void canonical_number(struct buf *b, struct slice s)
+static void append_canonical_number(struct buf *b, struct slice s)
 {
     int64_t exp10 = 0;
     size_t zeros = 0; /* read after the last written digit; possibly trailing */
@@ -60,7 +60,7 @@ static void canonical_number(struct buf *b, struct slice s)
 void rpc_id_key(struct buf *b, struct json_value id)
 {
     struct buf canonical = {0};
-    struct rpc_id key = rpc_id_of(id, &canonical);
+    struct rpc_id key = rpc_id_from_json(id, &canonical);
     buf_addc(b, key.type);
     buf_slice_add(b, key.text);
     b->failed |= canonical.failed;
@@ -72,7 +72,7 @@ bool rpc_id_is(struct json_value id, uint64_t n)
     char digits[24];
     size_t len = (size_t)snprintf(digits, sizeof digits, "%llu", (unsigned long long)n);
     struct buf b = {0};
-    struct rpc_id key = rpc_id_of(id, &b);
+    struct rpc_id key = rpc_id_from_json(id, &b);
     bool same = key.type != 0 && slice_eq(key.text, (struct slice){digits, len});
     buf_close(&b);
     return same;
@@ -104,19 +104,19 @@ static struct rpc_id rpc_id_make(char type, struct slice text)
     return (struct rpc_id){type, text, hash + (hash == 0)};
 }
 
-struct rpc_id rpc_id_of(struct json_value v, struct buf *b)
+struct rpc_id rpc_id_from_json(struct json_value v, struct buf *b)
 {
     if (v.type != JSON_NUMBER && v.type != JSON_STRING)
         return (struct rpc_id){0};
     bool string = v.type == JSON_STRING;
     struct slice text = string ? json_string_raw(v) : v.text;
-    bool canonical = string ? memchr(text.p, '\\', text.n) == NULL : plain_int(text);
+    bool canonical = string ? memchr(text.p, '\\', text.n) == NULL : is_plain_integer(text);
     if (!canonical) {
         buf_clear(b);
         if (string)
             json_unescape(b, text);
         else
-            canonical_number(b, text);
+            append_canonical_number(b, text);
         if (b->failed)
             return (struct rpc_id){0};
         text = buf_slice(b);
@@ -129,18 +129,18 @@ bool rpc_id_eq(const struct rpc_id *x, const struct rpc_id *y)
     return x->hash == y->hash && x->type == y->type && slice_eq(x->text, y->text);
 }
 
-bool rpc_id_other_type(const struct rpc_id *id, struct rpc_id *ret)
+bool rpc_id_convert_type(const struct rpc_id *id, struct rpc_id *ret)
 {
-    if (id->type == 0 || !plain_int(id->text))
+    if (id->type == 0 || !is_plain_integer(id->text))
         return false;
     *ret = rpc_id_make(id->type == 's' ? 'n' : 's', id->text);
     return true;
 }
 
-uint64_t rpc_id_hash_of(struct json_value v)
+uint64_t rpc_id_hash_json(struct json_value v)
 {
     struct buf b = {0};
-    uint64_t hash = rpc_id_of(v, &b).hash;
+    uint64_t hash = rpc_id_from_json(v, &b).hash;
     buf_close(&b);
     return hash;
 }

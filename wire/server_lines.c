@@ -12,8 +12,8 @@ struct text {
     size_t size;    /* bytes of the line */
 };
 
-static int emit(struct server_lines *l, enum server_line_kind kind, const struct text *x,
-                struct json_value id)
+static int emit_message(struct server_lines *l, enum server_line_kind kind, const struct text *x,
+                        struct json_value id)
 {
     struct server_line line = {.kind = kind,
                                .text = x->text,
@@ -27,16 +27,16 @@ static int emit(struct server_lines *l, enum server_line_kind kind, const struct
 
 /* ---- noise ---------------------------------------------------------------------------------- */
 
-static int noise(struct server_lines *l, struct slice text, findings found, struct slice meant)
+static int emit_noise(struct server_lines *l, struct slice text, findings found, struct slice meant)
 {
     struct server_line line = {
         .kind = SERVER_LINE_NOISE, .text = text, .size = text.n, .found = found, .meant = meant};
     return l->rules.line(l->rules.ctx, &line);
 }
 
-static int log_text(struct server_lines *l, struct slice text)
+static int emit_log_text(struct server_lines *l, struct slice text)
 {
-    return noise(l, text, FINDING(FIND_NOT_JSON), (struct slice){0});
+    return emit_noise(l, text, FINDING(FIND_NOT_JSON), (struct slice){0});
 }
 
 /* Lines that have waited are noise one by one. */
@@ -47,7 +47,7 @@ static int drop_lines(struct server_lines *l, struct slice lines, struct slice m
         struct rpc m;
         struct slice line = slice_take_line(&lines);
         (void)!rpc_read(line, &m); /* only for the findings */
-        st = noise(l, line, m.findings | l->found, meant);
+        st = emit_noise(l, line, m.findings | l->found, meant);
         meant.n = 0;
     }
     return st;
@@ -60,22 +60,22 @@ static int server_lines_drop(struct server_lines *l, const struct text *x, findi
     struct slice all = {x->text.p, meant ? x->text.n : 0};
     if (l->waits && x->text.p == l->raw.p)
         return drop_lines(l, x->text, all);
-    return noise(l, x->text, found, all);
+    return emit_noise(l, x->text, found, all);
 }
 
 /* ---- answers that nobody can read ----------------------------------------------------------- */
 
-static bool is_open(const struct server_lines *l, struct json_value id)
+static bool request_is_open(const struct server_lines *l, struct json_value id)
 {
     return l->rules.open.has(l->rules.open.ctx, id);
 }
 
 /* Handles x, which is not JSON and cannot be repaired. */
-static int unreadable(struct server_lines *l, const struct text *x, size_t flaw_at)
+static int handle_unreadable(struct server_lines *l, const struct text *x, size_t flaw_at)
 {
     struct lenient found;
     lenient_read(x->text, &found);
-    if (!lenient_answers(&found) || !is_open(l, found.id))
+    if (!lenient_is_answer(&found) || !request_is_open(l, found.id))
         return server_lines_drop(l, x, x->m.findings | x->found,
                                  found.id.type != JSON_NONE || found.is_answer || found.is_call);
     struct server_line line = {.kind = SERVER_LINE_UNREADABLE,
@@ -91,7 +91,7 @@ static int unreadable(struct server_lines *l, const struct text *x, size_t flaw_
 
 /* Handles JSON that is not a message, x->m. as_noise: the findings if x was not meant as an answer
  * either. */
-static int no_message(struct server_lines *l, const struct text *x, findings as_noise)
+static int handle_no_message(struct server_lines *l, const struct text *x, findings as_noise)
 {
     struct lenient first; /* has the first id if the line has two */
     struct text refused = *x;
@@ -99,16 +99,16 @@ static int no_message(struct server_lines *l, const struct text *x, findings as_
     bool answer = flawed && (!x->m.is_call || x->m.is_answer);
     refused.found |= FINDING(FIND_MALFORMED_ANSWER);
     lenient_read(x->text, &first);
-    if (answer && is_open(l, x->m.id))
-        return emit(l, SERVER_LINE_REFUSED, &refused, x->m.id);
-    if (answer && first.id.type != JSON_NONE && is_open(l, first.id))
-        return emit(l, SERVER_LINE_REFUSED, &refused, first.id);
+    if (answer && request_is_open(l, x->m.id))
+        return emit_message(l, SERVER_LINE_REFUSED, &refused, x->m.id);
+    if (answer && first.id.type != JSON_NONE && request_is_open(l, first.id))
+        return emit_message(l, SERVER_LINE_REFUSED, &refused, first.id);
     return server_lines_drop(l, x, as_noise, flawed && (x->m.is_answer || x->m.is_call));
 }
 
 /* Handles several values on one line, which parsers would read differently. Each request that one
  * of the values answers gets an error. */
-static int server_lines_several(struct server_lines *l, const struct text *x)
+static int server_lines_handle_several(struct server_lines *l, const struct text *x)
 {
     struct slice rest = x->text;
     struct text refused = *x;
@@ -116,9 +116,9 @@ static int server_lines_several(struct server_lines *l, const struct text *x)
     int st = 0;
     refused.found |= FINDING(FIND_SEVERAL_VALUES) | FINDING(FIND_MALFORMED_ANSWER);
     while (st == 0 && lenient_next(&rest, &next)) {
-        if (!lenient_answers(&next) || !is_open(l, next.id))
+        if (!lenient_is_answer(&next) || !request_is_open(l, next.id))
             continue;
-        st = emit(l, SERVER_LINE_REFUSED, &refused, next.id);
+        st = emit_message(l, SERVER_LINE_REFUSED, &refused, next.id);
         refused.text.n = 0;
     }
     if (st < 0 || refused.text.n == 0)
@@ -132,7 +132,8 @@ static bool has_other_answer(const struct server_lines *l, struct slice behind,
 {
     struct lenient next;
     while (lenient_next(&behind, &next))
-        if (lenient_answers(&next) && is_open(l, next.id) && !slice_eq(next.id.text, id.text))
+        if (lenient_is_answer(&next) && request_is_open(l, next.id) &&
+            !slice_eq(next.id.text, id.text))
             return true;
     return false;
 }
@@ -140,20 +141,20 @@ static bool has_other_answer(const struct server_lines *l, struct slice behind,
 /* ---- repairs -------------------------------------------------------------------------------- */
 
 /* Uses the repaired text, which is valid JSON and was read into rpc. */
-static int use_repaired(struct server_lines *l, const struct text *x, const struct mend *m,
-                        const struct rpc *rpc)
+static int emit_repaired(struct server_lines *l, const struct text *x, const struct mend *m,
+                         const struct rpc *rpc)
 {
-    struct text as = {x->text, *rpc, x->found | repairs_set(&m->repairs), x->at, x->size};
+    struct text as = {x->text, *rpc, x->found | repairs_as_findings(&m->repairs), x->at, x->size};
     if (rpc->kind == RPC_INVALID) { /* the message is not forwarded, so the text as received is
                                      * recorded */
         as.m.findings |= x->m.findings;
         as.m.fault = x->m.fault;
-        return no_message(l, &as, x->m.findings | x->found);
+        return handle_no_message(l, &as, x->m.findings | x->found);
     }
     if (m->trailing.n > 0 && glued_is_echo(&l->rules.open, rpc))
         return server_lines_drop(l, x, x->m.findings | x->found, false);
     if (has_other_answer(l, m->trailing, rpc->id))
-        return server_lines_several(l, x);
+        return server_lines_handle_several(l, x);
     if (l->rules.keep_flaws) {
         as.m.findings |= x->m.findings;
         as.m.fault = x->m.fault;
@@ -167,23 +168,23 @@ static int use_repaired(struct server_lines *l, const struct text *x, const stru
                                .repairs = &m->repairs,
                                .at = x->at};
     bool behind = m->trailing.n > 0 && !l->rules.keep_flaws;
-    int st = behind ? log_text(l, m->trailing) : 0;
+    int st = behind ? emit_log_text(l, m->trailing) : 0;
     return st < 0 ? st : l->rules.line(l->rules.ctx, &line);
 }
 
 /* Uses the result of mend for x. */
-static int use_mended(struct server_lines *l, const struct text *x, const struct mend *m,
-                      enum mend_result result)
+static int handle_mended(struct server_lines *l, const struct text *x, const struct mend *m,
+                         enum mend_result result)
 {
     struct rpc rpc;
     if (result == MEND_WHOLE && glued_begins_value(m->trailing))
-        return server_lines_several(l, x);
+        return server_lines_handle_several(l, x);
     if (result == MEND_WHOLE && rpc_read(buf_slice(&m->text), &rpc) == 0)
-        return use_repaired(l, x, m, &rpc);
-    return unreadable(l, x,
-                      result == MEND_FLAWED ? m->flaw_at
-                      : result == MEND_MORE ? x->text.n
-                                            : x->m.fault.at);
+        return emit_repaired(l, x, m, &rpc);
+    return handle_unreadable(l, x,
+                             result == MEND_FLAWED ? m->flaw_at
+                             : result == MEND_MORE ? x->text.n
+                                                   : x->m.fault.at);
 }
 
 /* Handles log text before a message that has a flaw. */
@@ -192,22 +193,22 @@ static int read_glued(struct server_lines *l, const struct text *x)
     struct glued g;
     enum glued_result found = glued_read(x->text, l->rules.max, &l->rules.open, &g);
     if (found == GLUED_NONE)
-        return noise(l, x->text, x->m.findings | x->found, (struct slice){0});
+        return emit_noise(l, x->text, x->m.findings | x->found, (struct slice){0});
     struct text rest = *x;
     rest.text = g.rest;
     rest.at += g.before.n;
     rest.found |= FINDING(FIND_GLUED_TEXT);
-    int st = log_text(l, g.before);
+    int st = emit_log_text(l, g.before);
     if (st == 0)
-        st = found == GLUED_MESSAGE ? use_repaired(l, &rest, &g.mend, &g.rpc)
-                                    : unreadable(l, &rest, g.flaw_at);
+        st = found == GLUED_MESSAGE ? emit_repaired(l, &rest, &g.mend, &g.rpc)
+                                    : handle_unreadable(l, &rest, g.flaw_at);
     mend_close(&g.mend);
     return st;
 }
 
 /* ---- several lines -------------------------------------------------------------------------- */
 
-static void keep_line(struct server_lines *l, const struct text *x, int64_t now_us)
+static void keep_waiting_line(struct server_lines *l, const struct text *x, int64_t now_us)
 {
     buf_slice_add(&l->raw, x->text);
     buf_addc(&l->raw, '\n');
@@ -217,7 +218,7 @@ static void keep_line(struct server_lines *l, const struct text *x, int64_t now_
         l->until_us = l->since_us + SERVER_LINES_WAIT_MAX_US;
 }
 
-static void stop_waiting(struct server_lines *l)
+static void server_lines_stop_waiting(struct server_lines *l)
 {
     l->waits = false;
     mend_close(&l->mend);
@@ -225,7 +226,7 @@ static void stop_waiting(struct server_lines *l)
 }
 
 /* Returns the waiting lines as one text. */
-static struct text waiting_lines(const struct server_lines *l)
+static struct text join_waiting_lines(const struct server_lines *l)
 {
     struct text x = {.text = buf_slice(&l->raw), .found = l->found};
     x.text.n -= x.text.n > 0; /* the last newline */
@@ -238,22 +239,23 @@ int server_lines_end(struct server_lines *l, bool cut)
 {
     if (!l->waits)
         return 0;
-    struct text x = waiting_lines(l);
-    int st = cut ? drop_lines(l, x.text, (struct slice){0}) : unreadable(l, &x, x.text.n);
-    stop_waiting(l);
+    struct text x = join_waiting_lines(l);
+    int st = cut ? drop_lines(l, x.text, (struct slice){0}) : handle_unreadable(l, &x, x.text.n);
+    server_lines_stop_waiting(l);
     return st;
 }
 
-static int use_joined(struct server_lines *l)
+static int handle_joined(struct server_lines *l)
 {
-    struct text x = waiting_lines(l);
-    int st = use_mended(l, &x, &l->mend, MEND_WHOLE);
-    stop_waiting(l);
+    struct text x = join_waiting_lines(l);
+    int st = handle_mended(l, &x, &l->mend, MEND_WHOLE);
+    server_lines_stop_waiting(l);
     return st;
 }
 
 /* *ret_taken: whether x continues the waiting lines; if not, the wait has ended. */
-static int next_line(struct server_lines *l, const struct text *x, int64_t now_us, bool *ret_taken)
+static int continue_waiting_lines(struct server_lines *l, const struct text *x, int64_t now_us,
+                                  bool *ret_taken)
 {
     bool alone = x->m.fault.kind == JSON_OK && x->m.kind != RPC_INVALID &&
                  x->m.kind != RPC_BATCH; /* an array may be part of the message */
@@ -263,10 +265,10 @@ static int next_line(struct server_lines *l, const struct text *x, int64_t now_u
     *ret_taken = result != MEND_FLAWED;
     if (!*ret_taken)
         return server_lines_end(l, false);
-    keep_line(l, x, now_us);
+    keep_waiting_line(l, x, now_us);
     if (l->raw.failed)
         return MI_ENOMEM;
-    return result == MEND_WHOLE ? use_joined(l) : 0;
+    return result == MEND_WHOLE ? handle_joined(l) : 0;
 }
 
 /* ---- lines ---------------------------------------------------------------------------------- */
@@ -278,7 +280,7 @@ static bool is_log_bracket(struct slice text, size_t flaw_at)
     return text.p[0] == '[' && object != NULL && flaw_at < (size_t)(object - text.p);
 }
 
-static int flawed_line(struct server_lines *l, const struct text *x, int64_t now_us)
+static int handle_flawed_line(struct server_lines *l, const struct text *x, int64_t now_us)
 {
     bool last = (x->found & FINDING(FIND_NO_NEWLINE)) != 0;
     mend_open(&l->mend, l->rules.max);
@@ -288,7 +290,7 @@ static int flawed_line(struct server_lines *l, const struct text *x, int64_t now
         l->since_us = now_us;
         l->found = 0;
         buf_clear(&l->raw);
-        keep_line(l, x, now_us);
+        keep_waiting_line(l, x, now_us);
         return l->raw.failed ? MI_ENOMEM : 0;
     }
     size_t flaw_at = l->mend.flaw_at;
@@ -301,24 +303,24 @@ static int flawed_line(struct server_lines *l, const struct text *x, int64_t now
     else if (result == MEND_FLAWED && is_log_bracket(x->text, flaw_at))
         st = read_glued(l, x);
     else
-        st = use_mended(l, x, &l->mend, result);
+        st = handle_mended(l, x, &l->mend, result);
     mend_close(&l->mend);
     return st;
 }
 
-static int invalid_line(struct server_lines *l, const struct text *x, int64_t now_us)
+static int handle_invalid_server_line(struct server_lines *l, const struct text *x, int64_t now_us)
 {
     struct slice before, rest;
     struct text message = *x;
     if (x->m.fault.kind == JSON_OK)
-        return no_message(l, x, x->m.findings | x->found);
-    if (glued_split(x->text, &x->m.fault, &l->rules.open, &before, &rest, &message.m)) {
+        return handle_no_message(l, x, x->m.findings | x->found);
+    if (glued_find_message(x->text, &x->m.fault, &l->rules.open, &before, &rest, &message.m)) {
         message.text = rest;
         message.at += before.n;
-        int st = log_text(l, before);
-        return st < 0 ? st : emit(l, SERVER_LINE_MESSAGE, &message, message.m.id);
+        int st = emit_log_text(l, before);
+        return st < 0 ? st : emit_message(l, SERVER_LINE_MESSAGE, &message, message.m.id);
     }
-    return glued_begins_value(x->text) ? flawed_line(l, x, now_us) : read_glued(l, x);
+    return glued_begins_value(x->text) ? handle_flawed_line(l, x, now_us) : read_glued(l, x);
 }
 
 int server_lines_take(struct server_lines *l, struct slice line, findings found, int64_t now_us)
@@ -327,18 +329,18 @@ int server_lines_take(struct server_lines *l, struct slice line, findings found,
     x.text = line_strip(line, &x.found);
     x.at = (size_t)(x.text.p - line.p);
     bool json = rpc_read(x.text, &x.m) == 0, taken = false;
-    int st = l->waits ? next_line(l, &x, now_us, &taken) : 0;
+    int st = l->waits ? continue_waiting_lines(l, &x, now_us, &taken) : 0;
     if (st < 0 || taken)
         return st;
     if (line_is_blank(x.text)) {
         x.found |= FINDING(FIND_BLANK_LINE);
         x.m = (struct rpc){0};
-        return emit(l, SERVER_LINE_BLANK, &x, x.m.id);
+        return emit_message(l, SERVER_LINE_BLANK, &x, x.m.id);
     }
     if (json && x.m.kind != RPC_INVALID)
-        return emit(l, SERVER_LINE_MESSAGE, &x, x.m.id);
+        return emit_message(l, SERVER_LINE_MESSAGE, &x, x.m.id);
     x.found |= line_other_framing(x.text, &l->http);
-    return invalid_line(l, &x, now_us);
+    return handle_invalid_server_line(l, &x, now_us);
 }
 
 void server_lines_open(struct server_lines *l, const struct server_lines_rules *rules)
@@ -350,5 +352,5 @@ void server_lines_open(struct server_lines *l, const struct server_lines_rules *
 
 void server_lines_close(struct server_lines *l)
 {
-    stop_waiting(l);
+    server_lines_stop_waiting(l);
 }

@@ -8,7 +8,7 @@
  *           request. Everything else is noise.
  * Limits    a message over several lines: rules.max bytes, SERVER_LINES_WAIT_MAX_US.
  * Owns      the lines that wait, and their repaired text.
- * Lifetime  the slices and pointers of a struct server_line are valid during the call of line().
+ * Lifetime  the slices and pointers of a struct server_note_line are valid during the call of line().
  * Errors    those of line(), which end the reading of the line; MI_ENOMEM.
  * Blocks    never. Pure: the caller has the clock. */
 #ifndef MI_WIRE_SERVER_LINES_H

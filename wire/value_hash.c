@@ -15,7 +15,7 @@ struct hasher {
 static uint64_t hash_canonical(struct hasher *h, struct json_value v)
 {
     struct buf b = {0};
-    canon_value(&b, v);
+    canon_write_value(&b, v);
     h->failed |= b.failed;
     bool quoted = v.type == JSON_STRING && b.n >= 2;
     struct slice text = {b.p + quoted, b.n - 2 * (size_t)quoted};

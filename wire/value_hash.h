@@ -1,6 +1,6 @@
 /* value_hash.h - a keyed hash of a JSON value: equal values have equal hashes.
  *
- * Equal     values that canon_value() makes equal (wire/canon.h): the order of keys, white space,
+ * Equal     values that canon_write_value() makes equal (wire/canon.h): the order of keys, white space,
  *           and the spelling of strings and numbers are ignored. Duplicate keys of an object may be
  *           in any order.
  * Input     a value in text that json_scan() has accepted.

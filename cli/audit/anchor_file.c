@@ -84,7 +84,7 @@ static int anchor_file_compare(const struct anchoring *a, const char *path, stru
     *ret_new = true;
     if (st < 0)
         return st == MI_ENOENT ? 0 : st;
-    st = signing_head(a->log, &now);
+    st = signing_read_head(a->log, &now);
     if (st == 0 && last.size > now.size) {
         buf_printf(a->error,
                    "the log has %" PRIu64 " leaves, and %s a checkpoint of %" PRIu64
@@ -93,7 +93,7 @@ static int anchor_file_compare(const struct anchoring *a, const char *path, stru
         return MI_EINVAL;
     }
     if (st == 0)
-        st = signing_root(a->log, last.size, &root);
+        st = signing_compute_root(a->log, last.size, &root);
     if (st == 0 && !digest_eq(&root, &last.root)) {
         buf_printf(a->error,
                    "the log does not continue the checkpoint of %" PRIu64

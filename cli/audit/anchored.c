@@ -25,7 +25,7 @@ static int add_note(struct reading *r, struct slice text)
     if (r->anchor && !slice_eq(c.origin, r->origin))
         return 0;
     r->own++;
-    return audit_note(r->a, text);
+    return audit_add_note(r->a, text);
 }
 
 static int anchored_add_notes(struct reading *r, struct slice text)

@@ -35,9 +35,9 @@ static void escalate_evidence(const char *vault, const char *why)
                            .action = "not signed",
                            .happened = buf_slice(&happened)};
     int fd = open(vault, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    int dir = fd >= 0 ? vault_dir_sub(fd, VAULT_ESCALATIONS, true) : -1;
+    int dir = fd >= 0 ? vault_dir_open_sub(fd, VAULT_ESCALATIONS, true) : -1;
     if (dir >= 0 && escalation_lock(dir)) {
-        escalation_scan(dir, SUFFIX, e.at_us, recent);
+        escalation_find_recent(dir, SUFFIX, e.at_us, recent);
         if (recent[0] == '\0')
             (void)!escalation_make_file(dir, &e, SUFFIX, name);
     }

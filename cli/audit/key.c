@@ -72,7 +72,7 @@ static int audit_key_with_log(const struct settings *s, log_fn fn, void *ctx)
 static int read_origin(struct signing *log, void *ctx)
 {
     struct log_head head;
-    int st = signing_head(log, &head);
+    int st = signing_read_head(log, &head);
     if (st == 0)
         memcpy(ctx, head.origin, sizeof head.origin);
     return st;
@@ -88,7 +88,7 @@ static int add_key(struct signing *log, void *ctx)
     struct succession *x = ctx;
     struct log_head head;
     struct kept kept = {0};
-    int st = signing_head(log, &head);
+    int st = signing_read_head(log, &head);
     if (st == 0)
         st = kept_read(&kept, x->path, log->vault, log->error);
     log->kept = kept.at;

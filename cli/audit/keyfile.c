@@ -74,7 +74,7 @@ int keyfile_read(const char *path, struct secret_key *ret, struct buf *error)
     close(fd);
     if (status == 0)
         status = keyfile_parse(path, text, (size_t)n, ret, error);
-    key_forget(text, sizeof text);
+    key_erase_memory(text, sizeof text);
     return status;
 }
 
@@ -154,7 +154,7 @@ static int keyfile_write_in_folder(const struct folder *f, const char *name,
             e = errno;
     }
     if (text.p != NULL)
-        key_forget(text.p, text.cap);
+        key_erase_memory(text.p, text.cap);
     buf_close(&text);
     buf_close(&beside);
     return e;

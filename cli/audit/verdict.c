@@ -140,7 +140,7 @@ static void print_status(struct page *p, struct query_message *m)
 
 static void print_message(struct page *p, const struct bundle_record *r)
 {
-    struct query_message m = proven_message(r);
+    struct query_message m = proven_read_message(r);
     char name[32];
     (void)snprintf(name, sizeof name, "message %lld ", (long long)m.seq);
     if (p->bodies)
@@ -220,7 +220,7 @@ int verdict_text(const struct verdict *v)
     p.last = p.at = p.first;
     bool good = bundle_next(v->b, &p.first, &p.start) && bundle_end(v->b, &p.last, &p.end);
     if (good) {
-        proven_session(&p.session, &p.start);
+        proven_read_session(&p.session, &p.start);
         proven_end(&p.session, &p.end);
         print_verdict(&p, v);
         print_session(&p);

@@ -41,7 +41,7 @@ static bool verdict_json_add_session(struct json_out *j, const struct bundle *b)
     struct query_session s;
     bool good = bundle_next(b, &first, &start) && bundle_end(b, &last, &end);
     if (good) {
-        proven_session(&s, &start);
+        proven_read_session(&s, &start);
         proven_end(&s, &end);
         json_out_object(j, "session");
         json_out_text(j, "uid", s.uid);
@@ -71,7 +71,7 @@ static bool verdict_json_add_session(struct json_out *j, const struct bundle *b)
 
 static void verdict_json_add_message(struct json_out *j, const struct bundle_record *r)
 {
-    struct query_message m = proven_message(r);
+    struct query_message m = proven_read_message(r);
     json_out_object(j, NULL);
     json_out_int(j, "seq", m.seq);
     json_out_int(j, "t_us", m.t_us);

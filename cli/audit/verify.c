@@ -105,7 +105,7 @@ static int verify_named(const struct settings *s, struct query *q, struct audit 
         if (st < 0)
             return st == MI_ENOMEM ? audit_verify_fail("out of memory")
                                    : audit_verify_fail(query_error(q));
-        st = audit_session(a, one.id);
+        st = audit_check_session(a, one.id);
         if (st == MI_ENOENT) {
             log_warn("session %s was removed meanwhile", s->operands[i]);
             st = 0;
@@ -123,7 +123,7 @@ static int add_kept(const struct settings *s, struct audit *a, const char *vault
     char *path = path_audit_key(settings_text(s, "audit-key"));
     int st = path != NULL ? kept_read(&k, path, vault, &error) : errno == ENOENT ? 0 : MI_ENOMEM;
     for (size_t i = 0; st == 0 && i < k.n; i++)
-        st = audit_kept(a, buf_slice(&k.note[i]));
+        st = audit_add_kept(a, buf_slice(&k.note[i]));
     int status = st < 0 ? command_fail(st, &error) : EXIT_FINE;
     kept_close(&k);
     buf_close(&error);
@@ -142,11 +142,11 @@ static int verify_all_sessions(const struct settings *s, struct query *q, struct
         status = add_kept(s, a, query_vault(q));
     if (status != EXIT_FINE)
         return status;
-    int st = audit_log(a, trusted ? &key : NULL);
+    int st = audit_check_log(a, trusted ? &key : NULL);
     if (st == 0 && s->operands_n > 0)
         return verify_named(s, q, a);
     if (st == 0)
-        st = audit_sessions(a);
+        st = audit_check_sessions(a);
     return st < 0 ? audit_verify_fail(st == MI_ENOMEM ? "out of memory" : audit_error(a))
                   : EXIT_FINE;
 }
@@ -170,7 +170,7 @@ static int audit_verify_vault(const struct settings *s, struct query *q, struct 
     int status = verify_all_sessions(s, q, a);
     if (j->drawn)
         fprintf(stderr, "\r\033[K");
-    audit_vault(a, &v);
+    audit_describe_vault(a, &v);
     if (status == EXIT_FINE)
         status = outcome_print(&j->outcome, &v);
     audit_close(a);

@@ -117,7 +117,7 @@ static int check_matching_sessions(const struct settings *s, struct check_report
     int status = check_open_vault(s, report, q);
     if (status != EXIT_FINE)
         return status;
-    int st = query_sessions_of(*q, &w->filter, FILTER_HOLDS, 0, check_on_session, w);
+    int st = query_matching_sessions(*q, &w->filter, FILTER_HOLDS, 0, check_on_session, w);
     st = st == 0 ? w->status : st;
     if (st == 0 && w->n == 0) {
         log_error("no matching session in %s; see: mcp-interposer sessions", query_vault(*q));

@@ -80,7 +80,7 @@ static bool request_has_method(const struct recheck_request *q, const char *name
 static breaches recheck_tool_call(struct recheck *r, const struct rpc *m, struct recheck_request *q)
 {
     struct tool *tool;
-    breaches b = tools_call(&r->tools, m, &tool, &r->fault);
+    breaches b = tools_check_call(&r->tools, m, &tool, &r->fault);
     if (tool != NULL)
         buf_slice_add(&q->tool, json_string_raw(m->name));
     return b;
@@ -90,11 +90,12 @@ static int recheck_on_request(struct recheck *r, struct rpc *m, int64_t seq, boo
                               breaches *ret)
 {
     struct recheck_request q = {
-        .seq = seq, .from_client = from_client, .id = rpc_id_hash_of(m->id)};
-    q.token = rpc_id_hash_of(json_get(m->meta, "progressToken"));
+        .seq = seq, .from_client = from_client, .id = rpc_id_hash_json(m->id)};
+    q.token = rpc_id_hash_json(json_get(m->meta, "progressToken"));
     if (find_id(r, from_client, q.id) != NULL)
         m->findings |= FINDING(FIND_REUSED_ID); /* a reused id is a finding, not a rule */
-    *ret = protocol_request(&r->protocol, from_client ? PARTY_CLIENT : PARTY_SERVER, m, &q.asked);
+    *ret = protocol_check_request(&r->protocol, from_client ? PARTY_CLIENT : PARTY_SERVER, m,
+                                  &q.asked);
     const struct recheck_request *same = find_token(r, from_client, q.token);
     if (same != NULL && !same->abandoned)
         *ret |= RULE(RULE_REUSED_TOKEN);
@@ -114,23 +115,24 @@ static breaches recheck_rejected_message(struct recheck *r, const struct rpc *m)
     if (m->kind == RPC_REQUEST) /* the client may cancel this request later */
         (void)id_set_add(&r->protocol.modern_ids, m->id);
     bool calls = m->kind == RPC_REQUEST && rpc_method_is(m, "tools/call");
-    return calls ? tools_call(&r->tools, m, &tool, &r->fault) : 0;
+    return calls ? tools_check_call(&r->tools, m, &tool, &r->fault) : 0;
 }
 
 static breaches recheck_notification(struct recheck *r, const struct rpc *m, bool from_client)
 {
-    breaches b = protocol_notification(&r->protocol, from_client ? PARTY_CLIENT : PARTY_SERVER, m);
+    breaches b =
+        protocol_check_notification(&r->protocol, from_client ? PARTY_CLIENT : PARTY_SERVER, m);
     struct recheck_request *q = NULL;
     if (rpc_method_is(m, "notifications/cancelled"))
-        q = find_id(r, from_client, rpc_id_hash_of(m->request_id));
+        q = find_id(r, from_client, rpc_id_hash_json(m->request_id));
     if (q != NULL && !request_has_method(q, "initialize"))
         q->abandoned = true;
     if (!from_client && rpc_method_is(m, "notifications/tools/list_changed"))
         tools_forget(&r->tools);
     if (m->progress_token.type == JSON_NONE || !rpc_method_is(m, "notifications/progress"))
         return b;
-    q = find_token(r, !from_client, rpc_id_hash_of(m->progress_token));
-    return b | protocol_progress(&r->protocol, m, q != NULL ? &q->asked : NULL);
+    q = find_token(r, !from_client, rpc_id_hash_json(m->progress_token));
+    return b | protocol_check_progress(&r->protocol, m, q != NULL ? &q->asked : NULL);
 }
 
 static breaches recheck_tools_answer(struct recheck *r, const struct rpc *m,
@@ -140,9 +142,9 @@ static breaches recheck_tools_answer(struct recheck *r, const struct rpc *m,
     breaches b = 0;
     if (request_has_method(q, "tools/list") && m->kind == RPC_RESULT &&
         m->result.type == JSON_OBJECT)
-        tools_page(&r->tools, m, q->asked.cursor);
+        tools_add_page(&r->tools, m, q->asked.cursor);
     else if (request_has_method(q, "tools/call") && !q->tool.failed && q->tool.n > 0)
-        b = tools_result(&r->tools, buf_slice(&q->tool), m, &tool, &r->fault);
+        b = tools_check_result(&r->tools, buf_slice(&q->tool), m, &tool, &r->fault);
     return b;
 }
 
@@ -154,7 +156,8 @@ static breaches recheck_answer(struct recheck *r, const struct rpc *m, int64_t r
     if (q == NULL)
         return 0;
     if (!q->abandoned) {
-        b = protocol_answer(&r->protocol, from_client ? PARTY_CLIENT : PARTY_SERVER, m, &q->asked);
+        b = protocol_check_answer(&r->protocol, from_client ? PARTY_CLIENT : PARTY_SERVER, m,
+                                  &q->asked);
         b |= from_client ? 0 : recheck_tools_answer(r, m, q);
     }
     recheck_drop(r, q);
@@ -227,7 +230,7 @@ int recheck_message(struct recheck *r, const struct query_message *m, struct sli
     breaches broken = 0;
     int st = recheck_any_message(r, &rpc, m, &broken);
     *ret |= broken;
-    if (forms_message(&r->forms, redact_present(), &rpc, from_client))
+    if (forms_notice(&r->forms, redact_current(), &rpc, from_client))
         *ret |= RULE(RULE_SECRET_IN_FORM);
     return st;
 }

@@ -178,7 +178,7 @@ static void add_fields(struct completing *x)
 static void add_requests(struct completing *x)
 {
     const struct method *m;
-    for (size_t i = 0; x->line.operands == 0 && (m = method_at(i)) != NULL; i++)
+    for (size_t i = 0; x->line.operands == 0 && (m = method_get(i)) != NULL; i++)
         if (m->is_request && m->from_client != 0)
             candidates_add(&x->found, m->name, NULL);
     if (x->line.operands < 2)

@@ -87,7 +87,7 @@ static int read_ignore(struct diffing *x)
 static bool diff_selects_call(void *ctx, struct slice method, struct slice target)
 {
     const struct diffing *x = ctx;
-    return filter_call(&x->filter, method, target);
+    return filter_matches_call(&x->filter, method, target);
 }
 
 static int read_options(struct diffing *x)
@@ -194,7 +194,7 @@ static void end_output(struct diffing *x)
 
 static int compare_rows(struct diffing *x, int64_t began_us)
 {
-    uint32_t n = diff_rows(x->diff);
+    uint32_t n = diff_count_rows(x->diff);
     struct diff_fact f;
     for (size_t i = 0; diff_fact(x->diff, i, &f); i++)
         x->counts.facts += f.counts;

@@ -87,7 +87,7 @@ void diff_json_sides(struct json_out *j, const struct diff *d,
         json_out_text(j, "recording", name[side].text);
         if (name[side].session_id != 0)
             json_out_int(j, "session_id", name[side].session_id);
-        json_out_uint(j, "calls", diff_calls(d, (enum diff_side)side));
+        json_out_uint(j, "calls", diff_count_calls(d, (enum diff_side)side));
         json_out_end(j);
     }
     diff_json_facts(j, d);

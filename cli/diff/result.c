@@ -87,7 +87,7 @@ static enum result_change change_of_aligned_row(const struct result *r, struct a
         return RESULT_MISSING;
     if (row.kind == ALIGN_ADDED)
         return RESULT_ADDED;
-    return diff_changed(&r->look) ? RESULT_CHANGED : row.moved ? RESULT_MOVED : RESULT_SAME;
+    return diff_row_has_changed(&r->look) ? RESULT_CHANGED : row.moved ? RESULT_MOVED : RESULT_SAME;
 }
 
 int result_compare_row(struct result *r, struct diff *d, uint32_t i)
@@ -102,12 +102,12 @@ int result_compare_row(struct result *r, struct diff *d, uint32_t i)
         if (r->has[side])
             r->call[side] = diff_call(d, (enum diff_side)side, call[side]);
     }
-    int st = diff_look(d, i, result_on_difference, r, &r->look);
+    int st = diff_compare_row(d, i, result_on_difference, r, &r->look);
     r->change = change_of_aligned_row(r, row);
     if (st == 0 && row.kind == ALIGN_MISSING)
-        st = diff_params(d, DIFF_A, row.a, &r->params);
+        st = diff_read_params(d, DIFF_A, row.a, &r->params);
     if (st == 0 && row.kind == ALIGN_ADDED)
-        st = diff_params(d, DIFF_B, row.b, &r->params);
+        st = diff_read_params(d, DIFF_B, row.b, &r->params);
     return st == 0 && r->text.failed ? MI_ENOMEM : st;
 }
 

@@ -3,8 +3,8 @@
  * Rules     values are cut (excerpt.h). All differences are counted, but only the first
  *           RESULT_LISTED are kept.
  * Owns      the texts; result_close() frees them.
- * Errors    as diff_look().
- * Blocks    as diff_look(). */
+ * Errors    as diff_compare_row().
+ * Blocks    as diff_compare_row(). */
 #ifndef MI_CLI_DIFF_RESULT_H
 #define MI_CLI_DIFF_RESULT_H
 

@@ -154,8 +154,8 @@ void diff_text_end(struct out *o, const struct diff *d, const struct result_coun
 {
     static const char *const tools[] = {"new", "changed", "gone"};
     size_t from = o->b.n;
-    out_printf(o, "%lu and %lu calls:", (unsigned long)diff_calls(d, DIFF_A),
-               (unsigned long)diff_calls(d, DIFF_B));
+    out_printf(o, "%lu and %lu calls:", (unsigned long)diff_count_calls(d, DIFF_A),
+               (unsigned long)diff_count_calls(d, DIFF_B));
     out_printf(o, " %llu same", (unsigned long long)c->rows[RESULT_SAME]);
     for (int i = RESULT_SAME + 1; i < RESULT_CHANGES; i++)
         add_count(o, from, c->rows[i], result_change_name((enum result_change)i));

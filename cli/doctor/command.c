@@ -111,8 +111,8 @@ static void check_integrity(struct doctor *d)
 /* If calls lack values, the recorder of a proxy adds these. */
 static void check_calls(struct doctor *d)
 {
-    int64_t n = health_unfilled(d->vault);
-    if (n > 0 && !running_any(d->vault))
+    int64_t n = health_count_unfilled(d->vault);
+    if (n > 0 && !running_has_any(d->vault))
         doctor_report_note(
             d, "calls",
             "%lld session%s not in the table `calls` yet: commands take longer to read %s, "
@@ -124,7 +124,7 @@ static void check_database(struct doctor *d, bool quick)
 {
     struct health h;
     struct buf error = {0};
-    int st = health_look(d->vault, &h, &error);
+    int st = health_read(d->vault, &h, &error);
     if (st == MI_ENOENT) {
         doctor_report_fine(d, "database", "none yet: nothing has been recorded");
     } else if (st == MI_EBUSY) {
@@ -161,10 +161,11 @@ static void check_proxies(struct doctor *d)
     }
     for (size_t i = 0; i < l.n; i++) {
         struct process group[GROUP_MAX];
-        enum session_state state = running_look(&l, &l.row[i]);
+        enum session_state state = running_row_state(&l, &l.row[i]);
         live += state == SESSION_LIVE;
         dead += state == SESSION_DIED;
-        left += state == SESSION_DIED ? (int64_t)running_group(&l.row[i].r, group, GROUP_MAX) : 0;
+        left +=
+            state == SESSION_DIED ? (int64_t)running_read_group(&l.row[i].r, group, GROUP_MAX) : 0;
     }
     if (dead > 0)
         doctor_report_fault(

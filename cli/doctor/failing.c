@@ -129,7 +129,7 @@ static bool failing_on_message(void *ctx, const struct query_message *m)
     struct last_error *e = ctx;
     struct rpc rpc;
     if (m->kind == KIND_STDERR && m->body.p != NULL) {
-        stderr_reason_line(&e->reason, m->body);
+        stderr_reason_read_line(&e->reason, m->body);
     } else if (m->kind == KIND_ERROR && m->direction == ROW_S2C && m->body.p != NULL &&
                query_status(m) != CALL_INTERRUPTED && rpc_read(m->body, &rpc) == 0) {
         buf_clear(&e->answer);
@@ -145,7 +145,7 @@ static int failing_add_error(struct buf *b, struct query *q, const struct failin
     struct buf reason = {0};
     int64_t from = server->last_seq > ERROR_MESSAGES ? server->last_seq - ERROR_MESSAGES : 1;
     int st = query_timeline(q, server->id, from, server->last_seq, failing_on_message, NULL, &e);
-    (void)stderr_reason_text(&e.reason, &reason);
+    (void)stderr_reason_append(&e.reason, &reason);
     struct slice text = buf_slice(e.answer.n > 0 ? &e.answer : &reason);
     if (st == 0 && text.n > 0) {
         buf_adds(b, "; the last error was: ");
@@ -207,7 +207,7 @@ void doctor_check_failing_servers(struct doctor *d)
     recent.since_us = clock_wall_us() - FAILING_DAYS * DAY_US;
     int st = query_open(&f.q, d->vault, &error);
     if (st == 0)
-        st = query_sessions_of(f.q, &recent, FILTER_BEGAN, 0, failing_on_session, &f);
+        st = query_matching_sessions(f.q, &recent, FILTER_BEGAN, 0, failing_on_session, &f);
     if (st == 0 && f.status == 0)
         st = failing_report_servers(d, &f);
     query_close(f.q); /* the check of the database reports errors */

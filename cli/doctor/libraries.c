@@ -14,7 +14,7 @@ void libraries_list(struct buf *b)
 {
     bool new_enough, fts5;
     buf_printf(b, "SQLite %s, libev %d.%d, PCRE2 ", health_sqlite(&new_enough, &fts5),
-               proxy_libev() / 100, proxy_libev() % 100);
+               proxy_libev_version() / 100, proxy_libev_version() % 100);
     pattern_library(b);
     buf_printf(b, ", libyaml %s, ", mcpfile_libyaml());
     confine_library(b);

@@ -111,8 +111,8 @@ static void check_directory(struct doctor *d)
     snprintf(remedy, sizeof remedy,
              "mount a tmpfs of 64 MiB at %s, or set --journal-dir to a directory on one",
              memory_dir());
-    journal_file_where(&where);
-    journal_file_problem(&problem);
+    journal_file_append_dir(&where);
+    journal_file_find_problem(&problem);
     if (problem.n > 0)
         doctor_report_fault(
             d, "journals", remedy,

@@ -93,7 +93,7 @@ static bool repair_make_header(const struct repair *p, char *ret, struct buf *er
     bool done = vault_dir_open(&dir, p->path, false, error) == 0 &&
                 writer_open(&w, &dir, false, error) == 0;
     writer_close(w); /* this moves the log into the file */
-    int fd = done ? vault_dir_file(p->own, VAULT_DB, O_RDONLY) : -1;
+    int fd = done ? vault_dir_open_file(p->own, VAULT_DB, O_RDONLY) : -1;
     done = fd >= 0 && pread(fd, ret, HEADER, 0) == HEADER;
     if (fd >= 0)
         close(fd);
@@ -109,8 +109,8 @@ static bool repair_make_header(const struct repair *p, char *ret, struct buf *er
  * destroyed. */
 static bool repair_copy_with_header(const struct repair *p, const char *header)
 {
-    int from = vault_dir_file(p->dir, p->name, O_RDONLY);
-    int to = vault_dir_file(p->own, VAULT_DB, O_RDWR | O_CREAT | O_EXCL);
+    int from = vault_dir_open_file(p->dir, p->name, O_RDONLY);
+    int to = vault_dir_open_file(p->own, VAULT_DB, O_RDWR | O_CREAT | O_EXCL);
     bool done =
         from >= 0 && to >= 0 && repair_copy(from, to) && pwrite(to, header, HEADER, 0) == HEADER;
     if (from >= 0)
@@ -123,7 +123,7 @@ static bool repair_copy_with_header(const struct repair *p, const char *header)
 static bool repair_has_header(const struct repair *p)
 {
     char magic[16];
-    int fd = vault_dir_file(p->dir, p->name, O_RDONLY);
+    int fd = vault_dir_open_file(p->dir, p->name, O_RDONLY);
     bool has = fd >= 0 && pread(fd, magic, sizeof magic, 0) == sizeof magic &&
                memcmp(magic, "SQLite format 3", sizeof magic) == 0;
     if (fd >= 0)
@@ -133,8 +133,8 @@ static bool repair_has_header(const struct repair *p)
 
 static void repair_each_body(const struct repair *p, bool link)
 {
-    int from = vault_dir_sub(p->dir, VAULT_BODIES, false);
-    int to = vault_dir_sub(p->own, VAULT_BODIES, link);
+    int from = vault_dir_open_sub(p->dir, VAULT_BODIES, false);
+    int to = vault_dir_open_sub(p->own, VAULT_BODIES, link);
     int again = link ? from : to;
     again = again >= 0 ? openat(again, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
     DIR *d = again >= 0 ? fdopendir(again) : NULL;
@@ -159,7 +159,8 @@ static bool repair_link(struct repair *p, struct buf *error)
     snprintf(own, sizeof own, ".repair-%ld", (long)getpid());
     snprintf(wal, sizeof wal, "%s-wal", p->name);
     int n = snprintf(p->path, sizeof p->path, "%s/%s", p->d->vault, own);
-    if (n < 0 || (size_t)n >= sizeof p->path || (p->own = vault_dir_sub(p->dir, own, true)) < 0)
+    if (n < 0 || (size_t)n >= sizeof p->path ||
+        (p->own = vault_dir_open_sub(p->dir, own, true)) < 0)
         return false;
     if (!has_header && !repair_make_header(p, header, error))
         return false;

@@ -90,7 +90,8 @@ static int64_t shorter_deadline(int64_t a, int64_t b)
 static int64_t deadline_of_rules_server(const struct rules_server *s, struct slice tool)
 {
     struct slice call = slice_of("tools/call");
-    return shorter_deadline(deadline_of(&s->deadlines, method_flags(call), call, tool), s->max_us);
+    return shorter_deadline(deadline_of_request(&s->deadlines, method_flags(call), call, tool),
+                            s->max_us);
 }
 
 int64_t rules_find_deadline(const struct rules *r, struct slice server, struct slice tool)

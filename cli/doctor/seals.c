@@ -31,7 +31,7 @@ static bool seals_on_session(void *ctx, const struct query_session *s)
     const struct running_row *row = seals_find(&x->running, s->id);
     int64_t last_at_us = row != NULL ? row->last_at_us : s->started_at_us;
     enum session_state state =
-        row != NULL ? running_look(&x->running, row) : session_state_of(x->q, s);
+        row != NULL ? running_row_state(&x->running, row) : session_state_of(x->q, s);
     if (s->ended_at_us != 0)
         x->ended++;
     else if (state == SESSION_ELSEWHERE)

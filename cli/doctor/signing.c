@@ -47,7 +47,7 @@ static void check_kept(struct doctor *d, const char *key_path)
     int st = vault != NULL ? kept_read(&k, key_path, vault, &error) : MI_ENOMEM;
     for (size_t i = 0; st == 0 && i < k.n; i++) {
         struct health_log log = {.size = k.at[i].size};
-        st = health_log(vault, &log, &error);
+        st = health_check_log(vault, &log, &error);
         if (st == 0 && (strcmp(log.origin, k.at[i].origin) != 0 || !log.found ||
                         !digest_eq(&log.root, &k.at[i].root))) {
             doctor_report_fault(
@@ -73,7 +73,7 @@ static void check_log(struct doctor *d, const struct settings *own)
     struct note note;
     struct checkpoint last;
     int64_t late = 0;
-    int st = health_signed(d->vault, clock_wall_us() - LATE_US, &late, &text, &error);
+    int st = health_check_signed(d->vault, clock_wall_us() - LATE_US, &late, &text, &error);
     if (st < 0 && st != MI_ENOENT)
         doctor_report_fault(d, "signing", REMEDY, "%s",
                             st == MI_ENOMEM ? "out of memory" : buf_str(&error));

@@ -33,7 +33,7 @@ static bool is_in_container(const char *path)
 static void check_options(struct doctor *d, const char *path, const struct mcpfile *f,
                           const struct mcpfile_server *s, size_t launch, struct rules *rules)
 {
-    char **words = wrap_argv(f, s);
+    char **words = wrap_make_argv(f, s);
     char **argv = words != NULL ? words + launch : NULL;
     struct buf error = {0};
     if (argv == NULL || argv[1] == NULL) {
@@ -61,7 +61,7 @@ static void note_fixed_server(struct servers *all, const struct client_file *whe
                               const char *name)
 {
     struct buf path = {0};
-    server_row_path(&path, where->path);
+    server_row_append_path(&path, where->path);
     buf_printf(&all->fixed, "%s%s (%s)", all->fixed.n > 0 ? ", " : "", name, buf_str(&path));
     buf_close(&path);
 }
@@ -89,7 +89,7 @@ static void check_server(struct doctor *d, const struct client_file *where, cons
                 "%s: server %s is started by %s, which does not exist", path, s->name,
                 buf_str(&v.command));
         if (v.own < s->args_n)
-            mcpfile_string(f, f->arg[s->first_arg + v.own], &server);
+            mcpfile_append_string(f, f->arg[s->first_arg + v.own], &server);
         if (here && server.n > 0 && !wrapped_program_exists(buf_str(&server)))
             doctor_report_fault(
                 d, "clients",

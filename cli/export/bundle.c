@@ -46,7 +46,7 @@ static int import_bundle_add_session(struct import *d, const struct bundle *b, c
     struct query_session s;
     int st = MI_ENOMEM;
     if (bundle_next(b, &first, &start) && bundle_end(b, &last, &end)) {
-        proven_session(&s, &start);
+        proven_read_session(&s, &start);
         proven_end(&s, &end);
         *ret_status = import_session(d, &s, name);
         st = 0;
@@ -63,7 +63,7 @@ static int add_messages(struct import *d, const struct bundle *b, int *ret_statu
     while (*ret_status == 0 && bundle_next(b, &w, &r)) {
         if (r.kind != BUNDLE_MESSAGE)
             continue;
-        struct query_message m = proven_message(&r);
+        struct query_message m = proven_read_message(&r);
         *ret_status = import_message(d, &m);
     }
     int st = w.text.failed ? MI_ENOMEM : 0;

@@ -72,8 +72,8 @@ static bool exported_calls_on_call(void *ctx, const struct query_call *x)
         .answer_size = answered ? x->response_size : 0,
         .status = status,
         .from_server = from_server,
-        .selected = filter_at(c->filter, x->started_at_us) &&
-                    filter_call(c->filter, x->method, x->target) &&
+        .selected = filter_includes_time(c->filter, x->started_at_us) &&
+                    filter_matches_call(c->filter, x->method, x->target) &&
                     (!c->filter->failed || failed) &&
                     (c->filter->slow_us == 0 || (ended && x->duration_us >= c->filter->slow_us)),
         .has_error_code = answered && x->has_error_code,

@@ -163,7 +163,7 @@ static int export_session(const struct settings *settings, struct query *q,
     uint64_t bytes = file.bytes;
     int status = save_close(&file, st == 0);
     if (st == 0 && status == EXIT_FINE)
-        report_what_was_written(settings, buf_str(&title), filter_selects(f), calls, bytes);
+        report_what_was_written(settings, buf_str(&title), filter_selects_rows(f), calls, bytes);
     buf_close(&title);
     return st < 0 ? EXIT_TROUBLE : status;
 }
@@ -217,7 +217,7 @@ static int export_run(const struct settings *s)
         return settings_fail_usage(s, "--requests is for --format markdown and html");
     struct filter f;
     filter_read(&f, s);
-    if (exports_cassette(s) && filter_selects(&f))
+    if (exports_cassette(s) && filter_selects_rows(&f))
         return settings_fail_usage(
             s, "a cassette is a whole session: --tool, --method, --failed, --slow, --since and "
                "--until require --format jsonl, csv, otlp, markdown or html");

@@ -71,10 +71,10 @@ bool export_takes(const struct export *x, const struct query_message *m)
 {
     int64_t seq = m->request_seq != 0 ? m->request_seq : m->seq;
     const struct exported_call *c = calls_find(&x->calls, seq);
-    return c != NULL ? c->selected : filter_message(x->filter, x->s->started_at_us, m);
+    return c != NULL ? c->selected : filter_matches_message(x->filter, x->s->started_at_us, m);
 }
 
 bool export_takes_event(const struct export *x, const struct query_event *e)
 {
-    return filter_event(x->filter, x->s->started_at_us, e);
+    return filter_matches_event(x->filter, x->s->started_at_us, e);
 }

@@ -16,15 +16,15 @@ struct spans {
 
 static void begin_line(struct spans *p)
 {
-    otlp_begin(&p->r, OTLP_SPANS, &p->x->b, &p->x->text);
+    otlp_begin_request(&p->r, OTLP_SPANS, &p->x->b, &p->x->text);
     p->r.content = p->x->content;
-    otlp_resource(&p->r, &p->session);
+    otlp_begin_resource(&p->r, &p->session);
     p->n = 0;
 }
 
 static void end_line(struct spans *p)
 {
-    otlp_end(&p->r);
+    otlp_end_request(&p->r);
     json_out_line(&p->r.j);
 }
 
@@ -64,7 +64,7 @@ static bool otlp_on_first_message(void *ctx, const struct query_message *m)
 {
     struct spans *p = ctx;
     const char *error;
-    p->operation = otlp_operation_of(&p->session, m->seq, export_body(p->x, m, SIZE_MAX, &error));
+    p->operation = otlp_make_operation(&p->session, m->seq, export_body(p->x, m, SIZE_MAX, &error));
     return false;
 }
 
@@ -88,7 +88,7 @@ static void add_notification(struct spans *p, const struct query_message *m)
                              .body = export_body(p->x, m, SIZE_MAX, &error),
                              .status = CALL_OK,
                              .end_us = m->t_us};
-    otlp_span(next_span_request(p), &p->session, &call);
+    otlp_add_span(next_span_request(p), &p->session, &call);
 }
 
 static void otlp_add_call(struct spans *p, const struct query_message *m,
@@ -107,10 +107,10 @@ static void otlp_add_call(struct spans *p, const struct query_message *m,
                              .error_code = c->error_code,
                              .error_message = c->error_message,
                              .operation = p->operation};
-    otlp_span(next_span_request(p), &p->session, &call);
+    otlp_add_span(next_span_request(p), &p->session, &call);
     if (c->operation != NULL)
-        otlp_operation_span(next_span_request(p), &p->session, c->operation, m, call.body,
-                            p->x->view.summary.last_t_us);
+        otlp_add_operation_span(next_span_request(p), &p->session, c->operation, m, call.body,
+                                p->x->view.summary.last_t_us);
 }
 
 static bool otlp_on_message(void *ctx, const struct query_message *m)
@@ -126,7 +126,7 @@ static bool otlp_on_message(void *ctx, const struct query_message *m)
 
 int export_otlp(struct export *x)
 {
-    struct spans p = {.x = x, .session = otlp_session_of(x->s)};
+    struct spans p = {.x = x, .session = otlp_make_session(x->s)};
     begin_line(&p);
     int st = export_each(x, otlp_on_message, NULL, &p);
     end_line(&p);

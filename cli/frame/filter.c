@@ -60,7 +60,7 @@ static bool filter_options_on_session(void *ctx, const struct query_session *s)
     struct picking *p = ctx;
     int64_t seq = 0, event;
     p->newest = p->newest == 0 ? s->id : p->newest;
-    p->status = query_last(p->q, s->id, &seq, &event);
+    p->status = query_last_positions(p->q, s->id, &seq, &event);
     p->used = seq > 0 ? s->id : 0;
     return p->status == 0 && p->used == 0;
 }
@@ -82,7 +82,7 @@ int filter_pick(const struct filter *f, const struct settings *s, struct query *
     if (!narrowed) {
         st = query_session(q, ref, ret);
     } else {
-        st = query_sessions_of(q, &names, FILTER_HOLDS, 0, filter_options_on_session, &p);
+        st = query_matching_sessions(q, &names, FILTER_HOLDS, 0, filter_options_on_session, &p);
         st = st == 0 ? p.status : st;
         if (st == 0 && p.newest == 0) {
             session_warn_none(q, "no matching session");

@@ -46,7 +46,7 @@ static void journals_fill(struct journal_view *v, const struct journal_file *f,
     v->reader = journal_file_is_held(f, JOURNAL_READER);
     v->recorder = (pid_t)atomic_load(&s->reader_pid);
     v->stored = atomic_load(&s->tail);
-    v->unstored = ring_behind(r);
+    v->unstored = ring_unread_bytes(r);
     v->trouble = (enum ring_trouble)atomic_load(&s->trouble);
     v->confined = atomic_load(&s->confined);
     v->filtered = atomic_load(&s->filtered) == 1;
@@ -103,7 +103,7 @@ static bool count_if_stranded(struct stranded *x, const struct journal_file *f,
         return false;
     if (x->n++ == 0)
         snprintf(x->vault, sizeof x->vault, "%.*s", (int)sizeof x->vault - 1, vault);
-    x->bytes += ring_behind(r);
+    x->bytes += ring_unread_bytes(r);
     return true;
 }
 

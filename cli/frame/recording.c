@@ -24,7 +24,7 @@ static int recording_take_session(struct recording *r, const struct query_sessio
 static int pick_session(struct recording *r, const char *server, int64_t before, struct buf *error)
 {
     struct query_session session;
-    int st = source_pick(r->query, server, before, session_is_running, &session, error);
+    int st = source_pick_session(r->query, server, before, session_is_running, &session, error);
     r->picked = true;
     return st < 0 ? st : recording_take_session(r, &session, error);
 }

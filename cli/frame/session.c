@@ -32,7 +32,7 @@ enum session_state session_state_of(struct query *q, const struct query_session 
         if (query_running(q, s->id, &r) == 0)
             x.r = r;
     }
-    enum session_state state = running_state(&x, lock);
+    enum session_state state = running_session_state(&x, lock);
     if (lock >= 0)
         close(lock);
     return state;
@@ -254,7 +254,7 @@ void session_end_text(struct buf *b, const struct query_session *s, enum session
 int session_describe(struct query *q, const struct query_session *s, struct buf *b)
 {
     int64_t messages = 0, event = 0;
-    int st = query_last(q, s->id, &messages, &event);
+    int st = query_last_positions(q, s->id, &messages, &event);
     if (st < 0)
         return st;
     buf_printf(b, "session %lld of %.*s (%s, %lld message%s)", (long long)s->number, (int)s->name.n,

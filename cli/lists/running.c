@@ -121,7 +121,7 @@ static int read_events(struct query *q, struct server *s)
         {"kill", "stopping"}, {"restart", "restarting"}, {"exit", "exited"},
     };
     struct page_row *page = NULL;
-    int st = page_events(q, NULL, s->session_id, s->event, &page);
+    int st = page_read_events(q, NULL, s->session_id, s->event, &page);
     for (const struct page_row *e = page; e != NULL; e = e->next) {
         s->event = e->event.id;
         s->restarts += slice_is(e->event.kind, "restart");
@@ -162,7 +162,7 @@ static int read_processes(const struct list_reading *r, const struct journals *j
         return MI_ENOENT; /* the process is in another container, or has exited meanwhile */
     if (row->client[0] == '\0')
         s->client = slice_of(process_read(row->r.client_pid, starter) == 0 ? starter->name : "-");
-    s->server_processes = (int64_t)running_group(&row->r, group, GROUP_MAX);
+    s->server_processes = (int64_t)running_read_group(&row->r, group, GROUP_MAX);
     for (int64_t i = 0; i < s->server_processes; i++)
         s->server_rss_bytes += group[i].rss_bytes;
     const struct journal_view *journal = journals_find(journals, row->uid);
@@ -216,8 +216,8 @@ static int read_running(struct list_reading *r)
     for (size_t i = 0; st == 0 && i < rows.n; i++) {
         const struct running_row *row =
             &rows.row[r->watched ? rows.n - 1 - i : i]; /* newest first */
-        enum session_state state = running_look(&rows, row);
-        left += state == SESSION_DIED && running_group(&row->r, &any, 1) > 0;
+        enum session_state state = running_row_state(&rows, row);
+        left += state == SESSION_DIED && running_read_group(&row->r, &any, 1) > 0;
         if (state == SESSION_LIVE && more)
             st = read_server(r, &journals, row, &more);
     }

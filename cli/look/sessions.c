@@ -87,7 +87,7 @@ static int sessions_print(struct query *q, const struct settings *settings)
     if (status != EXIT_FINE)
         return status;
     if (st == 0)
-        st = query_sessions_of(q, &l.filter, FILTER_BEGAN, 0, sessions_on_session, &l);
+        st = query_matching_sessions(q, &l.filter, FILTER_BEGAN, 0, sessions_on_session, &l);
     if (st == 0)
         st = l.status;
     if (st == 0 && l.older)

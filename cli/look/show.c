@@ -145,7 +145,7 @@ static bool show_message_of_call(void *ctx, const struct query_message *m)
         buf_slice_add(&s->token, find_param(m->body, true, "progressToken"));
     else if (m->request_seq == s->seq && m->action == ROW_FORWARDED)
         s->closed = m->seq;
-    if (!filter_message(&s->filter, s->session.started_at_us, m))
+    if (!filter_matches_message(&s->filter, s->session.started_at_us, m))
         return true;
     return show_command_on_message(s, m);
 }

@@ -64,7 +64,7 @@ static int print_groups(struct list_out *o, struct count *c, const struct count 
 
 static int stats_count(struct query *q, const struct settings *s)
 {
-    struct count c = {.by = count_by_of(settings_text(s, "by")),
+    struct count c = {.by = count_by_name_of_way(settings_text(s, "by")),
                       .imported = settings_is_on(s, "imported"),
                       .sent = settings_is_on(s, "sent"),
                       .tokens = settings_is_on(s, "tokens"),

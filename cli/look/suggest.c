@@ -328,7 +328,7 @@ int suggest_rule(struct query *q, const struct settings *s, const char *server,
     /* a name with glob characters is compared later */
     c.filter.server = filter_is_glob(server) ? NULL : server;
     c.filter.since_us = since_us;
-    int st = query_sessions_of(q, &c.filter, FILTER_BEGAN, 0, suggest_on_session, &b);
+    int st = query_matching_sessions(q, &c.filter, FILTER_BEGAN, 0, suggest_on_session, &b);
     if (st == 0)
         st = b.status;
     if (st == 0)

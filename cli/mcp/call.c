@@ -323,7 +323,7 @@ static int mcp_call_begin(struct reading *r)
     int64_t last = 0, event;
     int st = query_timeline(c->q, r->session.id, r->seq, r->seq, find_target, NULL, &t);
     if (st == 0 && !t.found) {
-        st = query_last(c->q, r->session.id, &last, &event);
+        st = query_last_positions(c->q, r->session.id, &last, &event);
         buf_printf(&c->error, "session %lld has no message %lld; its messages are 1 to %lld",
                    (long long)r->session.id, (long long)r->seq, (long long)last);
         st = st == 0 ? MI_EINVAL : st;

@@ -134,7 +134,7 @@ int tool_list_calls(struct tool_call *c)
     if (st < 0)
         return st;
     if (status != NULL)
-        c->filter.statuses = 1u << value_of(&call_statuses, slice_of(status));
+        c->filter.statuses = 1u << value_of_word(&call_statuses, slice_of(status));
     x.newest_first = x.sort == CALLS_UNSORTED;
     x.skip = l.rows.before;
     x.limit = l.rows.limit + 1;

@@ -40,9 +40,9 @@ static int find_base(struct tool_call *c, int64_t id, struct query_session *ret)
     int st = tool_find_session(c, id, &s);
     if (st == 0) {
         buf_slice_add(&name, s.name);
-        st = name.failed
-                 ? MI_ENOMEM
-                 : source_pick(c->q, buf_str(&name), id, session_is_running, ret, &c->error);
+        st = name.failed ? MI_ENOMEM
+                         : source_pick_session(c->q, buf_str(&name), id, session_is_running, ret,
+                                               &c->error);
     }
     if (st == MI_ENOENT) {
         buf_clear(&c->error);
@@ -72,7 +72,7 @@ static int open_sessions(struct comparing *x)
 static bool mcp_diff_selects_call(void *ctx, struct slice method, struct slice target)
 {
     const struct tool_call *c = ctx;
-    return filter_call(&c->filter, method, target);
+    return filter_matches_call(&c->filter, method, target);
 }
 
 static int mcp_diff_read_rules(struct comparing *x)
@@ -155,7 +155,7 @@ static void mcp_diff_add_row(struct tool_call *c, const struct result *r)
 static int compare_rows(struct comparing *x)
 {
     struct tool_call *c = x->rows.c;
-    uint32_t n = diff_rows(x->diff);
+    uint32_t n = diff_count_rows(x->diff);
     for (uint32_t i = (uint32_t)x->rows.first.n; i < n; i++) {
         if (rows_is_late(&x->rows, 1, i))
             break;
@@ -184,7 +184,7 @@ static void add_sessions(struct comparing *x)
     for (int i = 0; i < DIFF_SIDES; i++) {
         name[i] = (struct diff_name){source_info(x->source[i])->uid, x->id[i]};
         buf_printf(&c->text, "%s: session %lld, calls %lu\n", names[i], (long long)x->id[i],
-                   (unsigned long)diff_calls(x->diff, (enum diff_side)i));
+                   (unsigned long)diff_count_calls(x->diff, (enum diff_side)i));
     }
     diff_json_sides(&c->j, x->diff, name);
     for (size_t i = 0; diff_fact(x->diff, i, &f); i++) {

@@ -96,7 +96,7 @@ int answer_list_findings(struct tool_call *c)
     if (st < 0)
         return st;
     c->filter.up_to_id = l.rows.first.session;
-    st = query_sessions_of(c->q, &c->filter, FILTER_HOLDS, 0, mcp_findings_on_session, &l);
+    st = query_matching_sessions(c->q, &c->filter, FILTER_HOLDS, 0, mcp_findings_on_session, &l);
     rows_close(&l.rows, "No finding");
     json_out_int(&c->j, "sessions_checked", l.checked);
     buf_printf(&c->text, "Sessions that were checked for this page: %lld.\n", (long long)l.checked);

@@ -65,7 +65,8 @@ static void inbox_take_lines(struct inbox *b)
     while (!inbox_is_full(b) && (got = line_next(&b->reader, &line)) != LINE_NEED_MORE)
         if (!inbox_add(b, &line, got == LINE_TOO_LONG))
             return;
-    if (!inbox_is_full(b) && b->ended && (got = line_last(&b->reader, &line)) != LINE_NEED_MORE)
+    if (!inbox_is_full(b) && b->ended &&
+        (got = line_take_last(&b->reader, &line)) != LINE_NEED_MORE)
         (void)inbox_add(b, &line, got == LINE_TOO_LONG);
 }
 
@@ -80,7 +81,7 @@ static void inbox_fill(struct inbox *b)
     }
     ssize_t n = read(b->fd, to, room);
     if (n > 0)
-        line_filled(&b->reader, (size_t)n);
+        line_add_filled(&b->reader, (size_t)n);
     else if (n == 0 || (errno != EINTR && errno != EAGAIN))
         b->ended = true;
     inbox_take_lines(b);

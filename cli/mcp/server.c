@@ -101,7 +101,7 @@ static void answer_initialize_request(struct mcp_server *s, struct reply *r)
                           "params");
         return;
     }
-    enum revision revision = revision_of(json_string_raw(asked));
+    enum revision revision = revision_by_date(json_string_raw(asked));
     if (revision == REV_COUNT || (REVS_LEGACY >> revision & 1) == 0)
         revision = REV_2025_11_25;
     s->revision = r->revision = revision;
@@ -251,7 +251,7 @@ static bool accept_meta(struct reply *r)
         mcp_server_refuse(r, RPC_INVALID_PARAMS, "params._meta needs " META_VERSION, "meta");
         return false;
     }
-    if (revision_of(json_string_raw(version)) != REV_2026_07_28) {
+    if (revision_by_date(json_string_raw(version)) != REV_2026_07_28) {
         rpc_out_error(&r->j, m->id.text, RPC_UNSUPPORTED_VERSION, "Unsupported protocol version",
                       "version");
         json_out_array(&r->j, "supported");
@@ -274,7 +274,7 @@ static bool is_modern_request(const struct rpc *m)
            (m->meta.type == JSON_OBJECT && json_get(m->meta, META_CAPABILITIES).type != JSON_NONE);
 }
 
-static void answer_request(struct mcp_server *s, const struct rpc *m, struct buf *answer)
+static void answer_mcp_request(struct mcp_server *s, const struct rpc *m, struct buf *answer)
 {
     struct reply r = {.j = json_out_to(answer), .m = m, .revision = s->revision};
     if (m->params.type != JSON_NONE && m->params.type != JSON_OBJECT) {
@@ -307,7 +307,7 @@ static void answer_message(struct mcp_server *s, const struct rpc *m, struct buf
         m->id.type == JSON_STRING || (m->id.type == JSON_NUMBER && json_is_integer(m->id));
     struct slice id = good_id ? m->id.text : (struct slice){0};
     if (m->kind == RPC_REQUEST && good_id)
-        answer_request(s, m, answer);
+        answer_mcp_request(s, m, answer);
     else if (m->kind == RPC_REQUEST)
         mcp_server_answer_invalid(answer, id, RPC_INVALID_REQUEST,
                                   "the id must be a string or an integer");

@@ -40,7 +40,7 @@ int tool_list_sessions(struct tool_call *c)
     if (st < 0)
         return st;
     c->filter.up_to_id = l.rows.first.session;
-    st = query_sessions_of(c->q, &c->filter, FILTER_BEGAN, 0, mcp_sessions_on_session, &l);
+    st = query_matching_sessions(c->q, &c->filter, FILTER_BEGAN, 0, mcp_sessions_on_session, &l);
     rows_close(&l.rows, "No matching session is recorded");
     return st < 0 ? st : l.status;
 }

@@ -12,7 +12,7 @@ int answer_stats(struct tool_call *c)
     const char *by = tool_text_argument(c, "by"), *sort = tool_text_argument(c, "sort");
     struct count again = {0}, x = {
                                   .requests = true,
-                                  .by = by != NULL ? count_by_of(by) : COUNT_TOOL,
+                                  .by = by != NULL ? count_by_name_of_way(by) : COUNT_TOOL,
                                   .imported = tool_flag_argument(c, "imported"),
                                   .filter = c->filter,
                                   .goes_on = tool_goes_on,

@@ -81,8 +81,8 @@ int toolbox_open(struct toolbox *t)
     int st = rpc_read(buf_slice(&t->text), &m);
     assert(st == 0 && m.kind == RPC_RESULT); /* a test also reads tools.json */
     t->list = json_get(m.result, "tools");
-    tools_page(&t->tools, &m, 0);
-    return tools_whole(&t->tools) ? 0 : MI_ENOMEM;
+    tools_add_page(&t->tools, &m, 0);
+    return tools_are_complete(&t->tools) ? 0 : MI_ENOMEM;
 }
 
 void toolbox_close(struct toolbox *t)
@@ -126,7 +126,7 @@ enum toolbox_result toolbox_find(struct toolbox *t, const struct rpc *call, tool
     struct tool *tool;
     struct schema_fault fault = {{0}, {0}};
     enum toolbox_result result = TOOLBOX_UNKNOWN;
-    breaches broken = tools_call(&t->tools, call, &tool, &fault);
+    breaches broken = tools_check_call(&t->tools, call, &tool, &fault);
     for (size_t i = 0; tool != NULL && i < MI_COUNT(functions); i++)
         if (slice_is(tool->name, functions[i].name)) {
             *ret = functions[i].fn;

@@ -87,11 +87,11 @@ int live_choice_read(struct live_choice *l, const struct settings *s, const char
 
 int live_choice_begin(struct live_choice *l, struct source **ret)
 {
-    struct redact *rules = redact_present();
+    struct redact *rules = redact_current();
     struct buf error = {0};
     server_name_choose(NULL, l->server, l->name);
     if (rules != NULL)
-        redact_rules(rules, &l->rules);
+        redact_write_rules(rules, &l->rules);
     l->header = (struct query_session){
         .name = slice_of(l->name),
         .started_at_us = clock_wall_us(),

@@ -60,7 +60,7 @@ int tape_keep(void *ctx, bool from_client, struct slice message, int64_t now_us)
 {
     struct tape *t = ctx;
     struct buf clean = {0};
-    struct redact *rules = redact_present();
+    struct redact *rules = redact_current();
     size_t n = 0;
     if (rules == NULL || !GROW(t->messages, t->n, t->cap))
         return MI_ENOMEM;

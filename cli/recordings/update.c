@@ -46,7 +46,7 @@ void update_close(struct update *u)
 static int verify_update_sanitize(struct slice message, struct buf *out)
 {
     size_t n;
-    struct redact *rules = redact_present();
+    struct redact *rules = redact_current();
     int st = rules != NULL ? redact_message(rules, message, REDACT_SECRETS, out, &n) : MI_ENOMEM;
     if (st == 0 && n == 0)
         buf_slice_add(out, message);
@@ -92,7 +92,7 @@ static void verify_update_replace(struct query_message *m, struct slice message)
     m->finding = (struct slice){0};
     if (rpc_read(message, &r) < 0)
         return;
-    m->kind = row_kind_of(r.kind);
+    m->kind = row_kind_of_rpc(r.kind);
     if (r.kind == RPC_RESULT && r.is_error.type == JSON_TRUE)
         m->finding = slice_of("tool-error");
 }

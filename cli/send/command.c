@@ -69,7 +69,7 @@ static int check_options(struct sending *x)
     int at = s->set.operands_before_dashes;
     x->words_n = at < 0 ? s->operands_n : at;
     x->has_server = at >= 0 && at < s->operands_n;
-    x->revision = date != NULL ? revision_of(slice_of(date)) : REV_COUNT;
+    x->revision = date != NULL ? revision_by_date(slice_of(date)) : REV_COUNT;
     if (date != NULL && x->revision == REV_COUNT)
         return settings_fail_usage(s, "--revision: unknown revision '%s': use %s or an older one",
                                    date, revision_name(REV_2026_07_28));
@@ -140,7 +140,8 @@ static void send_on_secret(void *ctx, struct slice pointer, enum marks marks, st
 {
     struct asking *a = ctx;
     struct buf question = {0}, value = {0}, reason = {0};
-    if (a->status < 0 || a->refused || marks != MARKS_SECRET || marks_of(pointer) != MARKS_NONE)
+    if (a->status < 0 || a->refused || marks != MARKS_SECRET ||
+        marks_in_text(pointer) != MARKS_NONE)
         return;
     buf_adds(&question, "The secret at ");
     text_visible(&question, pointer);
@@ -183,13 +184,13 @@ static int send_take_recorded(struct sending *x)
     int status = origin_find(x->s, &x->peer.talk, settings_number(x->s, "seq"), &x->item);
     if (status != EXIT_FINE)
         return status;
-    if (talk_body(&x->peer.talk, x->item, &x->peer.talk.request) < 0)
+    if (talk_read_body(&x->peer.talk, x->item, &x->peer.talk.request) < 0)
         return send_fail(x);
     if (rpc_read(buf_slice(&x->peer.talk.request), &m) < 0 || m.kind != RPC_REQUEST)
         return settings_fail_usage(x->s, "--seq: the recorded message is not a valid request");
     if (rpc_is_modern(&m)) {
         x->revision = REV_2026_07_28;
-        if (marks_of(m.meta.text) == MARKS_NONE)
+        if (marks_in_text(m.meta.text) == MARKS_NONE)
             buf_slice_add(&x->peer.meta, m.meta.text);
     }
     x->peer.talk.from = x->item;
@@ -226,7 +227,7 @@ static int open_origin(struct sending *x)
     if (status == EXIT_FINE && seq)
         status = send_take_recorded(x);
     else if (status == EXIT_FINE && source != NULL && x->revision == REV_COUNT &&
-             revision_of(source_info(source)->protocol_version) == REV_2026_07_28)
+             revision_by_date(source_info(source)->protocol_version) == REV_2026_07_28)
         x->revision = REV_2026_07_28;
     if (status == EXIT_FINE && !x->has_server)
         status = origin_read_command(&x->origin, x->s);

@@ -68,7 +68,7 @@ int difference_print(struct out *o, struct talk *t, uint32_t item, const struct 
         send_difference_title(o, "no answer was recorded");
         return 0;
     }
-    int st = talk_body(t, answer, &t->recorded);
+    int st = talk_read_body(t, answer, &t->recorded);
     if (st < 0 || rpc_read(buf_slice(&t->recorded), &recorded) < 0)
         return st;
     if (send_difference_compare(&p, &recorded, live) < 0)

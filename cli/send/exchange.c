@@ -122,8 +122,8 @@ static int make_typed(const struct exchange *x, const struct tool *t)
         if (typing_is_unknown(schema, words->list[i].name))
             return fail_unknown_argument(schema, words->list[i].name);
     if (slice_is(buf_slice(&x->request->method), "initialize"))
-        own_initialize_params(&x->request->params,
-                              x->revision != REV_COUNT ? x->revision : REV_2025_11_25);
+        own_write_initialize_params(&x->request->params,
+                                    x->revision != REV_COUNT ? x->revision : REV_2025_11_25);
     return outgoing_make(x->request, schema, buf_slice(&x->peer->meta)) < 0 ? exchange_no_memory()
                                                                             : EXIT_FINE;
 }
@@ -196,9 +196,9 @@ static int make_request(const struct exchange *x)
     struct tool *t =
         outgoing_calls_tool(x->request) ? find_tool(x, buf_slice(&x->request->target)) : NULL;
     bool unknown = typed && t == NULL && outgoing_calls_tool(x->request);
-    if (status == EXIT_FINE && unknown && !unchecked && tools_whole(&x->peer->tools))
+    if (status == EXIT_FINE && unknown && !unchecked && tools_are_complete(&x->peer->tools))
         return fail_unknown_tool(x);
-    if (status == EXIT_FINE && unknown && !tools_whole(&x->peer->tools))
+    if (status == EXIT_FINE && unknown && !tools_are_complete(&x->peer->tools))
         log_warn("the server did not list this tool: its arguments are sent as text, unchecked");
     if (status == EXIT_FINE && typed)
         status = make_typed(x, t);
@@ -354,7 +354,7 @@ static int exchange_send_and_await(const struct exchange *x, struct buf *message
         struct buf next = {0};
         if (rpc_read(buf_slice(message), &m) < 0)
             return talk_no_memory(t);
-        st = talk_ask(t, &m, ret, ret_answered);
+        st = talk_send_and_await(t, &m, ret, ret_answered);
         found = st == 0 && *ret_answered && input_is_required(ret);
         if (found)
             st = input_answer(t, &m, ret, item, &next, &found);

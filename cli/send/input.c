@@ -33,7 +33,7 @@ static bool responses_answer_all(struct json_value responses, struct json_value 
 {
     struct slice key;
     struct json_value one;
-    if (responses.type != JSON_OBJECT || marks_of(responses.text) != MARKS_NONE)
+    if (responses.type != JSON_OBJECT || marks_in_text(responses.text) != MARKS_NONE)
         return false;
     for (struct json_walk w = json_walk_begin(questions); json_walk_next(&w, &key, &one);)
         if (json_get_raw(responses, key).type == JSON_NONE)
@@ -51,7 +51,7 @@ static int find_answers(struct talk *t, const struct rpc *sent, struct json_valu
         const struct talk_item *it = &t->items[i];
         if (it->kind != RPC_REQUEST || !it->from_client || it->lost)
             continue;
-        int st = talk_body(t, i, &t->request);
+        int st = talk_read_body(t, i, &t->request);
         if (st < 0)
             return st;
         if (rpc_read(buf_slice(&t->request), &m) < 0 || !slice_eq(m.method, sent->method))

@@ -22,7 +22,7 @@ static bool made_on_session(void *ctx, const struct query_session *s)
     struct search *f = ctx;
     int64_t seq = 0, event = 0;
     bool made = false;
-    f->status = query_last(f->q, s->id, &seq, &event);
+    f->status = query_last_positions(f->q, s->id, &seq, &event);
     if (f->status == 0)
         f->status = query_is_sent(f->q, s->id, &made);
     if (f->status == 0 && seq > 0 && !made)

@@ -107,7 +107,7 @@ static int origin_take_command(struct origin *o, const struct query_session *ses
         log_error("the session has no command; " NAME_THE_SERVER);
         return EXIT_USAGE;
     }
-    if (marks_of(session->command) != MARKS_NONE) {
+    if (marks_in_text(session->command) != MARKS_NONE) {
         log_error("a secret in the recorded command was not recorded: %.*s; " NAME_THE_SERVER,
                   (int)size_min(session->command.n, 500), session->command.p);
         return EXIT_USAGE;
@@ -165,16 +165,16 @@ int origin_read_command(struct origin *o, const struct settings *s)
 int origin_find(const struct settings *s, const struct talk *t, int64_t seq, uint32_t *ret_item)
 {
     uint32_t i = t->n;
-    while (i > 0 && source_seq((uint64_t)t->items[i - 1].place) != (uint64_t)seq)
+    while (i > 0 && source_seq_of_place((uint64_t)t->items[i - 1].place) != (uint64_t)seq)
         i--;
     if (i == 0)
         return settings_fail_usage(s, "--seq: the recording has no message %lld", (long long)seq);
     const struct talk_item *it = &t->items[i - 1];
     for (uint32_t k = 0; k < t->n; k++)
         if (t->items[k].answer == i - 1 && t->items[k].from_client)
-            return settings_fail_usage(s, "--seq: message %lld is an answer; its request is %llu",
-                                       (long long)seq,
-                                       (unsigned long long)source_seq((uint64_t)t->items[k].place));
+            return settings_fail_usage(
+                s, "--seq: message %lld is an answer; its request is %llu", (long long)seq,
+                (unsigned long long)source_seq_of_place((uint64_t)t->items[k].place));
     if (!it->from_client || it->kind != RPC_REQUEST)
         return settings_fail_usage(s, "--seq: message %lld is not a request of the client",
                                    (long long)seq);

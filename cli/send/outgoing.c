@@ -182,7 +182,7 @@ static void outgoing_type_value(struct buf *b, struct slice params, const struct
 {
     struct buf name = {0};
     struct json_scan scan;
-    struct json_value old = json_at((struct json_value){JSON_OBJECT, params}, g->name);
+    struct json_value old = json_find_pointer((struct json_value){JSON_OBJECT, params}, g->name);
     bool plain = old.type == JSON_NONE || old.type == JSON_STRING || old.type == JSON_NULL;
     if (!g->is_json && input_schema.type != JSON_NONE && argument_name_of_pointer(g->name, &name)) {
         struct given one = *g;

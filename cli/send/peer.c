@@ -67,7 +67,7 @@ static int send_peer_ask(struct peer *p, const char *method, struct slice params
     rpc_out_end(&j);
     int st = b.failed || rpc_read(buf_slice(&b), &m) < 0
                  ? talk_no_memory(&p->talk)
-                 : talk_ask(&p->talk, &m, ret, ret_answered);
+                 : talk_send_and_await(&p->talk, &m, ret, ret_answered);
     buf_close(&b);
     return st;
 }
@@ -83,7 +83,7 @@ static int find_recorded(struct talk *t, uint32_t before, const char *method, st
         if (!it->from_client || it->lost ||
             (it->kind != RPC_REQUEST && it->kind != RPC_NOTIFICATION))
             continue;
-        int st = talk_body(t, i - 1, &t->request);
+        int st = talk_read_body(t, i - 1, &t->request);
         if (st < 0)
             return st;
         *ret_found = rpc_read(buf_slice(&t->request), ret) == 0 && rpc_method_is(ret, method);
@@ -101,7 +101,7 @@ static int choose_initialize(struct peer *p, uint32_t before, enum revision revi
     int st = find_recorded(&p->talk, before, "initialize", &m, &found);
     if (st < 0)
         return st;
-    if (found && marks_of(m.params.text) != MARKS_NONE) {
+    if (found && marks_in_text(m.params.text) != MARKS_NONE) {
         log_warn("the recorded initialize is redacted or truncated: the client is not the recorded "
                  "one, but mcp-interposer");
         found = false;
@@ -109,7 +109,7 @@ static int choose_initialize(struct peer *p, uint32_t before, enum revision revi
     if (found && revision == REV_COUNT)
         buf_slice_add(b, m.params.text);
     else
-        own_initialize_params(b, revision != REV_COUNT ? revision : REV_2025_11_25);
+        own_write_initialize_params(b, revision != REV_COUNT ? revision : REV_2025_11_25);
     return b->failed ? talk_no_memory(&p->talk) : 0;
 }
 
@@ -121,8 +121,9 @@ static int send_initialized(struct peer *p, uint32_t before)
     struct buf own = {0};
     if (st < 0)
         return st;
-    own_initialized(&own);
-    bool sent = !own.failed && talk_notify(&p->talk, found ? m.text : buf_slice(&own)) == 0;
+    own_write_initialized(&own);
+    bool sent =
+        !own.failed && talk_send_notification(&p->talk, found ? m.text : buf_slice(&own)) == 0;
     buf_close(&own);
     return sent ? 0 : talk_no_memory(&p->talk);
 }
@@ -135,7 +136,7 @@ static int try_modern(struct peer *p)
     struct rpc m;
     bool answered = false;
     buf_clear(&p->meta);
-    own_meta(&p->meta);
+    own_write_meta(&p->meta);
     buf_adds(&params, "{\"_meta\":");
     buf_slice_add(&params, buf_slice(&p->meta));
     buf_addc(&params, '}');
@@ -169,7 +170,7 @@ int peer_greet(struct peer *p, uint32_t before, enum revision revision, enum pee
     *ret = PEER_READY;
     if (revision == REV_2026_07_28) {
         if (p->meta.n == 0)
-            own_meta(&p->meta);
+            own_write_meta(&p->meta);
         return p->meta.failed ? talk_no_memory(&p->talk) : 0;
     }
     int st = send_peer_initialize(p, before, revision, ret, ret_answer);
@@ -211,10 +212,10 @@ void peer_cancel(struct peer *p)
     struct slice line;
     char id[24];
     int n = snprintf(id, sizeof id, "%" PRId64, p->talk.next_id);
-    own_cancelled(&b, (struct slice){id, (size_t)n}, NULL);
-    if (!b.failed && live_send(p->live, buf_slice(&b)) == 0)
-        /* live_recv() writes the pending message */
-        p->talk.ended = live_recv(p->live, clock_mono_us(), &line) == LIVE_ENDED;
+    own_write_cancelled(&b, (struct slice){id, (size_t)n}, NULL);
+    if (!b.failed && live_send_line(p->live, buf_slice(&b)) == 0)
+        /* live_receive_line() writes the pending message */
+        p->talk.ended = live_receive_line(p->live, clock_mono_us(), &line) == LIVE_ENDED;
     buf_close(&b);
 }
 

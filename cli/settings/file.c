@@ -291,7 +291,7 @@ static int settings_take_text(struct settings *s, const char *path, char *text, 
         buf_printf(error, "%s:%d: %s", path, line_n, buf_str(&why));
     buf_close(&why);
     if (st == 0 && s->rules != NULL) {
-        redact_use(s->rules);
+        redact_set_current(s->rules);
         s->rules = NULL;
     }
     return st;

@@ -118,7 +118,7 @@ static int handle_press(struct ui *u, const struct press *p)
     }
     const char *lacks = central_missing_feature(u, x);
     if (lacks != NULL) {
-        ui_complain(u, "%s", lacks);
+        ui_say_error(u, "%s", lacks);
         return 0;
     }
     st = v->key(u, x);

@@ -24,7 +24,7 @@ void ask_yes_no(struct ui *u, const char *question, int (*yes)(struct ui *u))
 void ask_file(struct ui *u, bool call)
 {
     char name[PROMPT_MAX + 1];
-    const struct query_session *s = ui_session(u);
+    const struct query_session *s = ui_chosen_session(u);
     struct listed row = {0};
     if (s == NULL || (call && !list_get_selected_call(u, &row)))
         return;
@@ -86,7 +86,7 @@ static int go_to_typed_place(struct ui *u, const char *to)
     if (st != VIEW_UNKNOWN)
         return st;
     if (*end != '\0' || n < 1 || n > INT_MAX) {
-        ui_complain(u, "':%s' is not a number from 1", to);
+        ui_say_error(u, "':%s' is not a number from 1", to);
         return 0;
     }
     st = v->move(u, MOVE_FIRST, -1);
@@ -150,7 +150,7 @@ int ask_press(struct ui *u, int key)
         prompt_recall(&u->prompt, &u->history[what], older);
         return 0;
     }
-    switch (prompt_press(&u->prompt, key)) {
+    switch (prompt_handle_key(&u->prompt, key)) {
     case PROMPT_DONE:
         prompt_keep(&u->history[what], u->prompt.text);
         u->asking = ASK_NOTHING;

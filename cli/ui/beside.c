@@ -107,7 +107,7 @@ void beside_toggle_selected(struct ui *u)
         return;
     }
     beside_close(u);
-    ui_complain(u, st == MI_EINVAL ? "only JSON can be compared" : "this cannot be compared");
+    ui_say_error(u, st == MI_EINVAL ? "only JSON can be compared" : "this cannot be compared");
 }
 
 /* ---- keys ---- */
@@ -193,7 +193,7 @@ static int beside_draw(struct ui *u, const struct area *all)
     right.width = all->width - right.x;
     draw_side(u, &left, PAIR_LEFT);
     draw_side(u, &right, PAIR_RIGHT);
-    screen_rule(left.width, all->y, all->height);
+    screen_draw_rule(left.width, all->y, all->height);
     return 0;
 }
 

@@ -54,7 +54,7 @@ static bool central_on_query_wait(void)
     if (waited_us > WAIT_SHOWN_US) {
         snprintf(text, sizeof text, "waiting for the store: %lld s (Q quits)",
                  (long long)(waited_us / 1000000));
-        screen_notice(text);
+        screen_show_notice(text);
         u->dirty = true;
     }
     return u->quit || watch_is_stopped();

@@ -91,9 +91,9 @@ static int compare_open_other(struct ui *u, const char *ref, struct buf *error)
         if (st < 0)
             buf_adds(error, query_error(q));
     } else {
-        buf_slice_add(&name, ui_session(u)->name);
-        st = source_pick(q, buf_str(&name), u->file == NULL ? ui_session(u)->id : 0, NULL, &s,
-                         error);
+        buf_slice_add(&name, ui_chosen_session(u)->name);
+        st = source_pick_session(q, buf_str(&name), u->file == NULL ? ui_chosen_session(u)->id : 0,
+                                 NULL, &s, error);
         buf_close(&name);
     }
     return st == 0 ? open_session(u, q, &s, DIFF_A, error) : st;
@@ -110,11 +110,11 @@ int compare_open(struct ui *u, const char *ref)
     struct compare *c = u->compare;
     int st = compare_open_other(u, ref, &error);
     if (st == 0)
-        st = open_session(u, u->q, ui_session(u), DIFF_B, &error);
+        st = open_session(u, u->q, ui_chosen_session(u), DIFF_B, &error);
     if (st == 0)
         st = diff_begin(&c->diff, c->source[DIFF_A], c->source[DIFF_B], &rules);
     if (st < 0) {
-        ui_complain(u, "cannot compare: %s", error.n > 0 ? buf_str(&error) : "out of memory");
+        ui_say_error(u, "cannot compare: %s", error.n > 0 ? buf_str(&error) : "out of memory");
         compare_close(u);
     } else {
         stack_open(u, &compare_view);
@@ -132,10 +132,10 @@ bool compare_reads(const struct ui *u)
 
 static int ui_compare_read_calls(struct compare *c)
 {
-    int st = diff_step(c->diff, &c->aligned);
+    int st = diff_load_step(c->diff, &c->aligned);
     if (st < 0 || !c->aligned)
         return st;
-    c->rows = diff_rows(c->diff);
+    c->rows = diff_count_rows(c->diff);
     c->row = calloc(c->rows + 1, sizeof *c->row);
     return c->row != NULL ? 0 : MI_ENOMEM;
 }
@@ -164,7 +164,7 @@ int compare_step(struct ui *u)
     u->stale = true;
     u->dirty |= c->whole;
     if (st < 0) {
-        ui_complain(u, "cannot compare: %s", diff_error(c->diff));
+        ui_say_error(u, "cannot compare: %s", diff_error(c->diff));
         stack_drop(u, &compare_view);
     }
     return 0;
@@ -217,9 +217,9 @@ static void compare_search(struct ui *u, bool forward)
             if (index[side] != ALIGN_NONE) {
                 struct diff_call call = diff_call(c->diff, side, index[side]);
                 cells_add(&u->cells, CELLS_PLAIN, call.method);
-                cells_blank(&u->cells, 1);
+                cells_add_blanks(&u->cells, 1);
                 cells_add(&u->cells, CELLS_PLAIN, call.target);
-                cells_blank(&u->cells, 1);
+                cells_add_blanks(&u->cells, 1);
             }
         line_seek_look(u, &s, i);
     }
@@ -250,7 +250,7 @@ static void draw_call_half(struct ui *u, const struct result *r, enum diff_side 
     struct buf text = {0};
     const struct diff_call *call = &r->call[side];
     if (!r->has[side]) {
-        cells_blank(&u->cells, width);
+        cells_add_blanks(&u->cells, width);
         return;
     }
     bool tool = slice_is(call->method, "tools/call") && call->target.n > 0;
@@ -287,10 +287,10 @@ static void draw_compare_row(struct ui *u, const struct result *r, size_t width)
     size_t half = (width - 3) / 2;
     cells_begin(&u->cells, 0, width, u->ascii);
     draw_call_half(u, r, DIFF_A, half);
-    cells_blank(&u->cells, 1);
-    cells_adds(&u->cells, signs[r->change].style,
-               u->ascii ? signs[r->change].ascii : signs[r->change].utf8);
-    cells_blank(&u->cells, 1);
+    cells_add_blanks(&u->cells, 1);
+    cells_add_str(&u->cells, signs[r->change].style,
+                  u->ascii ? signs[r->change].ascii : signs[r->change].utf8);
+    cells_add_blanks(&u->cells, 1);
     draw_call_half(u, r, DIFF_B, half);
 }
 
@@ -298,17 +298,17 @@ static void draw_value_line(struct ui *u, const struct area *a, size_t line, con
                             const struct result_difference *d, enum diff_side side)
 {
     cells_begin(&u->cells, 0, a->width, u->ascii);
-    cells_adds(&u->cells, side == DIFF_A ? CELLS_REMOVED : CELLS_ADDED,
-               side == DIFF_A ? "   - " : "   + ");
+    cells_add_str(&u->cells, side == DIFF_A ? CELLS_REMOVED : CELLS_ADDED,
+                  side == DIFF_A ? "   - " : "   + ");
     if (!d->value[side].exists) {
-        cells_adds(&u->cells, CELLS_DIM, "missing");
+        cells_add_str(&u->cells, CELLS_DIM, "missing");
     } else {
         if (d->at > 0)
-            cells_adds(&u->cells, CELLS_DIM, "... ");
+            cells_add_str(&u->cells, CELLS_DIM, "... ");
         cells_add(&u->cells, side == DIFF_A ? CELLS_REMOVED : CELLS_ADDED,
                   result_text(r, d->value[side]));
         if (d->cut[side])
-            cells_adds(&u->cells, CELLS_DIM, " ...");
+            cells_add_str(&u->cells, CELLS_DIM, " ...");
     }
     draw_line(u, a, line, SCREEN_NORMAL);
 }
@@ -326,15 +326,15 @@ static void draw_differences(struct ui *u, const struct area *a, const struct re
                  (unsigned long long)r->look.differences, r->look.differences == 1 ? "" : "s");
     if (r->look.unread && line < a->height) {
         cells_begin(&u->cells, 0, a->width, u->ascii);
-        cells_adds(&u->cells, CELLS_WAIT,
-                   " an answer was not recorded, so the answers were not compared");
+        cells_add_str(&u->cells, CELLS_WAIT,
+                      " an answer was not recorded, so the answers were not compared");
         draw_line(u, a, line++, SCREEN_NORMAL);
     }
     for (size_t i = 0; i < r->listed && line + 2 < a->height; i++) {
         const struct result_difference *d = &r->difference[i];
         struct slice pointer = result_text(r, d->pointer);
         cells_begin(&u->cells, 0, a->width, u->ascii);
-        cells_addf(&u->cells, CELLS_LABEL, " %s ", result_part_name(d->part));
+        cells_add_format(&u->cells, CELLS_LABEL, " %s ", result_part_name(d->part));
         cells_add(&u->cells, CELLS_KEY, pointer);
         draw_line(u, a, line++, SCREEN_NORMAL);
         draw_value_line(u, a, line++, r, d, DIFF_A);
@@ -375,7 +375,7 @@ static int compare_draw(struct ui *u, const struct area *a)
                  (unsigned long long)n[RESULT_SAME], c->every ? "" : " (m: all)");
     cells_begin(&u->cells, 0, a->width, u->ascii);
     draw_field(u, CELLS_LABEL, buf_slice(&c->title[DIFF_A]), half, DRAW_LEFT);
-    cells_blank(&u->cells, 3);
+    cells_add_blanks(&u->cells, 3);
     draw_field(u, CELLS_LABEL, buf_slice(&c->title[DIFF_B]), half, DRAW_LEFT);
     draw_line(u, &title, 0, SCREEN_NORMAL);
     int st = draw_rows(u, &list);

@@ -7,11 +7,11 @@ static bool append_selected_text(struct ui *u, enum detail_copy what, struct buf
                                  struct buf *name)
 {
     struct shown *s = &u->shown;
-    if (ui_session(u) == NULL)
+    if (ui_chosen_session(u) == NULL)
         return false;
     if (u->focus == PANE_SESSIONS) {
         buf_adds(name, "the UID");
-        buf_slice_add(b, ui_session(u)->uid);
+        buf_slice_add(b, ui_chosen_session(u)->uid);
     } else if (u->focus == PANE_LIST) {
         bool shown = show_selected(u, s->columns != 0 ? s->columns : 80) == 0, message;
         message = shown && s->subject.messages_n > 0;
@@ -19,14 +19,14 @@ static bool append_selected_text(struct ui *u, enum detail_copy what, struct buf
         if (shown)
             buf_slice_add(b, message ? s->message[0].body : s->subject.post_mortem);
     } else if (s->doc == NULL || detail_copy(s->doc, s->at, what, b) < 0) {
-        ui_complain(u, "this line has no such text");
+        ui_say_error(u, "this line has no such text");
     } else if (what == DETAIL_COPY_BODY) {
         buf_printf(name, "message %lld", (long long)detail_seq_at_line(s->doc, s->at));
     } else {
         buf_adds(name, what == DETAIL_COPY_VALUE ? "the value" : "the pointer");
     }
     if (b->n == 0 && u->message.n == 0)
-        ui_complain(u, "there is no text here");
+        ui_say_error(u, "there is no text here");
     return b->n > 0;
 }
 
@@ -37,8 +37,8 @@ void copy_selected(struct ui *u, enum detail_copy what)
     if (found && (outside_tmux_copy(u, buf_slice(&b)) || screen_copy(buf_slice(&b))))
         ui_say(u, "copied %s, %zu bytes", buf_str(&name), b.n);
     else if (found)
-        ui_complain(u, "%zu bytes are more than a terminal takes (%zu); e writes a file", b.n,
-                    SCREEN_COPY_MAX);
+        ui_say_error(u, "%zu bytes are more than a terminal takes (%zu); e writes a file", b.n,
+                     SCREEN_COPY_MAX);
     buf_close(&b);
     buf_close(&name);
 }

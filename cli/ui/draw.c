@@ -17,19 +17,19 @@ static void ui_draw_add_time(struct ui *u, const char *name, int64_t us)
     struct units_text took = units_took(us);
     if (us < 0 || u->cells.column + strlen(name) + strlen(took.s) + 3 > u->width)
         return; /* shows no part of a number */
-    cells_addf(&u->cells, CELLS_DIM, "  %s ", name);
-    cells_adds(&u->cells, CELLS_PLAIN, took.s);
+    cells_add_format(&u->cells, CELLS_DIM, "  %s ", name);
+    cells_add_str(&u->cells, CELLS_PLAIN, took.s);
 }
 
 static void add_state(struct ui *u)
 {
-    const struct query_session *s = ui_session(u);
+    const struct query_session *s = ui_chosen_session(u);
     bool live = u->state == SESSION_LIVE;
     buf_clear(&u->scratch);
     session_end_text(&u->scratch, s, u->state);
-    cells_adds(&u->cells, CELLS_PLAIN, "  ");
+    cells_add_str(&u->cells, CELLS_PLAIN, "  ");
     if (query_is_imported(s))
-        cells_adds(&u->cells, CELLS_DIM, "imported");
+        cells_add_str(&u->cells, CELLS_DIM, "imported");
     else
         cells_add(&u->cells,
                   live                       ? CELLS_GOOD
@@ -41,36 +41,36 @@ static void add_state(struct ui *u)
 /* Draws the chosen session: its state, its calls and how long they took. */
 static void draw_session_line(struct ui *u)
 {
-    const struct query_session *s = ui_session(u);
+    const struct query_session *s = ui_chosen_session(u);
     const struct tool_figures *f = &u->listing.figures.all;
     cells_begin(&u->cells, 0, u->width, u->ascii);
     if (s == NULL) {
-        cells_adds(&u->cells, CELLS_DIM, " no session");
+        cells_add_str(&u->cells, CELLS_DIM, " no session");
         return;
     }
-    cells_adds(&u->cells, CELLS_PLAIN, " ");
+    cells_add_str(&u->cells, CELLS_PLAIN, " ");
     cells_add(&u->cells, CELLS_TITLE, s->name);
     add_state(u);
-    cells_addf(&u->cells, CELLS_PLAIN, "  %lld", (long long)f->calls);
-    cells_adds(&u->cells, CELLS_DIM, f->calls == 1 ? " call" : " calls");
+    cells_add_format(&u->cells, CELLS_PLAIN, "  %lld", (long long)f->calls);
+    cells_add_str(&u->cells, CELLS_DIM, f->calls == 1 ? " call" : " calls");
     if (f->failed > 0)
-        cells_addf(&u->cells, CELLS_BAD, "  %lld failed", (long long)f->failed);
+        cells_add_format(&u->cells, CELLS_BAD, "  %lld failed", (long long)f->failed);
     if (f->open > 0)
-        cells_addf(&u->cells, CELLS_WAIT, "  %lld %s", (long long)f->open,
-                   u->state == SESSION_LIVE ? "open" : "unanswered");
+        cells_add_format(&u->cells, CELLS_WAIT, "  %lld %s", (long long)f->open,
+                         u->state == SESSION_LIVE ? "open" : "unanswered");
     if (u->listing.figures.others > 0)
-        cells_addf(&u->cells, CELLS_DIM, "  %lld of the server",
-                   (long long)u->listing.figures.others);
+        cells_add_format(&u->cells, CELLS_DIM, "  %lld of the server",
+                         (long long)u->listing.figures.others);
     if (u->listing.figures.others_failed > 0)
-        cells_addf(&u->cells, CELLS_BAD, ", %lld failed",
-                   (long long)u->listing.figures.others_failed);
+        cells_add_format(&u->cells, CELLS_BAD, ", %lld failed",
+                         (long long)u->listing.figures.others_failed);
     ui_draw_add_time(u, "p50", latency_percentile(&f->latency, 50));
     ui_draw_add_time(u, "p95", latency_percentile(&f->latency, 95));
     ui_draw_add_time(u, "p99", latency_percentile(&f->latency, 99));
     ui_draw_add_time(u, "max", f->latency.n > 0 ? f->latency.most_us : -1);
     if (u->listing.first > 1 && !u->listing_full)
-        cells_addf(&u->cells, CELLS_DIM, "  reading %d%%",
-                   (int)(100 - 100 * (u->listing.first - 1) / u->listing.last));
+        cells_add_format(&u->cells, CELLS_DIM, "  reading %d%%",
+                         (int)(100 - 100 * (u->listing.first - 1) / u->listing.last));
 }
 
 /* Draws the vault's line. The path comes last, because it may be cut. */
@@ -78,21 +78,21 @@ static void draw_vault_line(struct ui *u)
 {
     size_t live = sessions_count_live(&u->sessions);
     cells_begin(&u->cells, 0, u->width, u->ascii);
-    cells_adds(&u->cells, CELLS_TITLE, " mcp-interposer");
+    cells_add_str(&u->cells, CELLS_TITLE, " mcp-interposer");
     if (u->file == NULL)
-        cells_addf(&u->cells, CELLS_DIM, "  %zu%s session%s", u->sessions.n,
-                   feed_has_all_sessions(u) ? "" : "+", u->sessions.n == 1 ? "" : "s");
+        cells_add_format(&u->cells, CELLS_DIM, "  %zu%s session%s", u->sessions.n,
+                         feed_has_all_sessions(u) ? "" : "+", u->sessions.n == 1 ? "" : "s");
     if (live > 0)
-        cells_addf(&u->cells, CELLS_GOOD, "  %zu live", live);
+        cells_add_format(&u->cells, CELLS_GOOD, "  %zu live", live);
     if (u->problems_n > 0)
-        cells_addf(&u->cells, CELLS_BAD, "  %zu problem%s (!)", u->problems_n,
-                   u->problems_n == 1 ? "" : "s");
+        cells_add_format(&u->cells, CELLS_BAD, "  %zu problem%s (!)", u->problems_n,
+                         u->problems_n == 1 ? "" : "s");
     if (u->filtered) {
-        cells_adds(&u->cells, CELLS_DIM, "  filter: ");
-        cells_adds(&u->cells, CELLS_WAIT, u->filter);
+        cells_add_str(&u->cells, CELLS_DIM, "  filter: ");
+        cells_add_str(&u->cells, CELLS_WAIT, u->filter);
     }
-    cells_adds(&u->cells, CELLS_DIM, "  ");
-    cells_adds(&u->cells, CELLS_DIM, u->file != NULL ? u->file : u->vault);
+    cells_add_str(&u->cells, CELLS_DIM, "  ");
+    cells_add_str(&u->cells, CELLS_DIM, u->file != NULL ? u->file : u->vault);
 }
 
 static void draw_header(struct ui *u)
@@ -141,14 +141,14 @@ static void draw_prompt(struct ui *u, const struct area *a)
         u->asking == ASK_YES_NO ? u->yes_no_question : prompt_question(u->asking);
     struct slice typed = {u->prompt.text, u->prompt.n}, head = {u->prompt.text, u->prompt.at};
     cells_begin(&u->cells, 0, u->width, u->ascii);
-    cells_adds(&u->cells, CELLS_LABEL, question);
-    size_t asked = u->cells.column, at = asked + cells_columns(head, u->ascii, 4 * PROMPT_MAX);
+    cells_add_str(&u->cells, CELLS_LABEL, question);
+    size_t asked = u->cells.column, at = asked + cells_text_columns(head, u->ascii, 4 * PROMPT_MAX);
     size_t from = at >= u->width ? at - u->width + 1 : 0; /* a long line is scrolled */
     cells_begin(&u->cells, from, u->width, u->ascii);
-    cells_adds(&u->cells, CELLS_LABEL, question);
+    cells_add_str(&u->cells, CELLS_LABEL, question);
     cells_add(&u->cells, u->prompt.proposed ? CELLS_DIM : CELLS_PLAIN, typed);
     draw_line(u, a, 0, SCREEN_NORMAL);
-    screen_cursor(at - from, a->y);
+    screen_set_cursor(at - from, a->y);
 }
 
 /* Adds a hint to the footer, if there is room for all of it. */
@@ -159,9 +159,9 @@ static void add_hint(struct ui *u, enum action x, const char *what)
         return;
     if (u->hints_n < HINTS_MAX)
         u->hint[u->hints_n++] = (struct hint_place){u->cells.column, key.n + strlen(what) + 3, x};
-    cells_blank(&u->cells, 1);
+    cells_add_blanks(&u->cells, 1);
     cells_add(&u->cells, CELLS_FOLD, key);
-    cells_addf(&u->cells, CELLS_DIM, " %s ", what);
+    cells_add_format(&u->cells, CELLS_DIM, " %s ", what);
 }
 
 static void draw_hints(struct ui *u, const struct area *a)
@@ -183,16 +183,16 @@ static void draw_message(struct ui *u, size_t below)
 {
     size_t n = 0, next, most = u->height - 1 - below;
     for (struct slice rest = buf_slice(&u->message); rest.n > 0 && n < most; n++) {
-        (void)cells_line(rest, u->ascii, u->width - 1, &next);
+        (void)cells_line_len(rest, u->ascii, u->width - 1, &next);
         rest = (struct slice){rest.p + next, rest.n - next};
     }
     struct slice rest = buf_slice(&u->message);
     struct area a = {0, u->height - below - n, u->width, 1};
     for (; n > 0; n--, a.y++) {
         cells_begin(&u->cells, 0, u->width, u->ascii);
-        cells_blank(&u->cells, 1);
+        cells_add_blanks(&u->cells, 1);
         cells_add(&u->cells, CELLS_PLAIN,
-                  (struct slice){rest.p, cells_line(rest, u->ascii, u->width - 1, &next)});
+                  (struct slice){rest.p, cells_line_len(rest, u->ascii, u->width - 1, &next)});
         draw_line(u, &a, 0, u->alarm ? SCREEN_ALARM : SCREEN_NORMAL);
         rest = (struct slice){rest.p + next, rest.n - next};
     }
@@ -214,15 +214,15 @@ static void draw_footer(struct ui *u)
 
 int draw_screen(struct ui *u)
 {
-    screen_size(&u->width, &u->height);
+    screen_get_size(&u->width, &u->height);
     layout_panes(&u->panes, u->width, u->height, u->focus, u->zoom);
     screen_clear();
     if (!u->panes.usable) {
         struct area a = {0, 0, u->width, 1};
         cells_begin(&u->cells, 0, u->width, u->ascii);
-        cells_adds(&u->cells, CELLS_WAIT, "too small");
+        cells_add_str(&u->cells, CELLS_WAIT, "too small");
         draw_line(u, &a, 0, SCREEN_NORMAL);
-        screen_show();
+        screen_show_changes();
         return 0;
     }
     draw_header(u);
@@ -231,6 +231,6 @@ int draw_screen(struct ui *u)
     if (st < 0)
         return st; /* the earlier picture stays on the screen */
     draw_footer(u);
-    screen_show();
+    screen_show_changes();
     return u->cells.failed ? MI_ENOMEM : 0;
 }

@@ -8,14 +8,14 @@
 
 void draw_line(struct ui *u, const struct area *a, size_t line, enum screen_line kind)
 {
-    cells_ellipsis(&u->cells);
+    cells_cut_with_ellipsis(&u->cells);
     screen_put(a->x, a->y + line, a->width, kind, &u->cells);
 }
 
 void draw_found(struct ui *u, const struct area *a, size_t line, enum screen_line kind)
 {
     if (u->search[0] != '\0')
-        cells_mark(&u->cells, slice_of(u->search));
+        cells_mark_matches(&u->cells, slice_of(u->search));
     draw_line(u, a, line, kind);
 }
 
@@ -31,27 +31,27 @@ void draw_field(struct ui *u, enum cells_style style, struct slice text, size_t 
     const char *dots = u->ascii ? "." : "\xE2\x80\xA6";
     if (text.p == NULL)
         text = slice_of("");
-    size_t n = cells_columns(text, u->ascii, width + 1);
+    size_t n = cells_text_columns(text, u->ascii, width + 1);
     if (n > width) {
         if (width > 0) {
-            size_t kept = width > 1 ? cells_fit(text, u->ascii, width - 1) : 0;
+            size_t kept = width > 1 ? cells_fitting_len(text, u->ascii, width - 1) : 0;
             struct slice head = {text.p, kept};
-            size_t columns = cells_columns(head, u->ascii, width);
+            size_t columns = cells_text_columns(head, u->ascii, width);
             if (columns <= width - 1) { /* else the character itself is wider */
                 cells_add(&u->cells, style, head);
-                cells_blank(&u->cells, width - 1 - columns);
+                cells_add_blanks(&u->cells, width - 1 - columns);
             } else {
-                cells_blank(&u->cells, width - 1);
+                cells_add_blanks(&u->cells, width - 1);
             }
-            cells_adds(&u->cells, CELLS_DIM, dots);
+            cells_add_str(&u->cells, CELLS_DIM, dots);
         }
         return;
     }
     if (align == DRAW_RIGHT)
-        cells_blank(&u->cells, width - n);
+        cells_add_blanks(&u->cells, width - n);
     cells_add(&u->cells, style, text);
     if (align == DRAW_LEFT)
-        cells_blank(&u->cells, width - n);
+        cells_add_blanks(&u->cells, width - n);
 }
 
 void draw_duration(struct ui *u, enum cells_style style, int64_t us, size_t width)
@@ -91,7 +91,7 @@ void draw_columns(struct ui *u, const struct show_list *l, const void *row)
         struct slice text = row != NULL ? draw_scratch(u) : slice_of(c->ui.title);
         bool none = slice_is(text, "-") || slice_is(text, "0");
         size_t gap = first || show_is_number(c) ? 0 : 2;
-        cells_blank(&u->cells, gap);
+        cells_add_blanks(&u->cells, gap);
         draw_field(u, none ? CELLS_DIM : draw_style(style), text,
                    c->ui.width - gap + (first ? left : 0), first ? DRAW_LEFT : DRAW_RIGHT);
         first = false;
@@ -107,12 +107,12 @@ void draw_caption(struct ui *u, const struct area *a, enum pane pane, const char
     va_end(ap);
     bool active = pane == u->focus;
     cells_begin(&u->cells, 0, a->width, u->ascii);
-    cells_adds(&u->cells, active ? CELLS_TITLE : CELLS_DIM,
-               u->ascii ? "-- " : "\xE2\x94\x80\xE2\x94\x80 ");
+    cells_add_str(&u->cells, active ? CELLS_TITLE : CELLS_DIM,
+                  u->ascii ? "-- " : "\xE2\x94\x80\xE2\x94\x80 ");
     if (n > 0)
-        cells_adds(&u->cells, active ? CELLS_TITLE : CELLS_LABEL, text);
-    cells_adds(&u->cells, CELLS_PLAIN, " ");
-    while (!cells_full(&u->cells))
-        cells_adds(&u->cells, active ? CELLS_TITLE : CELLS_DIM, u->ascii ? "-" : "\xE2\x94\x80");
+        cells_add_str(&u->cells, active ? CELLS_TITLE : CELLS_LABEL, text);
+    cells_add_str(&u->cells, CELLS_PLAIN, " ");
+    while (!cells_are_full(&u->cells))
+        cells_add_str(&u->cells, active ? CELLS_TITLE : CELLS_DIM, u->ascii ? "-" : "\xE2\x94\x80");
     draw_line(u, a, 0, active ? SCREEN_ACTIVE : SCREEN_CAPTION);
 }

@@ -22,7 +22,7 @@ static enum screen_line list_line_kind(const struct ui *u, enum pane pane, bool 
 static void draw_empty_line(struct ui *u, const struct area *a, size_t line, const char *text)
 {
     cells_begin(&u->cells, 0, a->width, u->ascii);
-    cells_adds(&u->cells, CELLS_DIM, text);
+    cells_add_str(&u->cells, CELLS_DIM, text);
     draw_line(u, a, line, SCREEN_NORMAL);
 }
 
@@ -74,14 +74,14 @@ void draw_session(struct ui *u, size_t width, const struct session_row *r)
     if (r != NULL) {
         const struct query_session *s = &r->page->session;
         bool live = r->state == SESSION_LIVE, died = r->state == SESSION_DIED;
-        cells_adds(&u->cells,
-                   live   ? CELLS_GOOD
-                   : died ? CELLS_BAD
-                          : CELLS_DIM,
-                   live                   ? draw_lists_mark(u, "\xE2\x97\x8F", "*")
-                   : died                 ? draw_lists_mark(u, "\xE2\x9C\x97", "x")
-                   : query_is_imported(s) ? draw_lists_mark(u, "\xE2\x86\xA7", "i")
-                                          : " ");
+        cells_add_str(&u->cells,
+                      live   ? CELLS_GOOD
+                      : died ? CELLS_BAD
+                             : CELLS_DIM,
+                      live                   ? draw_lists_mark(u, "\xE2\x97\x8F", "*")
+                      : died                 ? draw_lists_mark(u, "\xE2\x9C\x97", "x")
+                      : query_is_imported(s) ? draw_lists_mark(u, "\xE2\x86\xA7", "i")
+                                             : " ");
         buf_clear(&u->scratch);
         buf_int(&u->scratch, s->number);
         id = draw_scratch(u);
@@ -93,10 +93,10 @@ void draw_session(struct ui *u, size_t width, const struct session_row *r)
                                   .failed = r->failed,
                                   .messages = r->messages};
     }
-    cells_blank(&u->cells, r != NULL ? 1 : 2);
+    cells_add_blanks(&u->cells, r != NULL ? 1 : 2);
     if (width >= 56) {
         draw_field(u, r != NULL ? CELLS_DIM : CELLS_LABEL, id, 5, DRAW_RIGHT);
-        cells_blank(&u->cells, 1);
+        cells_add_blanks(&u->cells, 1);
     }
     draw_columns(u, &list, r != NULL ? &line : NULL);
 }
@@ -126,7 +126,7 @@ int draw_sessions(struct ui *u, const struct area *a)
         if (st == 0)
             draw_session(u, a->width, r);
         else
-            cells_adds(&u->cells, CELLS_DIM, "  (removed)");
+            cells_add_str(&u->cells, CELLS_DIM, "  (removed)");
         draw_found(u, a, LIST_HEAD + i, list_line_kind(u, PANE_SESSIONS, top + i == at));
     }
     return 0;
@@ -139,7 +139,7 @@ int draw_sessions(struct ui *u, const struct area *a)
 static void draw_time_field(struct ui *u, int64_t t_us, size_t width)
 {
     char text[40];
-    int64_t wall_us = ui_session(u)->started_at_us + t_us;
+    int64_t wall_us = ui_chosen_session(u)->started_at_us + t_us;
     long long s = t_us / 1000000, ms = (u->clock ? wall_us : t_us) / 1000 % 1000;
     if (u->clock)
         snprintf(text, sizeof text, "%.8s.%03lld", clock_local(wall_us).s + 11, ms);
@@ -208,7 +208,7 @@ static void draw_name_cells(struct ui *u, const struct query_message *m, enum ce
     if (method.p != NULL)
         cells_add(&u->cells, style == CELLS_PLAIN ? CELLS_LABEL : style, method);
     if (target.p != NULL) {
-        cells_blank(&u->cells, 1);
+        cells_add_blanks(&u->cells, 1);
         cells_add(&u->cells, style, target);
     }
 }
@@ -216,18 +216,18 @@ static void draw_name_cells(struct ui *u, const struct query_message *m, enum ce
 /* Fills the line with blanks up to this column, or cuts it there with an ellipsis. */
 static void draw_end_at_column(struct ui *u, size_t column)
 {
-    cells_ellipsis(&u->cells);
+    cells_cut_with_ellipsis(&u->cells);
     if (u->cells.column < column)
-        cells_blank(&u->cells, column - u->cells.column);
+        cells_add_blanks(&u->cells, column - u->cells.column);
 }
 
 static void draw_direction_arrow(struct ui *u, const struct query_message *m)
 {
     bool out = m->direction == ROW_C2S;
-    cells_adds(&u->cells, CELLS_DIM,
-               out ? draw_lists_mark(u, "\xE2\x86\x92", ">")
-                   : draw_lists_mark(u, "\xE2\x86\x90", "<"));
-    cells_blank(&u->cells, 1);
+    cells_add_str(&u->cells, CELLS_DIM,
+                  out ? draw_lists_mark(u, "\xE2\x86\x92", ">")
+                      : draw_lists_mark(u, "\xE2\x86\x90", "<"));
+    cells_add_blanks(&u->cells, 1);
 }
 
 static void draw_leading_cells(struct ui *u, const struct columns *c, const struct query_message *m)
@@ -239,10 +239,10 @@ static void draw_leading_cells(struct ui *u, const struct columns *c, const stru
     if (c->time > 0)
         draw_time_field(u, m->t_us, c->time);
     const struct beside_call *kept = &u->beside.call[0];
-    if (m->seq == kept->seq && ui_session(u)->id == kept->session)
-        cells_adds(&u->cells, CELLS_FOLD, draw_lists_mark(u, "\xE2\x97\x86", "*"));
+    if (m->seq == kept->seq && ui_chosen_session(u)->id == kept->session)
+        cells_add_str(&u->cells, CELLS_FOLD, draw_lists_mark(u, "\xE2\x97\x86", "*"));
     else
-        cells_blank(&u->cells, 1);
+        cells_add_blanks(&u->cells, 1);
 }
 
 /* Draws a call. Only the left part of the line may be cut: u->cells begins with that part's width.
@@ -269,16 +269,16 @@ static int draw_call_cells(struct ui *u, const struct area *a, const struct colu
     size_t right = c->status + c->took + 1 + c->bar;
     size_t width = a->width > right ? a->width - right : 0;
     cells_begin(&u->cells, 0, width, u->ascii);
-    cells_adds(&u->cells, style, sign);
+    cells_add_str(&u->cells, style, sign);
     draw_leading_cells(u, c, m);
     if (m->direction == ROW_S2C)
         draw_direction_arrow(u, m);
     draw_name_cells(u, m, draw_lists_failed(row->status) ? CELLS_BAD : CELLS_PLAIN);
     if (c->status == 0 && row->status != CALL_OK && row->status != CALL_OPEN)
-        cells_addf(&u->cells, style, " %s", call_status_name(row->status));
+        cells_add_format(&u->cells, style, " %s", call_status_name(row->status));
     if (m->finding.n > 0)
-        cells_adds(&u->cells, CELLS_NOTE, " !");
-    cells_blank(&u->cells, 1);
+        cells_add_str(&u->cells, CELLS_NOTE, " !");
+    cells_add_blanks(&u->cells, 1);
     cells_add(&u->cells, CELLS_DIM, u->scratch.n > 0 ? draw_scratch(u) : copy->preview);
     draw_end_at_column(u, width);
     u->cells.width = a->width;
@@ -290,13 +290,13 @@ static int draw_call_cells(struct ui *u, const struct area *a, const struct colu
                    c->status, DRAW_RIGHT);
     int64_t took_us = row->took_us;
     if (took_us < 0 && row->status == CALL_OPEN && u->state == SESSION_LIVE)
-        took_us = clock_wall_us() - ui_session(u)->started_at_us - m->t_us;
+        took_us = clock_wall_us() - ui_chosen_session(u)->started_at_us - m->t_us;
     u->ticks |= row->took_us < 0 && took_us >= 0;
     if (took_us >= 0)
         draw_duration(u, style == CELLS_GOOD ? CELLS_PLAIN : style, took_us, c->took);
     else
-        cells_blank(&u->cells, c->took);
-    cells_blank(&u->cells, 1);
+        cells_add_blanks(&u->cells, c->took);
+    cells_add_blanks(&u->cells, 1);
     draw_duration_bar(u, row->took_us, style, c->bar);
     return 0;
 }
@@ -320,11 +320,11 @@ static int draw_message_cells(struct ui *u, const struct area *a, const struct c
     buf_clear(&u->scratch);
     message_notes_append(&u->scratch, m, false);
     if (u->scratch.n > 0) {
-        cells_adds(&u->cells, CELLS_NOTE, " [");
+        cells_add_str(&u->cells, CELLS_NOTE, " [");
         cells_add(&u->cells, CELLS_NOTE, draw_scratch(u));
-        cells_adds(&u->cells, CELLS_NOTE, "]");
+        cells_add_str(&u->cells, CELLS_NOTE, "]");
     }
-    cells_blank(&u->cells, 1);
+    cells_add_blanks(&u->cells, 1);
     cells_add(&u->cells, CELLS_DIM, copy->preview);
     draw_end_at_column(u, width);
     u->cells.width = a->width;
@@ -335,13 +335,13 @@ static int draw_message_cells(struct ui *u, const struct area *a, const struct c
 
 static void draw_event_cells(struct ui *u, const struct columns *c, const struct query_event *e)
 {
-    cells_adds(&u->cells, CELLS_WAIT, draw_lists_mark(u, "\xE2\x80\xA2", "*"));
-    cells_blank(&u->cells, c->seq);
+    cells_add_str(&u->cells, CELLS_WAIT, draw_lists_mark(u, "\xE2\x80\xA2", "*"));
+    cells_add_blanks(&u->cells, c->seq);
     if (c->time > 0)
         draw_time_field(u, e->t_us, c->time);
-    cells_blank(&u->cells, 1);
+    cells_add_blanks(&u->cells, 1);
     cells_add(&u->cells, CELLS_WAIT, e->kind);
-    cells_blank(&u->cells, 1);
+    cells_add_blanks(&u->cells, 1);
     buf_clear(&u->scratch);
     event_words_append(&u->scratch, e->kind, e->detail);
     cells_add(&u->cells, CELLS_DIM, draw_scratch(u));
@@ -363,7 +363,7 @@ static void draw_list_titles(struct ui *u, const struct area *a, const struct co
     cells_begin(&u->cells, 0, a->width, u->ascii);
     draw_field(u, CELLS_LABEL, slice_of("seq"), c->seq + calls, DRAW_RIGHT);
     draw_field(u, CELLS_LABEL, slice_of("time"), c->time, DRAW_RIGHT);
-    cells_adds(&u->cells, CELLS_LABEL, calls ? " call" : "   message");
+    cells_add_str(&u->cells, CELLS_LABEL, calls ? " call" : "   message");
     draw_end_at_column(u, a->width > right ? a->width - right : 0);
     if (calls)
         draw_field(u, CELLS_LABEL, slice_of("status"), c->status, DRAW_RIGHT);
@@ -380,9 +380,9 @@ int draw_list(struct ui *u, const struct area *a)
     draw_list_titles(u, a, &c);
     if (n == 0)
         draw_empty_line(u, a, LIST_HEAD,
-                        ui_session(u) == NULL  ? ""
-                        : u->listing.first > 1 ? " reading..."
-                        : !u->narrowed         ? " none yet"
+                        ui_chosen_session(u) == NULL ? ""
+                        : u->listing.first > 1       ? " reading..."
+                        : !u->narrowed               ? " none yet"
                         : u->sessions.n > 0 && u->mode == LISTING_CALLS
                             ? " no call matches; m: messages"
                         : u->sessions.n > 0 || feed_has_all_sessions(u) ? " nothing matches"
@@ -398,7 +398,7 @@ int draw_list(struct ui *u, const struct area *a)
         else
             st = draw_message_cells(u, a, &c, row.listed.seq);
         if (st == MI_ENOENT)
-            cells_adds(&u->cells, CELLS_DIM, "  (not in the vault)");
+            cells_add_str(&u->cells, CELLS_DIM, "  (not in the vault)");
         else if (st < 0)
             return st;
         draw_found(u, a, LIST_HEAD + i, list_line_kind(u, PANE_LIST, top + i == at));

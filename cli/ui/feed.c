@@ -42,7 +42,7 @@ static bool ui_feed_on_message(void *ctx, const struct query_message *m)
 {
     struct part *p = ctx;
     bool match;
-    p->status = narrow_match_message(p->u, ui_session(p->u), m, &match);
+    p->status = narrow_match_message(p->u, ui_chosen_session(p->u), m, &match);
     if (p->status == 0)
         p->status = listing_add_message(&p->u->listing, m, match, p->end);
     p->tasks |= p->end == LISTING_NEWER && listing_may_end_task(m);
@@ -80,7 +80,7 @@ bool feed_shows_operations(const struct ui *u)
 static int ui_feed_read_calls(struct part *p, int64_t from, int64_t to, query_call_fn fn)
 {
     struct filter session = FILTER_ANY;
-    int64_t id = ui_session(p->u)->id;
+    int64_t id = ui_chosen_session(p->u)->id;
     struct call_question x = {.filter = &session,
                               .side = CALLS_OF_PEERS,
                               .operations = feed_shows_operations(p->u),
@@ -109,12 +109,12 @@ static bool ui_feed_on_hop(void *ctx, const struct query_call *c)
 static int find_continued(struct part *p, int64_t from, int64_t to)
 {
     struct filter session = FILTER_ANY;
-    int64_t id = ui_session(p->u)->id;
+    int64_t id = ui_chosen_session(p->u)->id;
     struct call_question x = {.filter = &session, .side = CALLS_OF_PEERS, .several = true};
     bool has = false;
     size_t ended_n = p->ended_n;
     int st = feed_shows_operations(p->u) && !query_is_store(p->u->q)
-                 ? call_rows_have_operations(p->u->q, &has)
+                 ? call_rows_check_operations(p->u->q, &has)
                  : 0;
     session.session_id = id;
     for (size_t i = 0; st == 0 && has && i <= ended_n; i++) {
@@ -142,8 +142,9 @@ static int read_messages(struct part *p, int64_t from, int64_t to)
     p->seq = back ? from : to;
     if (back && !u->narrowed) /* without a filter, older messages themselves are not needed */
         return 0;
-    int st = query_rows(u->q, ui_session(u)->id, from, to, back ? QUERY_BACKWARD : QUERY_FORWARD,
-                        u->narrowed && u->question.terms.n > 0, ui_feed_on_message, p);
+    int st =
+        query_rows(u->q, ui_chosen_session(u)->id, from, to, back ? QUERY_BACKWARD : QUERY_FORWARD,
+                   u->narrowed && u->question.terms.n > 0, ui_feed_on_message, p);
     return st == 0 ? p->status : st;
 }
 
@@ -178,7 +179,7 @@ static int read_ended_tasks(struct part *p)
     struct filter session = FILTER_ANY;
     struct call_question x = {
         .filter = &session, .side = CALLS_OF_PEERS, .operations = true, .several = true};
-    session.session_id = ui_session(p->u)->id;
+    session.session_id = ui_chosen_session(p->u)->id;
     int st = query_calls_of(p->u->q, &x, feed_on_operation, p);
     return st == 0 ? p->status : st;
 }
@@ -187,7 +188,7 @@ static int read_newer(struct ui *u, bool *ret_more)
 {
     struct part p = {.u = u, .end = LISTING_NEWER};
     int64_t last = 0, t_us, from = u->listing.last + 1;
-    int st = query_last_message(u->q, ui_session(u)->id, &last, &t_us);
+    int st = query_last_message(u->q, ui_chosen_session(u)->id, &last, &t_us);
     int64_t to = last - from < feed_part_size(u) ? last : from + feed_part_size(u) - 1;
     *ret_more = false;
     if (st < 0 || last < from)
@@ -218,9 +219,9 @@ static int feed_read_list(struct ui *u)
     listing_close(&u->listing);
     u->listing_full = false;
     u->dirty = true;
-    if (ui_session(u) == NULL)
+    if (ui_chosen_session(u) == NULL)
         return 0;
-    int st = query_last_message(u->q, ui_session(u)->id, &last, &t_us);
+    int st = query_last_message(u->q, ui_chosen_session(u)->id, &last, &t_us);
     listing_open(&u->listing, u->mode, !u->narrowed, last);
     events_forget_places(u);
     u->list_cursor = (struct cursor){
@@ -231,14 +232,14 @@ static int feed_read_list(struct ui *u)
 int feed_choose_session(struct ui *u, int64_t id)
 {
     struct page_row *page = NULL;
-    if (ui_session(u) != NULL && ui_session(u)->id == id && id != 0)
+    if (ui_chosen_session(u) != NULL && ui_chosen_session(u)->id == id && id != 0)
         return 0;
-    int st = id != 0 ? page_sessions(u->q, NULL, id, id, 1, &page) : 0;
+    int st = id != 0 ? page_read_sessions(u->q, NULL, id, id, 1, &page) : 0;
     if (st < 0)
         return st;
     u->seek.on = false;
     if (id != 0 && page == NULL) {
-        ui_complain(u, "this session was removed");
+        ui_say_error(u, "this session was removed");
         return 0;
     }
     page_free(u->session);
@@ -268,7 +269,7 @@ static void drop_filter(struct ui *u)
  * call. */
 static int choose_matching(struct ui *u)
 {
-    const struct query_session *s = ui_session(u);
+    const struct query_session *s = ui_chosen_session(u);
     bool matches = s != NULL && (!u->narrowed || u->listing.first > 1 || list_count_rows(u) > 0);
     if (matches || u->sessions.n == 0 ||
         (s != NULL && sessions_place_of_id(&u->sessions, s->id) < u->sessions.n))
@@ -279,7 +280,7 @@ static int choose_matching(struct ui *u)
 /* Reads both lists again. The chosen session stays, unless it cannot match the filter. */
 static int read_lists(struct ui *u)
 {
-    const struct query_session *s = ui_session(u);
+    const struct query_session *s = ui_chosen_session(u);
     int64_t id = s != NULL ? s->id : 0, until_us = clock_mono_us() + STEP_US;
     bool matches = s != NULL && (!u->filtered || question_matches_session(&u->question, s));
     sessions_close(&u->sessions);
@@ -318,7 +319,7 @@ int feed_read_more_sessions(struct ui *u)
 static bool read_filter(struct ui *u, const char *text, struct buf *error)
 {
     struct question *x = &u->question;
-    if (!words_cut(text, u->words_text, u->words, MI_COUNT(u->words))) {
+    if (!split_quoted_words(text, u->words_text, u->words, MI_COUNT(u->words))) {
         buf_adds(error, "too many words");
         return false;
     }
@@ -343,7 +344,7 @@ int feed_set_filter(struct ui *u, const char *text)
     drop_filter(u);
     bool valid = read_filter(u, text, &error);
     if (!valid) {
-        ui_complain(u, "%s", buf_str(&error));
+        ui_say_error(u, "%s", buf_str(&error));
         drop_filter(u);
         valid = read_filter(u, before, &error);
         text = before;
@@ -367,7 +368,7 @@ static bool feed_wants_sessions(const struct ui *u)
 
 static bool feed_list_is_complete(const struct ui *u)
 {
-    return ui_session(u) == NULL || u->listing.first <= 1 || u->listing_full;
+    return ui_chosen_session(u) == NULL || u->listing.first <= 1 || u->listing_full;
 }
 
 int feed_step(struct ui *u, bool *ret_more)
@@ -395,8 +396,8 @@ int feed_step(struct ui *u, bool *ret_more)
 static int reload_session(struct ui *u)
 {
     struct page_row *page = NULL;
-    int64_t id = ui_session(u)->id;
-    int st = page_sessions(u->q, NULL, id, id, 1, &page);
+    int64_t id = ui_chosen_session(u)->id;
+    int st = page_read_sessions(u->q, NULL, id, id, 1, &page);
     /* the session was removed: what was read of it stays on the screen */
     if (st < 0 || page == NULL)
         return st;
@@ -440,11 +441,11 @@ int feed_read_changes(struct ui *u, bool *ret_more)
         central_note_success(u);
         st = choose_matching(u);
     }
-    if (st == 0 && ui_session(u) != NULL && u->state != SESSION_ENDED)
+    if (st == 0 && ui_chosen_session(u) != NULL && u->state != SESSION_ENDED)
         st = reload_session(u);
-    if (st == 0 && ui_session(u) != NULL)
+    if (st == 0 && ui_chosen_session(u) != NULL)
         st = events_read(u);
-    if (st == 0 && ui_session(u) != NULL)
+    if (st == 0 && ui_chosen_session(u) != NULL)
         st = read_newer(u, ret_more);
     if (!*ret_more)
         u->version = version;
@@ -454,7 +455,7 @@ int feed_read_changes(struct ui *u, bool *ret_more)
 int feed_open_call(struct ui *u, int64_t session, int64_t seq)
 {
     int st = feed_choose_session(u, session);
-    if (st < 0 || ui_session(u) == NULL || ui_session(u)->id != session)
+    if (st < 0 || ui_chosen_session(u) == NULL || ui_chosen_session(u)->id != session)
         return st;
     stack_open_main(u, seq > 0 ? PANE_DETAIL : PANE_LIST);
     st = u->filtered ? feed_set_filter(u, "") : 0;

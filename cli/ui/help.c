@@ -14,10 +14,10 @@ static void draw_help_lines(struct page *p)
         }
         page_begin(p);
         if (r->action == ACTION_NONE) {
-            cells_addf(c, CELLS_TITLE, " %s", r->names);
+            cells_add_format(c, CELLS_TITLE, " %s", r->names);
         } else {
-            cells_addf(c, CELLS_FOLD, "   %-14s", r->names);
-            cells_adds(c, CELLS_PLAIN, r->what);
+            cells_add_format(c, CELLS_FOLD, "   %-14s", r->names);
+            cells_add_str(c, CELLS_PLAIN, r->what);
         }
         page_end(p);
     }
@@ -35,17 +35,17 @@ static int draw_help(struct ui *u, const struct area *a)
     draw_caption(u, a, u->focus, "keys (? or Esc: back)");
     do
         draw_help_lines(&p);
-    while (page_ended_early(&p));
+    while (page_correct_top(&p));
     return 0;
 }
 
 static void help_search(struct ui *u, bool forward)
 {
     struct area a = {0, 0, u->width, u->height};
-    struct line_seek s = page_seek(u, forward);
+    struct line_seek s = page_begin_search(u, forward);
     struct page p = {.u = u, .area = &a, .seek = &s};
     draw_help_lines(&p);
-    page_found(u, line_seek_end(u, &s));
+    page_scroll_to_match(u, line_seek_end(u, &s));
 }
 
 const struct view_ops help_view = {

@@ -40,8 +40,9 @@ int late_handle_failure(struct ui *u, int st)
     u->seek.on = false;
     u->store.failed_us = clock_mono_us();
     st = forget_session(u, u->session_cursor.key);
-    screen_notice(buf_str(&text)); /* shown at once, because the next drawing may fail as well */
-    ui_complain(u, "%s", buf_str(&text));
+    screen_show_notice(
+        buf_str(&text)); /* shown at once, because the next drawing may fail as well */
+    ui_say_error(u, "%s", buf_str(&text));
     buf_close(&text);
     return st;
 }

@@ -49,7 +49,7 @@ int events_read(struct ui *u)
     int st = 0;
     size_t n = QUERY_PAGE_ROWS;
     for (int i = 0; i < EVENTS_PAGES && st == 0 && n == QUERY_PAGE_ROWS; i++, page = NULL) {
-        st = page_events(u->q, NULL, ui_session(u)->id, u->events.last, &page);
+        st = page_read_events(u->q, NULL, ui_chosen_session(u)->id, u->events.last, &page);
         n = keep_events(&u->events, page);
     }
     return st;

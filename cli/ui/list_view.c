@@ -109,9 +109,9 @@ static int read_rows(struct ui *u, struct list_view *v)
     int st = list_read(v->list, &r);
     st = now.failed ? MI_ENOMEM : st;
     if (st < 0 && st != MI_ENOMEM)
-        ui_complain(u, "%s", r.error.n > 0 ? buf_str(&r.error) : query_error(u->q));
+        ui_say_error(u, "%s", r.error.n > 0 ? buf_str(&r.error) : query_error(u->q));
     else if (r.note.n > 0 && !slice_eq(buf_slice(&r.note), buf_slice(&v->note)))
-        ui_complain(u, "%s", buf_str(&r.note));
+        ui_say_error(u, "%s", buf_str(&r.note));
     v->read_us = now.read_us = now_us;
     v->took_us = now.took_us = clock_mono_us() - now_us;
     v->version = now.version;
@@ -144,13 +144,13 @@ int list_view_draw(struct ui *u, const struct area *a)
                  v->n == 1 ? v->list->one : v->list->all);
     for (size_t i = 0; i + 1 < a->height && top + i <= v->n; i++) { /* line 0 has the titles */
         cells_begin(&u->cells, 0, a->width, u->ascii);
-        cells_blank(&u->cells, 1);
+        cells_add_blanks(&u->cells, 1);
         draw_columns(u, &v->list->shown, i > 0 ? v->row[top + i - 1] : NULL);
         draw_found(u, a, 1 + i, i > 0 && top + i - 1 == v->at ? SCREEN_CHOSEN : SCREEN_NORMAL);
     }
     if (v->n == 0) {
         cells_begin(&u->cells, 0, a->width, u->ascii);
-        cells_addf(&u->cells, CELLS_DIM, " %s", v->list->none);
+        cells_add_format(&u->cells, CELLS_DIM, " %s", v->list->none);
         draw_line(u, a, LIST_HEAD, SCREEN_NORMAL);
     }
     return 0;

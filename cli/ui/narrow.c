@@ -47,7 +47,8 @@ static int message_has_terms(struct ui *u, struct slice uid, const struct query_
     int st = session_read_body(u->q, uid, m, SEARCH_TEXT_MAX, &u->large, &body, &error);
     if (st < 0)
         return st;
-    st = search_terms_find(&u->question.terms, search_text(m->kind, body, &u->searched), &at);
+    st = search_terms_find(&u->question.terms, search_text_of_body(m->kind, body, &u->searched),
+                           &at);
     *ret = st == 0;
     return st == MI_ENOENT ? 0 : st;
 }
@@ -139,7 +140,7 @@ int narrow_step(struct ui *u)
     if (w->at == w->n)
         return 0;
     struct narrow_session *x = &w->s[w->at];
-    int st = page_sessions(u->q, NULL, x->id, x->id, 1, &page);
+    int st = page_read_sessions(u->q, NULL, x->id, x->id, 1, &page);
     if (st == 0 && page != NULL)
         st = narrow_search_session(u, x, &page->session, &done, &end);
     page_free(page);

@@ -103,7 +103,7 @@ static void run_in_terminal(char *const *argv, int in, enum after after)
     int status = -1;
     struct sigaction before[MI_COUNT(meanwhile)];
     pid_t pid;
-    screen_leave();
+    screen_suspend();
     for (size_t i = 0; i < MI_COUNT(meanwhile); i++) {
         struct sigaction a = {.sa_handler = meanwhile[i].handler};
         sigaction(meanwhile[i].number, &a, &before[i]);
@@ -117,7 +117,7 @@ static void run_in_terminal(char *const *argv, int in, enum after after)
         wait_for_enter();
     for (size_t i = 0; i < MI_COUNT(meanwhile); i++)
         sigaction(meanwhile[i].number, &before[i], NULL);
-    screen_return();
+    screen_resume();
 }
 
 /* Runs a command without the terminal, with `in` as its stdin (-1: /dev/null). Appends its stderr
@@ -229,7 +229,7 @@ int outside_run_export(struct ui *u, const char *file, int64_t seq, bool replace
     char id[UID_LEN + 1];
     struct buf said = {0};
     const char *words[WORDS_MAX] = {"export", "--output", file, id};
-    struct slice uid = text_head(ui_session(u)->uid, UID_LEN);
+    struct slice uid = text_head(ui_chosen_session(u)->uid, UID_LEN);
     snprintf(id, sizeof id, "%.*s", (int)uid.n, uid.p);
     size_t n = 4 + add_origin(u, &words[4]);
     words[n] = replace ? "--force" : NULL;
@@ -237,7 +237,7 @@ int outside_run_export(struct ui *u, const char *file, int64_t seq, bool replace
     if (status == 0)
         ui_say(u, "%s", buf_str(&said));
     else
-        ui_complain(u, "%s", buf_str(&said));
+        ui_say_error(u, "%s", buf_str(&said));
     buf_close(&said);
     return 0;
 }
@@ -251,7 +251,7 @@ int outside_run_send(struct ui *u, int64_t seq, bool edit)
     const char *words[WORDS_MAX] = {"send", "--seq", number, "--session",
                                     u->file != NULL ? u->file : id};
     size_t n = 5;
-    snprintf(id, sizeof id, "%lld", (long long)ui_session(u)->id);
+    snprintf(id, sizeof id, "%lld", (long long)ui_chosen_session(u)->id);
     snprintf(number, sizeof number, "%lld", (long long)seq);
     if (u->file == NULL) {
         words[n++] = "--vault";
@@ -284,7 +284,7 @@ static int write_temporary_text(struct ui *u, struct slice text, struct buf *pat
     int fd = path->failed ? -1 : mkostemps(path->p, json ? 5 : 4, O_CLOEXEC);
     if (fd >= 0 && write_all(fd, text) == 0 && lseek(fd, 0, SEEK_SET) == 0)
         return fd;
-    ui_complain(u, "cannot write %s: %s", buf_str(path), strerror(errno));
+    ui_say_error(u, "cannot write %s: %s", buf_str(path), strerror(errno));
     if (fd >= 0) {
         (void)unlink(buf_str(path));
         close(fd);

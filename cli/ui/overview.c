@@ -14,10 +14,10 @@ static void overview_draw_field(struct page *p, const char *label, struct slice 
     if (value.n == 0)
         return;
     page_begin(p);
-    cells_addf(c, CELLS_LABEL, " %-9s ", label);
+    cells_add_format(c, CELLS_LABEL, " %-9s ", label);
     cells_add(c, CELLS_PLAIN, value);
     if (more.n > 0) {
-        cells_blank(c, 1);
+        cells_add_blanks(c, 1);
         cells_add(c, CELLS_DIM, more);
     }
     page_end(p);
@@ -48,7 +48,7 @@ static void overview_draw_tool(struct page *p, struct slice name, const struct t
     struct tool_line line;
     struct buf spark = {0};
     page_begin(p);
-    cells_blank(&p->u->cells, 1);
+    cells_add_blanks(&p->u->cells, 1);
     if (t != NULL) {
         gauge_append_sparkline(&spark, t->recent_us, t->recent_n, 30, p->u->ascii);
         line = (struct tool_line){name,
@@ -67,7 +67,7 @@ static void overview_draw_tool(struct page *p, struct slice name, const struct t
 static void overview_draw_session(struct page *p)
 {
     struct ui *u = p->u;
-    const struct query_session *s = ui_session(u);
+    const struct query_session *s = ui_chosen_session(u);
     char started[CLOCK_TEXT_MAX], id[32];
     snprintf(id, sizeof id, "%lld", (long long)s->number);
     clock_local_text(s->started_at_us, started);
@@ -93,7 +93,7 @@ void overview_draw_page(struct page *p, const uint32_t *tool, size_t n)
 {
     const struct figures *f = &p->u->listing.figures;
     p->line = 0;
-    if (ui_session(p->u) == NULL)
+    if (ui_chosen_session(p->u) == NULL)
         return;
     overview_draw_session(p);
     page_begin(p);

@@ -16,7 +16,7 @@ static size_t overview_seek(struct ui *u, struct line_seek *seek, uint32_t tool[
 }
 
 /* Returns the row of the selected tool. New calls may change the order. */
-static size_t selected_place(struct ui *u, const uint32_t *tool, size_t n)
+static size_t selected_tool_row(struct ui *u, const uint32_t *tool, size_t n)
 {
     size_t at = 0, selected = stack_top(u)->at;
     while (at < n && (size_t)tool[at] + 1 != selected)
@@ -33,7 +33,7 @@ static int draw_overview_view(struct ui *u, const struct area *a)
     size_t n, height = a->height - 1;
     draw_caption(u, a, u->focus, "overview");
     size_t above = overview_seek(u, &seek, tool, &n);
-    size_t at = selected_place(u, tool, n);
+    size_t at = selected_tool_row(u, tool, n);
     l->at = n > 0 ? (size_t)tool[at] + 1 : 0;
     if (l->moved && above + at < l->top)
         l->top = above + at;
@@ -46,14 +46,14 @@ static int draw_overview_view(struct ui *u, const struct area *a)
     return 0;
 }
 
-static int overview_move(struct ui *u, enum motion m, int by)
+static int overview_move_cursor(struct ui *u, enum motion m, int by)
 {
     struct layer *l = stack_top(u);
     uint32_t tool[FIGURES_TOOLS];
     size_t n = figures_sort_tools(&u->listing.figures, tool, FIGURES_TOOLS);
     if (m == MOVE_SCROLL || n == 0)
         return move_page(u, m, by);
-    size_t at = selected_place(u, tool, n);
+    size_t at = selected_tool_row(u, tool, n);
     l->found = 0;
     l->moved = m != MOVE_FIRST && (at > 0 || by > 0);
     l->top = l->moved ? l->top : 0; /* shows what is above the first tool */
@@ -64,17 +64,18 @@ static int overview_move(struct ui *u, enum motion m, int by)
 
 static void overview_search(struct ui *u, bool forward)
 {
-    struct line_seek s = page_seek(u, forward);
+    struct line_seek s = page_begin_search(u, forward);
     uint32_t tool[FIGURES_TOOLS];
     size_t n, above = overview_seek(u, &s, tool, &n), found = line_seek_end(u, &s);
-    page_found(u, found);
+    page_scroll_to_match(u, found);
     if (found > above)
         stack_top(u)->at = (size_t)tool[found - 1 - above] + 1;
 }
 
 /* Writes a filter for the calls of this name. Returns NULL if there can be no such filter; a
  * message says why. */
-static const char *filter_of(struct ui *u, const char *field, struct slice name, struct buf *b)
+static const char *write_filter_for_name(struct ui *u, const char *field, struct slice name,
+                                         struct buf *b)
 {
     bool words = memchr(name.p, ' ', name.n) != NULL, single = memchr(name.p, '\'', name.n) != NULL;
     char quote = !words ? '\0' : single ? '"' : '\'';
@@ -89,9 +90,9 @@ static const char *filter_of(struct ui *u, const char *field, struct slice name,
     }
     buf_printf(b, "%.1s", &quote);
     if (b->failed || b->n > PROMPT_MAX)
-        ui_complain(u, "this name is too long for a filter");
+        ui_say_error(u, "this name is too long for a filter");
     else if (quote == '"' && memchr(name.p, '"', name.n) != NULL)
-        ui_complain(u, "a filter cannot have this name, because both quotes are in it");
+        ui_say_error(u, "a filter cannot have this name, because both quotes are in it");
     else
         return buf_str(b);
     return NULL;
@@ -104,11 +105,11 @@ static int open_tool(struct ui *u)
     uint32_t tool[FIGURES_TOOLS];
     struct buf text = {0};
     int st = 0;
-    size_t n = figures_sort_tools(f, tool, FIGURES_TOOLS), at = selected_place(u, tool, n);
+    size_t n = figures_sort_tools(f, tool, FIGURES_TOOLS), at = selected_tool_row(u, tool, n);
     if (n == 0)
         return 0;
-    const char *filter = filter_of(u, f->tool[tool[at]].is_tool ? "tool" : "method",
-                                   intern_text(&f->names, tool[at]), &text);
+    const char *filter = write_filter_for_name(u, f->tool[tool[at]].is_tool ? "tool" : "method",
+                                               intern_text(&f->names, tool[at]), &text);
     if (filter != NULL) {
         stack_close(u);
         if (stack_top(u)->view != u->layer[0].view)
@@ -121,7 +122,7 @@ static int open_tool(struct ui *u)
 }
 
 /* Shows the overview of the next or the previous session of the list. */
-static int next_session(struct ui *u, bool next)
+static int show_next_overview(struct ui *u, bool next)
 {
     size_t at = sessions_place_of_id(&u->sessions, u->session_cursor.key), n = u->sessions.n;
     size_t to = next ? at + 1 : at - 1; /* SIZE_MAX before the first session */
@@ -134,11 +135,11 @@ static int next_session(struct ui *u, bool next)
 
 static int overview_key(struct ui *u, enum action x)
 {
-    bool session = ui_session(u) != NULL;
+    bool session = ui_chosen_session(u) != NULL;
     if (x == ACTION_OPEN && session)
         return open_tool(u);
     if ((x == ACTION_NEXT_ROW_BEFORE || x == ACTION_PREVIOUS_ROW_BEFORE) && session)
-        return next_session(u, x == ACTION_NEXT_ROW_BEFORE);
+        return show_next_overview(u, x == ACTION_NEXT_ROW_BEFORE);
     if (x == ACTION_EXPORT && session)
         ask_file(u, false);
     else if (x == ACTION_DIFF && session)
@@ -156,7 +157,7 @@ static const struct hint of_overview[] = {{ACTION_OPEN, "its calls"},
 
 const struct view_ops overview_view = {
     .draw = draw_overview_view,
-    .move = overview_move,
+    .move = overview_move_cursor,
     .key = overview_key,
     .search = overview_search,
     .hints = {of_overview},

@@ -19,7 +19,7 @@ void page_end(struct page *p)
                    p->chosen == line + 1 ? SCREEN_CHOSEN : SCREEN_NORMAL);
 }
 
-bool page_ended_early(struct page *p)
+bool page_correct_top(struct page *p)
 {
     size_t height = p->area->height - 1, most = p->line > height ? p->line - height : 0;
     bool early = *p->top > most;
@@ -36,14 +36,14 @@ int move_page(struct ui *u, enum motion m, int by)
     return 0;
 }
 
-struct line_seek page_seek(struct ui *u, bool forward)
+struct line_seek page_begin_search(struct ui *u, bool forward)
 {
     const struct layer *l = stack_top(u);
     size_t from = l->found > 0 ? l->found - 1 : forward ? l->top - 1 : l->top;
     return (struct line_seek){.forward = forward, .from = from};
 }
 
-void page_found(struct ui *u, size_t found)
+void page_scroll_to_match(struct ui *u, size_t found)
 {
     struct layer *l = stack_top(u);
     if (found == 0)
@@ -68,7 +68,7 @@ void line_seek_look(struct ui *u, struct line_seek *s, size_t line)
 size_t line_seek_end(struct ui *u, const struct line_seek *s)
 {
     if (s->other == 0)
-        ui_complain(u, "'%s' was not found", u->search);
+        ui_say_error(u, "'%s' was not found", u->search);
     else if (s->found == 0)
         ui_say(u, "continued at the other end");
     return s->found != 0 ? s->found : s->other;

@@ -21,7 +21,7 @@ void page_begin(struct page *p); /* begins a line, which the caller fills throug
 void page_end(struct page *p);
 /* Must the page be drawn again, because it ended above the bottom of the screen? If so, sets *top
  * to its last full screen. */
-bool page_ended_early(struct page *p);
+bool page_correct_top(struct page *p);
 /* Adds the overview of the chosen session. Its last lines are these n tools. */
 void overview_draw_page(struct page *p, const uint32_t *tool, size_t n);
 

@@ -8,13 +8,13 @@
 
 /* ---- lists ---- */
 
-static size_t session_place(const struct ui *u)
+static size_t selected_session_place(const struct ui *u)
 {
     size_t at = sessions_place_of_id(&u->sessions, u->session_cursor.key);
     return at < u->sessions.n ? at : 0;
 }
 
-static int go_session(struct ui *u, size_t place)
+static int select_session_at(struct ui *u, size_t place)
 {
     if (u->sessions.n == 0)
         return 0;
@@ -29,8 +29,8 @@ static int go_session(struct ui *u, size_t place)
 
 static int move_sessions(struct ui *u, enum motion m, int by)
 {
-    size_t at = session_place(u);
-    return go_session(u, move_cursor(&u->session_cursor, u->sessions.n, at, m, by));
+    size_t at = selected_session_place(u);
+    return select_session_at(u, move_cursor(&u->session_cursor, u->sessions.n, at, m, by));
 }
 
 static int move_list(struct ui *u, enum motion m, int by)
@@ -86,7 +86,7 @@ static void move_sideways(struct ui *u, bool right)
     s->from = right ? s->from + SIDE_COLUMNS : s->from - size_min(s->from, SIDE_COLUMNS);
 }
 
-static void fold(struct ui *u, enum detail_fold how)
+static void fold_selected_line(struct ui *u, enum detail_fold how)
 {
     size_t line;
     if (u->shown.doc == NULL)
@@ -95,19 +95,19 @@ static void fold(struct ui *u, enum detail_fold how)
     if (st == 0)
         u->shown.at = line;
     else if (st == MI_EFULL)
-        ui_complain(u, "too much is unfolded; fold something else first");
+        ui_say_error(u, "too much is unfolded; fold something else first");
 }
 
 static void open_selected(struct ui *u)
 {
     if (u->focus == PANE_DETAIL)
-        fold(u, DETAIL_TOGGLE);
+        fold_selected_line(u, DETAIL_TOGGLE);
     else
         u->focus++;
 }
 
 /* Undoes one thing at a time: search, zoom, filter (only Esc), focus. */
-static int back(struct ui *u, enum action x)
+static int go_back(struct ui *u, enum action x)
 {
     if (u->seek.on)
         u->seek.on = false;
@@ -124,7 +124,7 @@ static int back(struct ui *u, enum action x)
 
 /* Goes to a session by number, UID or server, or to a message by number. In the detail pane, the
  * number is that of a line. */
-static int main_go(struct ui *u, const char *to)
+static int main_go_to(struct ui *u, const char *to)
 {
     struct query_session s;
     char *end;
@@ -133,16 +133,16 @@ static int main_go(struct ui *u, const char *to)
         return VIEW_UNKNOWN;
     if (u->focus == PANE_LIST) {
         if (*end != '\0' || seq < 1)
-            ui_complain(u, "':%s' is not the number of a message", to);
+            ui_say_error(u, "':%s' is not the number of a message", to);
         else if (seq < u->listing.first)
-            ui_complain(u, "message %lld is not read yet", seq);
+            ui_say_error(u, "message %lld is not read yet", seq);
         else if (list_count_rows(u) > 0)
             list_select_place(u, size_min(list_find_seq(u, seq), list_count_rows(u) - 1));
         return 0;
     }
     int st = query_session(u->q, to, &s);
     if (st == MI_ENOENT || st == MI_EINVAL) {
-        ui_complain(u, "%s", query_error(u->q));
+        ui_say_error(u, "%s", query_error(u->q));
         return 0;
     }
     int64_t id = s.id;
@@ -155,14 +155,14 @@ static int main_go(struct ui *u, const char *to)
 /* The first click selects a row; a click on the selected row opens it. */
 static int click_session(struct ui *u, size_t line, bool again)
 {
-    size_t at = session_place(u);
+    size_t at = selected_session_place(u);
     size_t to = cursor_row_on_line(&u->session_cursor, u->sessions.n, at, line);
     if (to == at && again)
         u->focus = PANE_LIST;
     if (to == u->sessions.n)
         return 0;
     u->session_cursor.line = line;
-    return go_session(u, to);
+    return select_session_at(u, to);
 }
 
 static int click_row(struct ui *u, size_t line, bool again)
@@ -181,7 +181,7 @@ static int click_row(struct ui *u, size_t line, bool again)
 static int click_detail(struct ui *u, size_t line, bool again)
 {
     if (u->shown.at == u->shown.top + line && again)
-        fold(u, DETAIL_TOGGLE);
+        fold_selected_line(u, DETAIL_TOGGLE);
     else
         u->shown.at = u->shown.top + line;
     return 0;
@@ -202,7 +202,7 @@ static int main_move(struct ui *u, enum motion m, int by)
     return panes[u->focus].move(u, m, by);
 }
 
-static int main_mouse(struct ui *u, const struct press *p)
+static int main_handle_mouse(struct ui *u, const struct press *p)
 {
     enum pane pane = layout_pane_at(&u->panes, p->x, p->y);
     if (pane == PANES)
@@ -226,19 +226,19 @@ static int change_mode(struct ui *u)
     return feed_set_mode(u, u->mode == LISTING_CALLS ? LISTING_MESSAGES : LISTING_CALLS);
 }
 
-static void go_part(struct ui *u, bool forward)
+static void go_to_next_part(struct ui *u, bool forward)
 {
     u->shown.at = detail_next_part(u->shown.doc, u->shown.at, forward);
 }
 
-static void fold_all(struct ui *u, size_t depth)
+static void fold_all_parts(struct ui *u, size_t depth)
 {
     detail_fold_from_depth(u->shown.doc, depth);
     u->shown.at = u->shown.top = 0;
 }
 
 /* Sends the selected request again. Only requests of the client can be sent. */
-static int send_again(struct ui *u, bool edit)
+static int send_selected_again(struct ui *u, bool edit)
 {
     struct listed row;
     const struct row_copy *copy;
@@ -250,14 +250,14 @@ static int send_again(struct ui *u, bool edit)
     const struct query_message *m = &copy->m;
     bool answer = session_is_answer(m) && m->direction == ROW_S2C && m->request_seq > 0;
     if (!answer && (m->kind != KIND_REQUEST || m->direction != ROW_C2S)) {
-        ui_complain(u, "only a request of the client can be sent again");
+        ui_say_error(u, "only a request of the client can be sent again");
         return 0;
     }
     return outside_run_send(u, answer ? m->request_seq : m->seq, edit);
 }
 
 /* Returns what is missing for this key, as a message; NULL if nothing is. */
-static const char *main_lacks(const struct ui *u, enum action x)
+static const char *main_missing_for_key(const struct ui *u, enum action x)
 {
     struct listed row;
     switch (x) {
@@ -280,17 +280,17 @@ static const char *main_lacks(const struct ui *u, enum action x)
     case ACTION_PREVIOUS_FAILED:
     case ACTION_EXPORT:
     case ACTION_DIFF:
-        return ui_session(u) == NULL ? "no session is selected" : NULL;
+        return ui_chosen_session(u) == NULL ? "no session is selected" : NULL;
     default:
         return NULL;
     }
 }
 
-static int main_key(struct ui *u, enum action x)
+static int main_handle_key(struct ui *u, enum action x)
 {
-    const char *lacks = main_lacks(u, x);
+    const char *lacks = main_missing_for_key(u, x);
     if (lacks != NULL) {
-        ui_complain(u, "%s", lacks);
+        ui_say_error(u, "%s", lacks);
         return 0;
     }
     switch (x) {
@@ -310,7 +310,7 @@ static int main_key(struct ui *u, enum action x)
                                                            x == ACTION_NEXT_ROW_BEFORE ? 1 : -1);
     case ACTION_BACK:
     case ACTION_LEAVE:
-        return back(u, x);
+        return go_back(u, x);
     case ACTION_OPEN:
         open_selected(u);
         break;
@@ -332,15 +332,15 @@ static int main_key(struct ui *u, enum action x)
     case ACTION_FOLD:
         if (u->focus != PANE_DETAIL)
             return VIEW_UNKNOWN;
-        fold(u, DETAIL_TOGGLE);
+        fold_selected_line(u, DETAIL_TOGGLE);
         break;
     case ACTION_FOLD_ALL:
     case ACTION_UNFOLD_ALL:
-        fold_all(u, x == ACTION_FOLD_ALL ? 1 : SIZE_MAX);
+        fold_all_parts(u, x == ACTION_FOLD_ALL ? 1 : SIZE_MAX);
         break;
     case ACTION_NEXT_PART:
     case ACTION_PREVIOUS_PART:
-        go_part(u, x == ACTION_NEXT_PART);
+        go_to_next_part(u, x == ACTION_NEXT_PART);
         break;
     case ACTION_COPY:
     case ACTION_COPY_POINTER:
@@ -367,7 +367,7 @@ static int main_key(struct ui *u, enum action x)
         break;
     case ACTION_SEND:
     case ACTION_SEND_EDITED:
-        return send_again(u, x == ACTION_SEND_EDITED);
+        return send_selected_again(u, x == ACTION_SEND_EDITED);
     default:
         return VIEW_UNKNOWN;
     }
@@ -389,7 +389,7 @@ static int draw_main(struct ui *u, const struct area *all)
         st = draw_detail(u, &a[PANE_DETAIL]);
     for (int p = 0; p + 1 < PANES; p++)
         if (a[p].width > 0 && a[p + 1].width > 0 && a[p + 1].x > 0)
-            screen_rule(a[p + 1].x - 1, a[p + 1].y, a[p + 1].height);
+            screen_draw_rule(a[p + 1].x - 1, a[p + 1].y, a[p + 1].height);
     return st;
 }
 
@@ -417,9 +417,9 @@ static const struct hint of_detail[] = {
 const struct view_ops main_view = {
     .draw = draw_main,
     .move = main_move,
-    .key = main_key,
-    .mouse = main_mouse,
+    .key = main_handle_key,
+    .mouse = main_handle_mouse,
     .search = seek_text,
-    .go = main_go,
+    .go = main_go_to,
     .hints = {of_sessions, of_list, of_detail},
 };

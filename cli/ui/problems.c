@@ -23,21 +23,21 @@ struct problems {
 static const struct view_ops problem_view;
 
 /* Reads the file into `text`; if `text` is NULL, removes the file. */
-static int with_file(struct ui *u, const char *name, struct buf *text)
+static int read_or_remove_file(struct ui *u, const char *name, struct buf *text)
 {
     struct problem_files e;
     int st = problem_files_open(&e, u->vault);
     if (st == 0)
         st = text != NULL ? problem_files_read(&e, name, text) : problem_files_remove(&e, name);
     if (st == MI_EIO)
-        ui_complain(u, "%s: %s", name, strerror(errno));
+        ui_say_error(u, "%s: %s", name, strerror(errno));
     problem_files_close(&e);
     return st;
 }
 
 static int remove_asked(struct ui *u)
 {
-    int st = with_file(u, u->problems->asked, NULL);
+    int st = read_or_remove_file(u, u->problems->asked, NULL);
     if (st == 0 && stack_top(u)->view == &problem_view)
         stack_close(u);
     if (st == 0)
@@ -63,7 +63,7 @@ static int open_problem(struct ui *u)
     if (row == NULL)
         return 0;
     buf_clear(&l->text);
-    int st = with_file(u, row->file.p, &l->text);
+    int st = read_or_remove_file(u, row->file.p, &l->text);
     if (st < 0 || l->text.failed)
         return st == MI_EIO ? 0 : MI_ENOMEM;
     snprintf(l->name, sizeof l->name, "%s", row->file.p);
@@ -88,13 +88,13 @@ static int open_session(struct ui *u)
     buf_close(&texts);
     buf_close(&uid);
     if (st == MI_ENOENT || st == MI_EINVAL) {
-        ui_complain(u, "its session is not in the vault");
+        ui_say_error(u, "its session is not in the vault");
         return 0;
     }
     return st < 0 ? st : feed_open_call(u, s.id, seq);
 }
 
-static void lay_out(struct ui *u, size_t width)
+static void problem_set_width(struct ui *u, size_t width)
 {
     view_set_width(&u->problems->view, width > 1 ? width - 1 : 1, u->ascii);
 }
@@ -104,7 +104,7 @@ static int problem_draw(struct ui *u, const struct area *a)
     struct problems *l = u->problems;
     struct view_place place;
     size_t *top = &stack_top(u)->top, height = a->height - 1;
-    lay_out(u, a->width);
+    problem_set_width(u, a->width);
     size_t n = view_count(&l->view);
     *top = size_min(*top, n > height ? n - height : 0);
     draw_caption(u, a, u->focus, "escalation %s", l->name);
@@ -120,17 +120,17 @@ static void problem_search(struct ui *u, bool forward)
 {
     struct problems *l = u->problems;
     struct view_place place;
-    struct line_seek s = page_seek(u, forward);
-    lay_out(u, u->width); /* the view may not have been drawn yet */
+    struct line_seek s = page_begin_search(u, forward);
+    problem_set_width(u, u->width); /* the view may not have been drawn yet */
     for (size_t i = 0; view_seek_line(&l->view, i, &place); i++) {
         cells_begin(&u->cells, 0, u->width, u->ascii);
         view_draw_line(&l->view, &place, 0, &u->cells);
         line_seek_look(u, &s, i);
     }
-    page_found(u, line_seek_end(u, &s));
+    page_scroll_to_match(u, line_seek_end(u, &s));
 }
 
-static int problem_key(struct ui *u, enum action x)
+static int problem_handle_key(struct ui *u, enum action x)
 {
     if (x == ACTION_PAGER)
         outside_show_text(u, buf_slice(&u->problems->text), NULL);
@@ -215,7 +215,7 @@ static const struct hint hints_of_one[] = {
 static const struct view_ops problem_view = {
     .draw = problem_draw,
     .move = move_page,
-    .key = problem_key,
+    .key = problem_handle_key,
     .search = problem_search,
     .hints = {hints_of_one},
 };

@@ -14,14 +14,14 @@ void prompt_set(struct prompt *p, const char *text)
     p->back = 0;
 }
 
-static size_t prompt_before(const struct prompt *p, size_t at)
+static size_t prompt_before_char(const struct prompt *p, size_t at)
 {
     while (at > 0 && text_utf8_cont(&p->text[--at]))
         continue;
     return at;
 }
 
-static size_t after(const struct prompt *p, size_t at)
+static size_t prompt_after_char(const struct prompt *p, size_t at)
 {
     if (at < p->n)
         at++;
@@ -30,14 +30,14 @@ static size_t after(const struct prompt *p, size_t at)
     return at;
 }
 
-static void prompt_cut(struct prompt *p, size_t from, size_t to)
+static void prompt_delete_range(struct prompt *p, size_t from, size_t to)
 {
     memmove(&p->text[from], &p->text[to], p->n - to + 1);
     p->n -= to - from;
     p->at = from;
 }
 
-static size_t word_before(const struct prompt *p)
+static size_t prompt_word_start(const struct prompt *p)
 {
     size_t at = p->at;
     while (at > 0 && p->text[at - 1] == ' ')
@@ -47,14 +47,14 @@ static size_t word_before(const struct prompt *p)
     return at;
 }
 
-static void insert(struct prompt *p, int key)
+static void prompt_insert_key(struct prompt *p, int key)
 {
     char c[4];
     if (key < ' ' || key == 0x7F || key >= PRESS_UP)
         return;
     size_t n = text_utf8_put((uint32_t)key, c);
     if (p->proposed)
-        prompt_cut(p, 0, p->n);
+        prompt_delete_range(p, 0, p->n);
     if (p->n + n > PROMPT_MAX)
         return;
     memmove(&p->text[p->at + n], &p->text[p->at], p->n - p->at + 1);
@@ -63,7 +63,7 @@ static void insert(struct prompt *p, int key)
     p->at += n;
 }
 
-enum prompt_result prompt_press(struct prompt *p, int key)
+enum prompt_result prompt_handle_key(struct prompt *p, int key)
 {
     switch (key) {
     case PRESS_ENTER:
@@ -73,16 +73,16 @@ enum prompt_result prompt_press(struct prompt *p, int key)
     case PRESS_BACKSPACE:
         if (p->n == 0)
             return PROMPT_CANCELLED;
-        prompt_cut(p, prompt_before(p, p->at), p->at);
+        prompt_delete_range(p, prompt_before_char(p, p->at), p->at);
         break;
     case PRESS_DELETE:
-        prompt_cut(p, p->at, after(p, p->at));
+        prompt_delete_range(p, p->at, prompt_after_char(p, p->at));
         break;
     case PRESS_LEFT:
-        p->at = prompt_before(p, p->at);
+        p->at = prompt_before_char(p, p->at);
         break;
     case PRESS_RIGHT:
-        p->at = after(p, p->at);
+        p->at = prompt_after_char(p, p->at);
         break;
     case PRESS_HOME:
     case PRESS_CTRL('a'):
@@ -93,16 +93,16 @@ enum prompt_result prompt_press(struct prompt *p, int key)
         p->at = p->n;
         break;
     case PRESS_CTRL('u'):
-        prompt_cut(p, 0, p->at);
+        prompt_delete_range(p, 0, p->at);
         break;
     case PRESS_CTRL('k'):
-        prompt_cut(p, p->at, p->n);
+        prompt_delete_range(p, p->at, p->n);
         break;
     case PRESS_CTRL('w'):
-        prompt_cut(p, word_before(p), p->at);
+        prompt_delete_range(p, prompt_word_start(p), p->at);
         break;
     default:
-        insert(p, key);
+        prompt_insert_key(p, key);
     }
     p->proposed = false;
     return PROMPT_EDITED;
@@ -136,7 +136,7 @@ void prompt_recall(struct prompt *p, const struct prompt_history *h, bool older)
     p->back = back;
 }
 
-void prompt_forget(struct prompt_history *h)
+void prompt_history_clear(struct prompt_history *h)
 {
     for (size_t i = 0; i < h->n; i++)
         free(h->line[i]);

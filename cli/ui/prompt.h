@@ -1,7 +1,7 @@
 /* prompt.h - an input line: its text, the keys that edit it, and its history.
  *
  * Limits    PROMPT_MAX bytes; further characters are ignored. A history has PROMPT_KEPT lines.
- * Owns      the lines of a history; prompt_forget() frees them.
+ * Owns      the lines of a history; prompt_history_clear() frees them.
  * Blocks    never. Pure. */
 #ifndef MI_CLI_UI_PROMPT_H
 #define MI_CLI_UI_PROMPT_H
@@ -30,13 +30,13 @@ struct prompt_history {
 /* proposes the text; the cursor is at its end */
 void prompt_set(struct prompt *p, const char *text);
 /* Esc, and Backspace in an empty line, cancel. */
-enum prompt_result prompt_press(struct prompt *p, int key);
+enum prompt_result prompt_handle_key(struct prompt *p, int key);
 
 /* Adds a line to the history, unless it is empty. If memory is short, does not add it. */
 void prompt_keep(struct prompt_history *h, const char *text);
 /* Replaces the text by the next older or newer line of the history. After the newest line comes the
  * text that was typed. */
 void prompt_recall(struct prompt *p, const struct prompt_history *h, bool older);
-void prompt_forget(struct prompt_history *h);
+void prompt_history_clear(struct prompt_history *h);
 
 #endif

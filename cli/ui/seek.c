@@ -10,7 +10,7 @@
 
 /* Can the vault be asked for failed calls, in all sessions? Otherwise the messages of this session
  * are searched: in the list of messages, or if the filter has texts or kinds. */
-static bool asks_for_calls(const struct ui *u)
+static bool seek_asks_for_calls(const struct ui *u)
 {
     return u->seek.what == SEEK_FAILED && u->mode == LISTING_CALLS && u->question.terms.n == 0 &&
            (!u->filtered || u->question.field[QUESTION_KIND] == NULL);
@@ -21,8 +21,8 @@ static void seek_finish(struct ui *u, int64_t found)
     u->seek.on = false;
     u->dirty = true;
     if (found == 0) {
-        ui_complain(u, u->seek.what == SEEK_FAILED ? "nothing failed" : "'%s' was not found",
-                    u->search);
+        ui_say_error(u, u->seek.what == SEEK_FAILED ? "nothing failed" : "'%s' was not found",
+                     u->search);
         return;
     }
     if (u->seek.wrapped)
@@ -40,7 +40,7 @@ void seek_begin(struct ui *u, enum seek_what what, bool forward)
                              : u->listing.last;
     if (what != SEEK_FAILED && u->search[0] == '\0')
         return;
-    if (ui_session(u) == NULL || (what == SEEK_TEXT && !found)) {
+    if (ui_chosen_session(u) == NULL || (what == SEEK_TEXT && !found)) {
         u->seek.what = what;
         seek_finish(u, 0);
         return;
@@ -50,19 +50,19 @@ void seek_begin(struct ui *u, enum seek_what what, bool forward)
                             .what = what,
                             .start = row.listed.seq,
                             .at = forward ? row.listed.seq + 1 : row.listed.seq - 1,
-                            .session = ui_session(u)->id,
-                            .origin = ui_session(u)->id,
+                            .session = ui_chosen_session(u)->id,
+                            .origin = ui_chosen_session(u)->id,
                             .last = u->listing.last};
     /* A call ends after later calls began. So backwards, the search begins at the last message, as
      * a call's end counts for its row. */
-    if (!forward && u->mode == LISTING_CALLS && !asks_for_calls(u))
+    if (!forward && u->mode == LISTING_CALLS && !seek_asks_for_calls(u))
         u->seek.at = u->listing.last;
 }
 
 /* Does the message contain the text? Returns 0, or the error of session_read_body(). */
-static int contains(struct ui *u, const struct query_message *m, bool *ret)
+static int message_contains_text(struct ui *u, const struct query_message *m, bool *ret)
 {
-    struct slice body, uid = ui_session(u)->uid, needle = slice_of(u->search);
+    struct slice body, uid = ui_chosen_session(u)->uid, needle = slice_of(u->search);
     const char *error;
     *ret = (m->method.p != NULL && find_next(m->method, 0, needle) != FIND_NONE) ||
            (m->target.p != NULL && find_next(m->target, 0, needle) != FIND_NONE);
@@ -71,7 +71,7 @@ static int contains(struct ui *u, const struct query_message *m, bool *ret)
     int st = session_read_body(u->q, uid, m, SEARCH_TEXT_MAX, &u->large, &body, &error);
     if (st < 0)
         return st;
-    struct slice text = search_text(m->kind, body, &u->searched);
+    struct slice text = search_text_of_body(m->kind, body, &u->searched);
     *ret = text.p != NULL && find_next(text, 0, needle) != FIND_NONE;
     return 0;
 }
@@ -85,7 +85,7 @@ struct looking {
 
 /* Is the row in the list, and in the direction of the search? After the search has wrapped around,
  * every row of the list is. */
-static bool is_candidate(const struct ui *u, int64_t seq)
+static bool seek_is_candidate(const struct ui *u, int64_t seq)
 {
     const struct seek *k = &u->seek;
     size_t at = listing_place_of_seq(&u->listing, seq);
@@ -102,11 +102,11 @@ static bool seek_on_message(void *ctx, const struct query_message *m)
     if (u->mode == LISTING_CALLS && m->kind != KIND_REQUEST)
         seq = m->request_seq;
     l->seq = m->seq;
-    if (seq <= 0 || !is_candidate(u, seq))
+    if (seq <= 0 || !seek_is_candidate(u, seq))
         return true;
     bool hit = false, late = clock_mono_us() > l->until_us;
     if (u->seek.what == SEEK_TEXT)
-        l->status = contains(u, m, &hit);
+        l->status = message_contains_text(u, m, &hit);
     else
         hit = m->finding.n > 0 || m->action == ROW_REFUSED ||
               call_status_failed(session_status_of_message(m));
@@ -118,7 +118,7 @@ static bool seek_on_message(void *ctx, const struct query_message *m)
     return true; /* goes on, because this step may have a nearer match */
 }
 
-static bool on_failed(void *ctx, const struct query_call *c)
+static bool seek_on_failed_call(void *ctx, const struct query_call *c)
 {
     *(int64_t *)ctx = c->request_seq;
     return false;
@@ -126,7 +126,7 @@ static bool on_failed(void *ctx, const struct query_call *c)
 
 /* Finds the first failed call from k->at on, in one step of a session. *ret is 0 if there is
  * none. */
-static int failed_in_part(struct ui *u, int64_t *ret)
+static int find_failed_in_part(struct ui *u, int64_t *ret)
 {
     struct seek *k = &u->seek;
     struct filter f = FILTER_ANY;
@@ -143,12 +143,12 @@ static int failed_in_part(struct ui *u, int64_t *ret)
     f.also = u->filtered ? &u->question.fields : NULL;
     k->at = k->forward ? to + 1 : from - 1;
     *ret = 0;
-    return to < 1 ? 0 : query_calls_of(u->q, &x, on_failed, ret);
+    return to < 1 ? 0 : query_calls_of(u->q, &x, seek_on_failed_call, ret);
 }
 
 /* Continues in the next session of the list: an older one if forward. Ends the search after all
  * sessions. */
-static int next_session(struct ui *u)
+static int seek_next_session(struct ui *u)
 {
     struct seek *k = &u->seek;
     int64_t t_us;
@@ -177,12 +177,12 @@ static int next_session(struct ui *u)
     return st;
 }
 
-static int failed_step(struct ui *u)
+static int seek_failed_step(struct ui *u)
 {
     struct seek *k = &u->seek;
     int64_t found = 0;
     if (k->forward ? k->at <= k->last : k->at >= 1) {
-        int st = failed_in_part(u, &found);
+        int st = find_failed_in_part(u, &found);
         if (st < 0 || found == 0)
             return st;
         st = feed_choose_session(u, k->session); /* also ends the search */
@@ -191,11 +191,11 @@ static int failed_step(struct ui *u)
         u->list_cursor.follows = false;
         return st;
     }
-    return next_session(u);
+    return seek_next_session(u);
 }
 
 /* Searches the lines of the list of sessions. */
-static int session_step(struct ui *u)
+static int seek_session_step(struct ui *u)
 {
     struct seek *k = &u->seek;
     int64_t until_us = clock_mono_us() + STEP_US;
@@ -203,7 +203,7 @@ static int session_step(struct ui *u)
     int st = 0;
     while (st == 0 && k->on && clock_mono_us() < until_us) {
         struct seek before = *k;
-        st = next_session(u);
+        st = seek_next_session(u);
         if (st < 0 || !k->on || (k->session == before.session && k->wrapped == before.wrapped))
             return st;
         st = sessions_get(&u->sessions, u->q, k->session, &r);
@@ -228,9 +228,9 @@ int seek_step(struct ui *u)
 {
     struct seek *k = &u->seek;
     if (k->what == SEEK_SESSION)
-        return session_step(u);
-    if (asks_for_calls(u))
-        return failed_step(u);
+        return seek_session_step(u);
+    if (seek_asks_for_calls(u))
+        return seek_failed_step(u);
     struct looking l = {.u = u, .until_us = clock_mono_us() + STEP_US};
     int64_t last = u->listing.last;
     if (k->forward ? k->at > last : k->at < 1) {
@@ -244,9 +244,9 @@ int seek_step(struct ui *u)
     int64_t from = k->forward ? k->at : k->at - PART + 1,
             to = k->forward ? k->at + PART - 1 : k->at;
     l.seq = k->forward ? to : from;
-    int st =
-        query_rows(u->q, ui_session(u)->id, from, to, k->forward ? QUERY_FORWARD : QUERY_BACKWARD,
-                   k->what == SEEK_TEXT, seek_on_message, &l);
+    int st = query_rows(u->q, ui_chosen_session(u)->id, from, to,
+                        k->forward ? QUERY_FORWARD : QUERY_BACKWARD, k->what == SEEK_TEXT,
+                        seek_on_message, &l);
     st = st == 0 ? l.status : st;
     k->at = k->forward ? l.seq + 1 : l.seq - 1;
     if (st == 0 && l.found != 0)
@@ -263,7 +263,7 @@ static void search_detail(struct ui *u, bool forward)
         return;
     int st = detail_search(u->shown.doc, slice_of(u->search), u->shown.at, forward, &hit);
     if (st < 0) {
-        ui_complain(u, "'%s' was not found", u->search);
+        ui_say_error(u, "'%s' was not found", u->search);
         return;
     }
     u->shown.at = hit.line;

@@ -36,7 +36,7 @@ struct gathering {
     bool more_lines;
 };
 
-static bool on_near(void *ctx, const struct query_message *m)
+static bool show_on_near_message(void *ctx, const struct query_message *m)
 {
     struct gathering *g = ctx;
     if (m->kind == KIND_STDERR) {
@@ -51,10 +51,10 @@ static bool on_near(void *ctx, const struct query_message *m)
 }
 
 /* Reads a row and adds it to s->row. Returns MI_ENOENT if it is not in the vault. */
-static int keep_row(struct ui *u, int64_t seq, struct query_message **ret)
+static int show_keep_row(struct ui *u, int64_t seq, struct query_message **ret)
 {
     struct page_row *row = NULL;
-    int st = page_messages(u->q, NULL, ui_session(u)->id, seq, seq, &row);
+    int st = page_read_messages(u->q, NULL, ui_chosen_session(u)->id, seq, seq, &row);
     if (st < 0 || row == NULL)
         return st < 0 ? st : MI_ENOENT;
     row->next = u->shown.row;
@@ -70,11 +70,11 @@ static int ui_show_add_message(struct ui *u, int64_t seq)
     size_t i = s->subject.messages_n;
     struct slice body;
     const char *error;
-    int st = i < SHOWN_MESSAGES ? keep_row(u, seq, &m) : MI_ENOENT;
+    int st = i < SHOWN_MESSAGES ? show_keep_row(u, seq, &m) : MI_ENOENT;
     if (st < 0)
         return st == MI_ENOENT ? 0 : st;
     size_t most = LARGE_MAX - size_min(s->large_n, LARGE_MAX);
-    st = session_read_body(u->q, ui_session(u)->uid, m, most, &s->large[i], &body, &error);
+    st = session_read_body(u->q, ui_chosen_session(u)->uid, m, most, &s->large[i], &body, &error);
     if (st < 0)
         return st;
     s->large_n += m->is_large ? body.n : 0;
@@ -108,7 +108,7 @@ static int add_lines(struct ui *u, const struct gathering *g)
     struct shown *s = &u->shown;
     struct query_message *m;
     for (size_t i = 0; i < g->lines_n; i++) {
-        int st = keep_row(u, g->line[i], &m);
+        int st = show_keep_row(u, g->line[i], &m);
         if (st == MI_ENOENT)
             continue;
         if (st < 0)
@@ -135,8 +135,8 @@ static bool ui_show_names(const struct query_event *e, int64_t request)
 
 /* If the event explains why the call failed, returns a title: the server did not answer (asked
  * whether it is alive, or killed), or ended before the call. Otherwise NULL. */
-static const char *explains(const struct query_event *e, const struct listed *call,
-                            int64_t asked_us)
+static const char *title_if_event_explains(const struct query_event *e, const struct listed *call,
+                                           int64_t asked_us)
 {
     bool hang = slice_is(e->kind, "hang"), exit = slice_is(e->kind, "exit");
     bool ended_it = call->status == CALL_SERVER_GONE && e->t_us >= asked_us &&
@@ -157,7 +157,7 @@ static void take_post_mortem(struct shown *s, struct page_row *page, const struc
     struct page_row **last = NULL;
     const char *title = NULL;
     for (struct page_row **at = &page; *at != NULL; at = &(*at)->next) {
-        const char *found = explains(&(*at)->event, call, asked_us);
+        const char *found = title_if_event_explains(&(*at)->event, call, asked_us);
         last = found != NULL ? at : last;
         title = found != NULL ? found : title;
     }
@@ -180,7 +180,7 @@ static int add_post_mortem(struct ui *u, const struct listed *call, int64_t aske
     int st = 0;
     for (int i = 0; i < EVENT_PAGES && st == 0; i++) {
         struct page_row *page = NULL;
-        st = page_events(u->q, NULL, ui_session(u)->id, after, &page);
+        st = page_read_events(u->q, NULL, ui_chosen_session(u)->id, after, &page);
         if (st < 0 || page == NULL)
             break;
         for (const struct page_row *e = page; e != NULL; e = e->next)
@@ -195,7 +195,7 @@ static int add_post_mortem(struct ui *u, const struct listed *call, int64_t aske
 static int gather_call(struct ui *u, const struct listed *row)
 {
     struct shown *s = &u->shown;
-    int64_t id = ui_session(u)->id;
+    int64_t id = ui_chosen_session(u)->id;
     struct gathering g = {.seq = row->seq, .answer = row->answer};
     int64_t end = row->answer > 0 ? row->answer + AFTER : row->seq + SCAN_MAX;
     if (end > row->seq + SCAN_MAX)
@@ -203,7 +203,8 @@ static int gather_call(struct ui *u, const struct listed *row)
     int st = ui_show_add_message(u, row->seq);
     if (st < 0 || s->subject.messages_n == 0)
         return st;
-    st = query_rows(u->q, id, row->seq - BEFORE, end, QUERY_FORWARD, false, on_near, &g);
+    st = query_rows(u->q, id, row->seq - BEFORE, end, QUERY_FORWARD, false, show_on_near_message,
+                    &g);
     for (size_t i = 0; st == 0 && i < g.related_n; i++)
         if (row->answer == 0 || g.related[i] < row->answer)
             st = ui_show_add_message(u, g.related[i]);
@@ -223,7 +224,7 @@ static int gather_call(struct ui *u, const struct listed *row)
     return st;
 }
 
-static bool on_one_call(void *ctx, const struct query_call *c)
+static bool show_on_one_call(void *ctx, const struct query_call *c)
 {
     struct query_call *ret = ctx;
     *ret = *c;
@@ -237,9 +238,9 @@ static int read_call(struct ui *u, int64_t seq, bool operation, struct query_cal
     struct filter any = FILTER_ANY;
     struct call_question x = {.filter = &any, .side = CALLS_OF_PEERS, .operations = operation};
     *ret = (struct query_call){0};
-    any.session_id = ui_session(u)->id;
+    any.session_id = ui_chosen_session(u)->id;
     x.from = x.up_to = query_call_id(any.session_id, seq);
-    return query_calls_of(u->q, &x, on_one_call, ret);
+    return query_calls_of(u->q, &x, show_on_one_call, ret);
 }
 
 /* If the call was several requests, or one of several, writes a sentence about the operation. */
@@ -272,12 +273,12 @@ static int ui_show_add_operation(struct ui *u, int64_t seq)
 /* Reads the tools of the session, unless they were read already. */
 static int read_tools(struct ui *u)
 {
-    const struct query_session *s = ui_session(u);
+    const struct query_session *s = ui_chosen_session(u);
     if (u->tools_of == s->id)
         return 0;
     tool_list_close(&u->tools);
     u->tools_of = 0;
-    int st = tool_list_of(u->q, s, &u->tools);
+    int st = tool_list_of_session(u->q, s, &u->tools);
     st = st == MI_ENOENT ? 0 : st;
     u->tools_of = st == 0 ? s->id : 0;
     return st;
@@ -299,7 +300,7 @@ static int open_detail(struct ui *u, const struct list_row *row)
 {
     struct shown *s = &u->shown;
     s->subject = (struct detail_subject){
-        .started_at_us = ui_session(u)->started_at_us,
+        .started_at_us = ui_chosen_session(u)->started_at_us,
         .status = CALL_UNKNOWN,
         .duration_us = -1,
         .message = s->message,
@@ -325,7 +326,7 @@ static int open_detail(struct ui *u, const struct list_row *row)
 /* Sets how long an open call has waited: until now, or until the end of the recording. */
 static int show_waited(struct ui *u)
 {
-    const struct query_session *s = ui_session(u);
+    const struct query_session *s = ui_chosen_session(u);
     bool live = u->state == SESSION_LIVE;
     int64_t last, end_us = (live ? clock_wall_us() : s->ended_at_us) - s->started_at_us;
     int st = live || s->ended_at_us != 0 ? 0 : query_last_message(u->q, s->id, &last, &end_us);
@@ -339,16 +340,16 @@ int show_selected(struct ui *u, size_t columns)
     struct shown *s = &u->shown;
     struct list_row selected;
     int st = 0;
-    if (!list_get_selected(u, &selected) || ui_session(u) == NULL) {
+    if (!list_get_selected(u, &selected) || ui_chosen_session(u) == NULL) {
         show_close(u);
         return 0;
     }
     struct listed row = selected.listed;
-    bool same = s->session == ui_session(u)->id && s->seq == row.seq;
+    bool same = s->session == ui_chosen_session(u)->id && s->seq == row.seq;
     if (!same || s->answer != row.answer) {
         size_t at = s->at, top = s->top;
         show_close(u);
-        s->session = ui_session(u)->id;
+        s->session = ui_chosen_session(u)->id;
         s->seq = row.seq;
         s->answer = row.answer;
         s->at = same ? at : 0;

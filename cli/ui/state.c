@@ -4,7 +4,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-struct query_session *ui_session(const struct ui *u)
+struct query_session *ui_chosen_session(const struct ui *u)
 {
     return u->session != NULL ? &u->session->session : NULL;
 }
@@ -29,7 +29,7 @@ void ui_say(struct ui *u, const char *fmt, ...)
     va_end(ap);
 }
 
-void ui_complain(struct ui *u, const char *fmt, ...)
+void ui_say_error(struct ui *u, const char *fmt, ...)
 {
     va_list ap;
     va_start(ap, fmt);

@@ -95,7 +95,7 @@ static int open_late(struct ui *u)
 
 /* Works between two drawings. *more: older data remains to be read; *changes: new data remains to
  * be read. */
-static int ui_work(struct ui *u, bool looks, bool *more, bool *changes)
+static int ui_work_between_drawings(struct ui *u, bool looks, bool *more, bool *changes)
 {
     int st = read_keys(u);
     if (st < 0 || central_waits_after_failure(u))
@@ -117,7 +117,7 @@ static int ui_work(struct ui *u, bool looks, bool *more, bool *changes)
     return st;
 }
 
-static int loop(struct ui *u, struct watch *w)
+static int ui_loop(struct ui *u, struct watch *w)
 {
     int64_t drawn_us = clock_mono_us() - PICTURE_MS * 1000;
     bool store = query_is_store(u->q), more = true, changes = false;
@@ -133,7 +133,7 @@ static int loop(struct ui *u, struct watch *w)
         enum watch_result r = store ? watch_pause(w, ms) : watch_wait(w, ms);
         if (r == WATCH_END)
             break;
-        st = late_handle_failure(u, ui_work(u, r == WATCH_LOOK, &more, &changes));
+        st = late_handle_failure(u, ui_work_between_drawings(u, r == WATCH_LOOK, &more, &changes));
     }
     return st;
 }
@@ -158,7 +158,7 @@ static int ui_open_vault(struct ui *u, const char *ref)
 }
 
 /* Chooses the named session, or the newest. */
-static int ui_choose(struct ui *u, const char *ref)
+static int ui_choose_session(struct ui *u, const char *ref)
 {
     struct query_session s;
     int st = query_version(u->q, &u->version);
@@ -194,14 +194,14 @@ static void ui_close(struct ui *u)
     buf_close(&u->scratch);
     cells_close(&u->cells);
     for (size_t i = 0; i < ASKINGS; i++)
-        prompt_forget(&u->history[i]);
+        prompt_history_clear(&u->history[i]);
     query_close(u->q);
     if (u->file != NULL && u->vault != NULL)
         cassette_vault_remove(u->vault);
     free(u->vault);
 }
 
-static int ui_show(struct ui *u)
+static int ui_show_screen(struct ui *u)
 {
     struct watch w;
     watch_open(&w, query_vault(u->q));
@@ -209,7 +209,7 @@ static int ui_show(struct ui *u)
     central_set_screen(u);
     w.alarm = &screen_resized;
     u->ascii = screen_is_ascii();
-    int st = loop(u, &w);
+    int st = ui_loop(u, &w);
     watch_close(&w);
     central_end();
     screen_close();
@@ -231,7 +231,7 @@ static int ui_run(const struct settings *s)
     stack_open(u, &main_view);
     int status = ui_open_vault(u, ref);
     if (status == EXIT_FINE) {
-        int st = ui_choose(u, u->file == NULL ? ref : NULL);
+        int st = ui_choose_session(u, u->file == NULL ? ref : NULL);
         status = st < 0 ? session_fail(u->q, st) : EXIT_FINE;
     }
     if (status == EXIT_FINE && u->vault == NULL)
@@ -241,7 +241,7 @@ static int ui_run(const struct settings *s)
         status = EXIT_USAGE;
     }
     if (status == EXIT_FINE)
-        status = ui_show(u);
+        status = ui_show_screen(u);
     ui_close(u);
     buf_close(&error);
     free(u);

@@ -254,8 +254,8 @@ struct ui {
 
 /* ---- state.c ---- */
 void ui_say(struct ui *u, const char *fmt, ...) MI_FORMAT(2, 3);
-void ui_complain(struct ui *u, const char *fmt, ...) MI_FORMAT(2, 3);
-struct query_session *ui_session(const struct ui *u); /* NULL: none */
+void ui_say_error(struct ui *u, const char *fmt, ...) MI_FORMAT(2, 3);
+struct query_session *ui_chosen_session(const struct ui *u); /* NULL: none */
 
 /* ---- list_rows.c ---- */
 /* A row of the list. */
@@ -433,8 +433,8 @@ void draw_session(struct ui *u, size_t width, const struct session_row *r);
 /* Moving and searching in a page. A search begins at the line that was found last, or at the first
  * line on the screen. */
 MI_MUST int move_page(struct ui *u, enum motion m, int by);
-struct line_seek page_seek(struct ui *u, bool forward);
-void page_found(struct ui *u, size_t found);            /* found: from line_seek_end() */
+struct line_seek page_begin_search(struct ui *u, bool forward);
+void page_scroll_to_match(struct ui *u, size_t found);  /* found: from line_seek_end() */
 void draw_overview(struct ui *u, const struct area *a); /* in a pane */
 /* Draws the title line of a pane. */
 void draw_caption(struct ui *u, const struct area *a, enum pane pane, const char *fmt, ...)

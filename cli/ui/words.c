@@ -1,6 +1,6 @@
 #include "cli/ui/words.h"
 
-bool words_cut(const char *line, char *out, char **words, size_t max)
+bool split_quoted_words(const char *line, char *out, char **words, size_t max)
 {
     size_t n = 0;
     char quote = '\0';

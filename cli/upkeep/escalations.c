@@ -99,7 +99,7 @@ static int escalations_show_file(const struct settings *s)
 
 /* ---- done ---- */
 
-static int remove_one(const struct problem_files *f, size_t i, struct out *o)
+static int remove_problem_file(const struct problem_files *f, size_t i, struct out *o)
 {
     const char *name = f->name[i].text;
     if (problem_files_remove(f, name) < 0) {
@@ -123,10 +123,10 @@ static int escalations_mark_done(const struct settings *s)
     int status = open_folder(&f, s);
     out_open(&o);
     for (size_t i = 0; all && status == EXIT_FINE && i < f.n; i++)
-        status = remove_one(&f, i, &o);
+        status = remove_problem_file(&f, i, &o);
     for (int k = 0; !all && status == EXIT_FINE && k < s->operands_n; k++) {
         size_t i = find_name(&f, s->operands[k]);
-        status = i < f.n ? remove_one(&f, i, &o) : EXIT_TROUBLE;
+        status = i < f.n ? remove_problem_file(&f, i, &o) : EXIT_TROUBLE;
     }
     int closed = out_close(&o);
     problem_files_close(&f);

@@ -68,7 +68,7 @@ static void print_count(struct out *o, int64_t n, const char *what)
     out_printf(o, ", %lld %s%s", (long long)n, what, n == 1 ? "" : "s");
 }
 
-static bool is_some(const struct prune_report *r)
+static bool report_has_items(const struct prune_report *r)
 {
     return r->sessions > 0 || r->bodies > 0 || r->logs > 0 || r->escalations > 0;
 }
@@ -97,7 +97,7 @@ static void print_report(struct out *o, bool removed, const struct prune_report 
 static void print_result(const struct prune *p, struct out *o, bool removed,
                          const struct prune_report *r)
 {
-    if (is_some(prune_plan(p))) {
+    if (report_has_items(prune_plan(p))) {
         print_report(o, removed, r);
         return;
     }
@@ -108,7 +108,7 @@ static void print_result(const struct prune *p, struct out *o, bool removed,
 /* ---- --json ---- */
 
 /* Appends a line for each session of the plan, oldest first. */
-static int json_sessions(struct query *q, const struct prune *p, bool removed, struct buf *b)
+static int append_json_sessions(struct query *q, const struct prune *p, bool removed, struct buf *b)
 {
     const int64_t *ids;
     size_t n = prune_sessions(p, &ids);
@@ -137,8 +137,8 @@ static int json_sessions(struct query *q, const struct prune *p, bool removed, s
 }
 
 /* r: the sums of the plan, or of what was removed. */
-static void json_sums(struct out *o, const struct prune_report *plan, const struct prune_report *r,
-                      bool removed)
+static void append_json_sums(struct out *o, const struct prune_report *plan,
+                             const struct prune_report *r, bool removed)
 {
     struct json_out j = json_out_to(&o->b);
     json_out_object(&j, NULL);
@@ -190,9 +190,9 @@ static int print_plan(struct query *q, struct prune *p, struct out *o, size_t ma
 
 /* Removes what the plan says. While proxies run, it pauses between the steps so that they can
  * write. */
-static int remove_all(struct prune *p, const char *vault, struct buf *error)
+static int prune_remove_all(struct prune *p, const char *vault, struct buf *error)
 {
-    bool done = false, running = running_any(vault);
+    bool done = false, running = running_has_any(vault);
     int64_t locked_us = 0;
     while (!done) {
         int64_t start = clock_mono_us();
@@ -213,7 +213,7 @@ static int remove_all(struct prune *p, const char *vault, struct buf *error)
 
 static int remove_planned(struct prune *p, const char *vault, struct out *o, struct buf *error)
 {
-    int st = remove_all(p, vault, error);
+    int st = prune_remove_all(p, vault, error);
     print_result(p, o, true, prune_done(p));
     if (st == 0 && prune_done(p)->free_bytes > 0 && !prune_done(p)->shrunk) {
         out_printf(o, "%s of the database are free for new messages",
@@ -228,9 +228,9 @@ static int remove_planned(struct prune *p, const char *vault, struct out *o, str
 static int remove_as_json(struct query *q, struct prune *p, struct out *o, struct buf *error)
 {
     struct buf lines = {0};
-    int st = json_sessions(q, p, true, &lines);
+    int st = append_json_sessions(q, p, true, &lines);
     if (st == 0)
-        st = remove_all(p, query_vault(q), error);
+        st = prune_remove_all(p, query_vault(q), error);
     const char *line = buf_str(&lines);
     for (int64_t i = 0; i < prune_done(p)->sessions && *line != '\0'; i++) {
         size_t n = strcspn(line, "\n");
@@ -238,7 +238,7 @@ static int remove_as_json(struct query *q, struct prune *p, struct out *o, struc
         out_end_line(o);
         line += n + 1;
     }
-    json_sums(o, prune_plan(p), prune_done(p), true);
+    append_json_sums(o, prune_plan(p), prune_done(p), true);
     buf_close(&lines);
     return st;
 }
@@ -250,9 +250,9 @@ static int prune_json(struct query *q, struct prune *p, bool dry, struct out *o,
         return remove_as_json(q, p, o, error);
     int st = prune_measure(p, error);
     if (st == 0)
-        st = json_sessions(q, p, false, &o->b);
+        st = append_json_sessions(q, p, false, &o->b);
     if (st == 0)
-        json_sums(o, prune_plan(p), prune_plan(p), false);
+        append_json_sums(o, prune_plan(p), prune_plan(p), false);
     return st;
 }
 
@@ -260,7 +260,7 @@ static int prune_json(struct query *q, struct prune *p, bool dry, struct out *o,
  * it. */
 enum mode { REMOVE, ASK, DRY };
 
-static enum mode mode_of(const struct settings *s)
+static enum mode prune_mode_of_settings(const struct settings *s)
 {
     return settings_is_on(s, "dry-run") ? DRY : settings_is_on(s, "yes") ? REMOVE : ASK;
 }
@@ -269,7 +269,7 @@ static enum mode mode_of(const struct settings *s)
  * usage error. */
 static int check_asking(const struct settings *s)
 {
-    if (mode_of(s) != ASK)
+    if (prune_mode_of_settings(s) != ASK)
         return EXIT_FINE;
     if (settings_is_on(s, "json"))
         return settings_fail_usage(s, "--json does not ask: add --dry-run, or --yes to remove");
@@ -300,7 +300,7 @@ static int prune_text(struct query *q, struct prune *p, enum mode mode, bool som
     return st;
 }
 
-static int prune(struct query *q, const struct retention *rule, enum mode mode, bool json)
+static int prune_by_rules(struct query *q, const struct retention *rule, enum mode mode, bool json)
 {
     struct prune *p = NULL;
     struct out o;
@@ -308,7 +308,7 @@ static int prune(struct query *q, const struct retention *rule, enum mode mode, 
     bool kept = false;
     out_open(&o);
     int st = prune_open(&p, query_vault(q), rule, clock_wall_us(), &error);
-    bool some = st == 0 && is_some(prune_plan(p));
+    bool some = st == 0 && report_has_items(prune_plan(p));
     if (st == 0 && json) {
         st = prune_json(q, p, mode == DRY, &o, &error);
         kept = some && mode == DRY;
@@ -351,11 +351,11 @@ static int prune_nothing(struct query *q, const struct settings *s)
     }
     out_open(&o);
     static const struct prune_report none;
-    json_sums(&o, &none, &none, !settings_is_on(s, "dry-run"));
+    append_json_sums(&o, &none, &none, !settings_is_on(s, "dry-run"));
     return out_close(&o);
 }
 
-static bool has_rule(const struct retention *r)
+static bool retention_is_set(const struct retention *r)
 {
     return r->older_us > 0 || r->keep_last > 0 || r->max_bytes > 0;
 }
@@ -365,13 +365,13 @@ static bool has_rule(const struct retention *r)
 static int choose_rules(const struct settings *s, struct retention *rule)
 {
     retain_read_options(s, rule);
-    if (s->operands_n > 0 && has_rule(rule))
+    if (s->operands_n > 0 && retention_is_set(rule))
         return settings_fail_usage(s, "a session and a rule: give only one of them");
-    if (s->operands_n == 0 && !has_rule(rule))
+    if (s->operands_n == 0 && !retention_is_set(rule))
         retain_read_configured(s, rule);
     if (settings_is_on(s, "unsent"))
         rule->target = NULL;
-    if (s->operands_n == 0 && !has_rule(rule))
+    if (s->operands_n == 0 && !retention_is_set(rule))
         return settings_fail_usage(
             s, "missing session or rule: use --older-than, --max-size or --keep-last, or the "
                "section [retention] of the configuration");
@@ -409,7 +409,8 @@ static int prune_run(const struct settings *s)
         if (s->operands_n > 0)
             status = choose_session(q, s->operands[0], &rule);
         if (status == EXIT_FINE)
-            status = query_is_stored(q) ? prune(q, &rule, mode_of(s), settings_is_on(s, "json"))
+            status = query_is_stored(q) ? prune_by_rules(q, &rule, prune_mode_of_settings(s),
+                                                         settings_is_on(s, "json"))
                                         : prune_nothing(q, s);
         query_close(q);
     }

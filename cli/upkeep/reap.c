@@ -61,8 +61,8 @@ struct reaper {
     bool found, failed;
 };
 
-static bool becomes_true(int64_t us, bool (*condition)(const struct running *),
-                         const struct running *r)
+static bool wait_for_condition(int64_t us, bool (*condition)(const struct running *),
+                               const struct running *r)
 {
     int64_t until = clock_mono_us() + us;
     while (!condition(r)) {
@@ -76,7 +76,7 @@ static bool becomes_true(int64_t us, bool (*condition)(const struct running *),
 static bool group_has_exited(const struct running *r)
 {
     struct process any;
-    return running_group(r, &any, 1) == 0;
+    return running_read_group(r, &any, 1) == 0;
 }
 
 static bool proxy_has_exited(const struct running *r)
@@ -84,7 +84,7 @@ static bool proxy_has_exited(const struct running *r)
     return process_start(r->pid) != r->pid_start;
 }
 
-/* Before SIGTERM and before SIGKILL, running_group() verifies that the group is still the recorded
+/* Before SIGTERM and before SIGKILL, running_read_group() verifies that the group is still the recorded
  * one. */
 static bool stop_group(const struct running *r)
 {
@@ -92,20 +92,20 @@ static bool stop_group(const struct running *r)
         return true;
     kill(-r->server_group, SIGTERM);
     kill(-r->server_group, SIGCONT); /* a stopped process handles SIGTERM only after SIGCONT */
-    if (becomes_true(TERM_US, group_has_exited, r))
+    if (wait_for_condition(TERM_US, group_has_exited, r))
         return true;
     kill(-r->server_group, SIGKILL);
-    return becomes_true(KILL_US, group_has_exited, r);
+    return wait_for_condition(KILL_US, group_has_exited, r);
 }
 
 static bool stop_proxy(const struct running *r)
 {
     int st = process_signal(r->pid, r->pid_start, SIGTERM);
-    if (st == 0 && becomes_true(PROXY_TERM_US, proxy_has_exited, r))
+    if (st == 0 && wait_for_condition(PROXY_TERM_US, proxy_has_exited, r))
         return true;
     if (st != MI_ENOENT)
         st = process_signal(r->pid, r->pid_start, SIGKILL);
-    return st == MI_ENOENT || (st == 0 && becomes_true(KILL_US, proxy_has_exited, r));
+    return st == MI_ENOENT || (st == 0 && wait_for_condition(KILL_US, proxy_has_exited, r));
 }
 
 /* ---- output ---- */
@@ -196,7 +196,7 @@ static void reap_print_json(struct out *o, const struct reaped *d, bool dry)
 static void reap_row(struct reaper *p, const struct running_row *row, int64_t idle_us)
 {
     struct reaped d = {.row = row, .idle_us = idle_us};
-    d.n = running_group(&row->r, d.group, GROUP_MAX);
+    d.n = running_read_group(&row->r, d.group, GROUP_MAX);
     d.ended = p->dry || ((idle_us < 0 || stop_proxy(&row->r)) && stop_group(&row->r));
     if (p->json)
         reap_print_json(&p->out, &d, p->dry);
@@ -220,7 +220,7 @@ static void reap_row(struct reaper *p, const struct running_row *row, int64_t id
 static void process_row(struct reaper *p, const struct running_list *rows,
                         const struct running_row *row)
 {
-    enum session_state state = running_look(rows, row);
+    enum session_state state = running_row_state(rows, row);
     if (state == SESSION_DIED) {
         reap_row(p, row, -1);
     } else if (state == SESSION_LIVE && running_is_here(&row->r) &&

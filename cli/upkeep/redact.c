@@ -92,7 +92,7 @@ static void redact_command_print_json(struct job *j, const struct scrub_hit *h)
     buf_close(&b);
 }
 
-static void on_hit(void *ctx, const struct scrub_hit *h)
+static void redact_command_on_hit(void *ctx, const struct scrub_hit *h)
 {
     struct job *j = ctx;
     j->places++;
@@ -194,7 +194,7 @@ static int redact_vault(struct job *j, struct query *q, const char *ref)
     if (st < 0 || t.failed)
         status =
             redact_command_fail(t.failed || st == MI_ENOMEM ? "out of memory" : query_error(q));
-    else if (scrub_open(&s, q, j->apply, on_hit, j, &error) < 0)
+    else if (scrub_open(&s, q, j->apply, redact_command_on_hit, j, &error) < 0)
         status = redact_command_fail(error.n > 0 ? buf_str(&error) : "out of memory");
     else
         status = process_targets(j, s, &t, only.id != 0 ? &only : NULL);
@@ -216,11 +216,11 @@ static int redact_command_check(const struct settings *s, const char *operand)
     return EXIT_FINE;
 }
 
-static int redact(const struct settings *s, struct job *j, const char *operand)
+static int redact_operand(const struct settings *s, struct job *j, const char *operand)
 {
     struct query *q = NULL;
     if (recording_is_file(operand)) {
-        int status = redact_file(operand, j->apply, on_hit, j);
+        int status = redact_file(operand, j->apply, redact_command_on_hit, j);
         if (status == EXIT_FINE)
             print_summary(j);
         return status;
@@ -244,7 +244,7 @@ static int redact_command_run(const struct settings *s)
     if (status == EXIT_FINE) {
         struct job j = {.json = settings_is_on(s, "json"), .apply = settings_is_on(s, "apply")};
         out_open(&j.out);
-        status = redact(s, &j, operand);
+        status = redact_operand(s, &j, operand);
         int printed = out_close(&j.out);
         if (status == EXIT_FINE && (j.left || (!j.apply && j.n > 0)))
             status = EXIT_FOUND;

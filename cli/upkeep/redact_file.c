@@ -27,7 +27,7 @@ static void redact_file_report(struct work *k, const char *where, int64_t seq, s
     if (k->w != NULL)
         return;
     buf_clear(&k->names);
-    scrub_rules(&k->names, before, after);
+    scrub_write_rules(&k->names, before, after);
     struct scrub_hit hit = {.where = where, .seq = seq, .rules = buf_slice(&k->names), .n = n};
     if (k->names.failed)
         k->status = MI_ENOMEM;
@@ -97,14 +97,14 @@ static int join_rules(struct work *k, struct slice recorded, struct buf *out)
 {
     struct redact *both = NULL;
     struct buf mine = {0};
-    redact_rules(k->rules, &mine);
+    redact_write_rules(k->rules, &mine);
     int st = mine.failed ? MI_ENOMEM
                          : redact_open_rules(&both, recorded.p != NULL ? recorded : slice_of("{}"),
                                              &k->error);
     if (st == 0)
         st = redact_add_rules(both, buf_slice(&mine), &k->error);
     if (st == 0)
-        redact_rules(both, out);
+        redact_write_rules(both, out);
     redact_close(both);
     buf_close(&mine);
     return st == 0 && out->failed ? MI_ENOMEM : st;
@@ -155,7 +155,7 @@ static int process_file(struct work *k, const char *path)
     return st;
 }
 
-static int rewrite(struct work *k, const char *path)
+static int redact_file_rewrite(struct work *k, const char *path)
 {
     struct save file;
     save_open(&file, path, SAVE_PRIVATE);
@@ -171,12 +171,12 @@ static int rewrite(struct work *k, const char *path)
 
 int redact_file(const char *path, bool apply, scrub_fn fn, void *ctx)
 {
-    struct work k = {.rules = redact_present(), .fn = fn, .ctx = ctx};
+    struct work k = {.rules = redact_current(), .fn = fn, .ctx = ctx};
     int status = EXIT_TROUBLE;
     if (k.rules == NULL)
         log_error("out of memory");
     else if (process_file(&k, path) == 0)
-        status = apply && k.found > 0 ? rewrite(&k, path) : EXIT_FINE;
+        status = apply && k.found > 0 ? redact_file_rewrite(&k, path) : EXIT_FINE;
     struct buf *const all[] = {&k.body,   &k.second, &k.method, &k.target,
                                &k.header, &k.names,  &k.error};
     for (size_t i = 0; i < MI_COUNT(all); i++)

@@ -15,7 +15,7 @@ void advice_close(struct advice *a)
     buf_close(&a->lines);
 }
 
-static bool is_named(struct advice *a, const char *name)
+static bool advice_names_client(struct advice *a, const char *name)
 {
     size_t n = strlen(name);
     for (const char *p = buf_str(&a->clients); (p = strstr(p, name)) != NULL; p += n)
@@ -27,7 +27,7 @@ static bool is_named(struct advice *a, const char *name)
 void advice_add_client(struct advice *a, const char *client, const char *path)
 {
     bool known = client[0] != '-';
-    if (known && is_named(a, client))
+    if (known && advice_names_client(a, client))
         return;
     buf_adds(&a->clients, a->clients.n > 0 ? ", " : "");
     buf_printf(&a->clients, known ? "%s" : "the client that reads %s", known ? client : path);

@@ -15,7 +15,7 @@
 #define PART_MAX 64
 
 /* Appends the name of the file's backup. */
-static void backup_name_of(const char *path, struct buf *b)
+static void append_backup_name(const char *path, struct buf *b)
 {
     for (const char *p = path; *p != '\0'; p++) {
         unsigned char c = (unsigned char)*p;
@@ -33,7 +33,7 @@ static int backup_hex_digit(char c)
 
 /* Appends the path of the file whose backup has this name, with its NUL; appends nothing if the
  * name is not that of a backup. */
-static void path_of(const char *name, struct buf *b)
+static void append_path_of_backup(const char *name, struct buf *b)
 {
     size_t before = b->n;
     for (const char *p = name; *p != '\0'; p++) {
@@ -51,7 +51,7 @@ static void path_of(const char *name, struct buf *b)
         b->n = before;
 }
 
-static void backup_beside(const char *path, struct buf *b)
+static void append_old_backup_path(const char *path, struct buf *b)
 {
     buf_adds(b, path);
     buf_adds(b, ".mcp-interposer.bak");
@@ -76,7 +76,7 @@ fail:
     return -1;
 }
 
-static bool backup_put(int dir, const char *name, struct slice text)
+static bool backup_write_file(int dir, const char *name, struct slice text)
 {
     char part[PART_MAX];
     snprintf(part, sizeof part, "%ld.part", (long)getpid());
@@ -94,10 +94,10 @@ int backup_make(const char *where, const char *path, struct slice text, struct b
 {
     struct buf name = {0};
     buf_clear(error);
-    backup_name_of(path, &name);
+    append_backup_name(path, &name);
     int dir = name.failed ? -1 : open_directory(where, true, error);
     int st = name.failed || error->failed ? MI_ENOMEM : dir < 0 ? MI_EIO : 0;
-    if (st == 0 && !backup_put(dir, buf_str(&name), text)) {
+    if (st == 0 && !backup_write_file(dir, buf_str(&name), text)) {
         buf_printf(error, "cannot write its backup to %s: %s", where,
                    errno == ENAMETOOLONG ? "the path of the file is too long" : strerror(errno));
         st = MI_EIO;
@@ -108,7 +108,7 @@ int backup_make(const char *where, const char *path, struct slice text, struct b
     return st;
 }
 
-static bool holds(int fd, struct slice text)
+static bool file_has_content(int fd, struct slice text)
 {
     char part[4096];
     for (;;) {
@@ -130,7 +130,7 @@ static enum backup_content content(int dir, const char *name, struct slice text)
     int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0)
         return errno == ENOENT ? BACKUP_NONE : BACKUP_OTHER;
-    bool same = holds(fd, text);
+    bool same = file_has_content(fd, text);
     close(fd);
     return same ? BACKUP_SAME : BACKUP_OTHER;
 }
@@ -138,10 +138,10 @@ static enum backup_content content(int dir, const char *name, struct slice text)
 bool backup_exists(const char *where, const char *path)
 {
     struct buf name = {0}, error = {0};
-    backup_beside(path, &name);
+    append_old_backup_path(path, &name);
     bool found = file_exists(AT_FDCWD, buf_str(&name));
     buf_clear(&name);
-    backup_name_of(path, &name);
+    append_backup_name(path, &name);
     int dir = found ? -1 : open_directory(where, false, &error);
     found = found || (dir >= 0 && file_exists(dir, buf_str(&name)));
     if (dir >= 0)
@@ -159,7 +159,7 @@ int backup_list(const char *where, struct buf *paths)
     if (dir == NULL && fd >= 0)
         close(fd);
     for (struct dirent *e; dir != NULL && (e = readdir(dir)) != NULL;)
-        path_of(e->d_name, paths);
+        append_path_of_backup(e->d_name, paths);
     if (dir != NULL)
         closedir(dir);
     buf_close(&error);
@@ -179,10 +179,10 @@ static void backup_drop_file(int dir, const char *name, struct slice text, const
 void backup_drop(const char *where, const char *path, struct slice text, struct buf *kept)
 {
     struct buf name = {0}, shown = {0}, error = {0};
-    backup_beside(path, &name);
+    append_old_backup_path(path, &name);
     backup_drop_file(AT_FDCWD, buf_str(&name), text, buf_str(&name), kept);
     buf_clear(&name);
-    backup_name_of(path, &name);
+    append_backup_name(path, &name);
     int dir = open_directory(where, false, &error);
     buf_printf(&shown, "%s/%s", where, buf_str(&name));
     if (dir >= 0 && !name.failed) {

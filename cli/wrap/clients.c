@@ -210,7 +210,7 @@ const char *client_name(size_t i)
     return i < MI_COUNT(clients) ? clients[i].name : NULL;
 }
 
-static bool is_desktop(const char *client)
+static bool client_is_desktop(const char *client)
 {
     for (size_t i = 0; i < MI_COUNT(clients); i++)
         if (strcmp(client, clients[i].name) == 0)
@@ -219,7 +219,7 @@ static bool is_desktop(const char *client)
 }
 
 /* Returns NULL if there is no such directory; also if memory is short, which sets *failed. */
-static char *path_of(const struct place *p, bool *failed)
+static char *client_path_of_place(const struct place *p, bool *failed)
 {
     char *dir = NULL;
     char *path;
@@ -264,11 +264,11 @@ static int clients_append(struct client_files *l, const char *client, enum clien
         free(path);
         return MI_ENOMEM;
     }
-    l->file[l->n++] = (struct client_file){client, is_desktop(client), kind, path};
+    l->file[l->n++] = (struct client_file){client, client_is_desktop(client), kind, path};
     return 0;
 }
 
-static enum client_file_kind kind_of(const struct place *p)
+static enum client_file_kind client_file_kind_of_place(const struct place *p)
 {
     bool edited = p->kind == CLIENT_FILE_UNUSED && access(".mcp.json", F_OK) != 0;
     return edited ? CLIENT_FILE_EDITED : p->kind;
@@ -276,7 +276,7 @@ static enum client_file_kind kind_of(const struct place *p)
 
 /* Is this version of a plugin in use? Claude Code leaves old versions in its cache, and lists the
  * directories that it reads. For other clients, which have no such list, returns true. */
-static bool is_installed(const char *path)
+static bool plugin_version_is_installed(const char *path)
 {
     struct buf list = {0}, name = {0};
     const char *version = path;
@@ -302,8 +302,9 @@ static int append_found(struct client_files *l, const struct place *p, char *pat
 {
     struct stat st;
     if (path != NULL && stat(path, &st) == 0 && S_ISREG(st.st_mode) &&
-        !client_files_contain(l, path) && (p->kind != CLIENT_FILE_PLUGIN || is_installed(path)))
-        return clients_append(l, p->client, kind_of(p), path);
+        !client_files_contain(l, path) &&
+        (p->kind != CLIENT_FILE_PLUGIN || plugin_version_is_installed(path)))
+        return clients_append(l, p->client, client_file_kind_of_place(p), path);
     free(path);
     return 0;
 }
@@ -334,7 +335,7 @@ int client_files_find(struct client_files *l)
     bool failed = false;
     for (size_t i = 0; i < MI_COUNT(places) && !failed; i++) {
         const struct place *p = &places[i];
-        char *path = path_of(p, &failed);
+        char *path = client_path_of_place(p, &failed);
         if (path != NULL && p->below != NULL && strchr(p->below, '*') != NULL) {
             failed = append_matching(l, p, path, strlen(p->below)) < 0;
             free(path);
@@ -346,7 +347,7 @@ int client_files_find(struct client_files *l)
 }
 
 /* Does the end of the path match the pattern? */
-static bool ends_with(const char *path, const char *pattern)
+static bool path_ends_with_pattern(const char *path, const char *pattern)
 {
     for (; path != NULL; path = strchr(path, '/')) {
         path += *path == '/';
@@ -363,7 +364,8 @@ int client_files_add(struct client_files *l, const char *path)
     char *real = realpath(path, NULL);
     for (size_t i = 0; i < MI_COUNT(places); i++)
         if (places[i].variable == NULL &&
-            (ends_with(path, places[i].below) || ends_with(real, places[i].below)) &&
+            (path_ends_with_pattern(path, places[i].below) ||
+             path_ends_with_pattern(real, places[i].below)) &&
             (best == NULL || strlen(places[i].below) > strlen(best->below)))
             best = &places[i];
     free(real);

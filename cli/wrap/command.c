@@ -90,7 +90,7 @@ static int process_files(struct wrapping *w)
     out_open(&w->out);
     server_row_open(&w->table);
     for (size_t i = 0; st == 0 && i < files.n; i++) {
-        if (wanted_client(&w->wanted, files.file[i].client)) {
+        if (wanted_has_client(&w->wanted, files.file[i].client)) {
             files_n++;
             st = wrap_file(w, &files.file[i], settings_text(w->settings, "file") != NULL);
         }
@@ -155,7 +155,7 @@ static int check_options(const struct settings *s, bool all)
 /* Takes ownership of `path`; NULL means that a message was shown. */
 static int make_absolute(char *path, char **ret)
 {
-    *ret = path != NULL ? which_absolute(path) : NULL;
+    *ret = path != NULL ? which_absolute_path(path) : NULL;
     if (path != NULL && *ret == NULL)
         log_error("out of memory");
     free(path);

@@ -20,7 +20,7 @@ static size_t wrap_diff_line_end(struct slice text, size_t at)
     return nl != NULL ? (size_t)(nl - text.p) + 1 : text.n;
 }
 
-static size_t lines_in(struct slice text)
+static size_t count_lines_in(struct slice text)
 {
     size_t n = 0;
     for (size_t at = 0; at < text.n; at = wrap_diff_line_end(text, at))
@@ -39,7 +39,7 @@ static void add_args(const struct mcpfile *f, struct buf *b)
     struct buf word = {0};
     for (size_t i = 0; i < f->args; i++) {
         buf_clear(&word);
-        mcpfile_string(f, f->arg[i], &word);
+        mcpfile_append_string(f, f->arg[i], &word);
         buf_addc(b, i == 0 ? '[' : ',');
         text_json(b, buf_slice(&word));
         b->failed |= word.failed;
@@ -121,7 +121,7 @@ static void clean_open(struct clean *c, struct slice text, enum mcpfile_format f
     *c = (struct clean){.line = 0};
     c->failed =
         clean_args(text, format, &args) < 0 || redact_append(buf_slice(&args), &c->text) < 0;
-    c->whole = lines_in(buf_slice(&c->text)) == lines_in(text);
+    c->whole = count_lines_in(buf_slice(&c->text)) == count_lines_in(text);
     if (!c->whole) {
         buf_close(&c->text);
         c->text = args;
@@ -203,32 +203,32 @@ struct hunk {
     size_t change_end;    /* end of the last changed line */
 };
 
-static size_t lines_before(struct slice text, size_t at, size_t lines)
+static size_t go_lines_back(struct slice text, size_t at, size_t lines)
 {
     while (lines-- > 0 && at > 0)
         at = line_begin(text, at - 1);
     return at;
 }
 
-static size_t lines_behind(struct slice text, size_t at, size_t lines)
+static size_t go_lines_forward(struct slice text, size_t at, size_t lines)
 {
     while (lines-- > 0 && at < text.n)
         at = wrap_diff_line_end(text, at);
     return at;
 }
 
-static struct hunk hunk_at(struct slice old, const struct edits *e, size_t first)
+static struct hunk hunk_of_edits(struct slice old, const struct edits *e, size_t first)
 {
     struct hunk h = {.first = first, .beyond = first};
-    h.from = lines_before(old, line_begin(old, e->edit[first].at), CONTEXT);
+    h.from = go_lines_back(old, line_begin(old, e->edit[first].at), CONTEXT);
     for (;;) {
         const struct edit *edit = &e->edit[h.beyond++];
         h.change_end = wrap_diff_line_end(old, edit->at + edit->del);
-        h.to = lines_behind(old, h.change_end, CONTEXT);
+        h.to = go_lines_forward(old, h.change_end, CONTEXT);
         if (h.beyond == e->n)
             return h;
         size_t next = line_begin(old, e->edit[h.beyond].at);
-        if (lines_before(old, next, CONTEXT) > h.to)
+        if (go_lines_back(old, next, CONTEXT) > h.to)
             return h;
     }
 }
@@ -286,15 +286,15 @@ void diff_print(struct out *o, const char *path, struct slice old, const struct 
     out_style(o, OUT_PLAIN);
     out_end_line(o);
     for (size_t i = 0; i < e->n;) {
-        struct hunk h = hunk_at(old, e, i);
+        struct hunk h = hunk_of_edits(old, e, i);
         edits_apply_part(e, old, h.from, h.to, &new);
-        size_t between = lines_in(wrap_diff_part(old, at, h.from));
+        size_t between = count_lines_in(wrap_diff_part(old, at, h.from));
         s.old_line += between;
         s.new_line += between;
         out_style(o, OUT_CYAN);
         out_printf(o, "@@ -%zu,%zu +%zu,%zu @@", s.old_line + 1,
-                   lines_in(wrap_diff_part(old, h.from, h.to)), s.new_line + 1,
-                   lines_in(buf_slice(&new)));
+                   count_lines_in(wrap_diff_part(old, h.from, h.to)), s.new_line + 1,
+                   count_lines_in(buf_slice(&new)));
         out_style(o, OUT_PLAIN);
         out_end_line(o);
         print_changes(o, &s, old, e, &h);

@@ -16,8 +16,8 @@ static void add_separator(struct buf *sep, const struct mcpfile *f, const struct
         buf_adds(sep, ", ");
 }
 
-bool wrap_redirect(struct edits *e, const struct mcpfile *f, const struct mcpfile_server *s,
-                   const struct wrap_view *v, const char *const *command)
+bool wrap_edit_redirect(struct edits *e, const struct mcpfile *f, const struct mcpfile_server *s,
+                        const struct wrap_view *v, const char *const *command)
 {
     const struct span *word = &f->arg[s->first_arg];
     struct buf sep = {0};
@@ -77,8 +77,8 @@ static void add_before_args(struct edits *e, const struct mcpfile *f,
     buf_close(&sep);
 }
 
-bool wrap_add(struct edits *e, const struct mcpfile *f, const struct mcpfile_server *s,
-              const struct wrap_with *with)
+bool wrap_edit_add(struct edits *e, const struct mcpfile *f, const struct mcpfile_server *s,
+                   const struct wrap_with *with)
 {
     if (s->one_array)
         return add_to_array(e, s, with);
@@ -97,7 +97,7 @@ bool wrap_add(struct edits *e, const struct mcpfile *f, const struct mcpfile_ser
 }
 
 /* Returns the end of the last arg, including a trailing comma. */
-static size_t words_end(const struct mcpfile *f, const struct mcpfile_server *s)
+static size_t end_of_last_arg(const struct mcpfile *f, const struct mcpfile_server *s)
 {
     struct span last = f->arg[s->first_arg + s->args_n - 1];
     size_t at = last.at + last.n;
@@ -109,7 +109,8 @@ static size_t words_end(const struct mcpfile *f, const struct mcpfile_server *s)
 }
 
 /* Replaces a YAML list with dashes by an empty one. */
-static bool empty_list(struct edits *e, const struct mcpfile *f, const struct mcpfile_server *s)
+static bool replace_with_empty_list(struct edits *e, const struct mcpfile *f,
+                                    const struct mcpfile_server *s)
 {
     size_t at = s->args.key.at + s->args.key.n;
     while (at < s->args.value.at && f->text.p[at] != ':')
@@ -122,8 +123,8 @@ static bool empty_list(struct edits *e, const struct mcpfile *f, const struct mc
     return true;
 }
 
-bool wrap_remove(struct edits *e, const struct mcpfile *f, const struct mcpfile_server *s,
-                 const struct wrap_view *v)
+bool wrap_edit_remove(struct edits *e, const struct mcpfile *f, const struct mcpfile_server *s,
+                      const struct wrap_view *v)
 {
     const struct span *word = &f->arg[s->first_arg];
     size_t at = word[0].at;
@@ -141,11 +142,11 @@ bool wrap_remove(struct edits *e, const struct mcpfile *f, const struct mcpfile_
         at = s->command.end;
         to = s->args.value.at + s->args.value.n;
     } else {
-        to = words_end(f, s);
+        to = end_of_last_arg(f, s);
     }
     if (!edits_begin(e, s->command.value.at, s->command.value.n))
         return false;
     member_add_span(e, f, word[v->own]);
     edits_end(e);
-    return all && s->dashes ? empty_list(e, f, s) : edits_begin(e, at, to - at);
+    return all && s->dashes ? replace_with_empty_list(e, f, s) : edits_begin(e, at, to - at);
 }

@@ -16,11 +16,12 @@
 
 /* Add the edits that wrap a plain server, unwrap a wrapped server, or replace the command that
  * starts a wrapped server's interposer. */
-MI_MUST bool wrap_add(struct edits *e, const struct mcpfile *f, const struct mcpfile_server *s,
-                      const struct wrap_with *with);
-MI_MUST bool wrap_remove(struct edits *e, const struct mcpfile *f, const struct mcpfile_server *s,
-                         const struct wrap_view *v);
-MI_MUST bool wrap_redirect(struct edits *e, const struct mcpfile *f, const struct mcpfile_server *s,
-                           const struct wrap_view *v, const char *const *command);
+MI_MUST bool wrap_edit_add(struct edits *e, const struct mcpfile *f, const struct mcpfile_server *s,
+                           const struct wrap_with *with);
+MI_MUST bool wrap_edit_remove(struct edits *e, const struct mcpfile *f,
+                              const struct mcpfile_server *s, const struct wrap_view *v);
+MI_MUST bool wrap_edit_redirect(struct edits *e, const struct mcpfile *f,
+                                const struct mcpfile_server *s, const struct wrap_view *v,
+                                const char *const *command);
 
 #endif

@@ -22,7 +22,7 @@ void edits_end(struct edits *e)
     last->n = e->text.n - last->put;
 }
 
-static int by_place(const void *a, const void *b)
+static int compare_edit_places(const void *a, const void *b)
 {
     const struct edit *x = a;
     const struct edit *y = b;
@@ -46,7 +46,7 @@ void edits_apply_part(const struct edits *e, struct slice old, size_t from, size
 
 void edits_apply(struct edits *e, struct slice old, struct buf *b)
 {
-    qsort(e->edit, e->n, sizeof *e->edit, by_place);
+    qsort(e->edit, e->n, sizeof *e->edit, compare_edit_places);
     if (!e->text.failed)
         edits_apply_part(e, old, 0, old.n, b);
     b->failed |= e->text.failed;

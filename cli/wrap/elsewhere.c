@@ -1,12 +1,12 @@
 #include "cli/wrap/elsewhere.h"
 
+#include "cli/frame/replace.h"
 #include "cli/wrap/backup.h"
 #include "cli/wrap/inspect.h"
-#include "cli/frame/replace.h"
 
 #include <stdlib.h>
 
-static bool has_wrapped(const char *path)
+static bool file_has_wrapped_server(const char *path)
 {
     struct replace file;
     struct mcpfile f = {0};
@@ -26,7 +26,7 @@ static bool has_wrapped(const char *path)
     return found;
 }
 
-static int by_path(const void *a, const void *b)
+static int compare_client_paths(const void *a, const void *b)
 {
     const struct client_file *x = a, *y = b;
     return strcmp(x->path, y->path);
@@ -38,12 +38,12 @@ int elsewhere_find(struct client_files *l, const char *backups)
     size_t before = l->n;
     int st = backup_list(backups, &paths);
     for (size_t at = 0; st == 0 && at < paths.n; at += strlen(paths.p + at) + 1)
-        if (!client_files_contain(l, paths.p + at) && has_wrapped(paths.p + at))
+        if (!client_files_contain(l, paths.p + at) && file_has_wrapped_server(paths.p + at))
             st = client_files_add(l, paths.p + at);
     for (size_t i = before; i < l->n; i++)
         l->file[i].kind = CLIENT_FILE_ELSEWHERE;
     if (l->n > before)
-        qsort(l->file + before, l->n - before, sizeof *l->file, by_path);
+        qsort(l->file + before, l->n - before, sizeof *l->file, compare_client_paths);
     buf_close(&paths);
     return st;
 }

@@ -36,7 +36,7 @@ struct work {
 
 /* ---- one server ---- */
 
-static const char *state_name(const struct work *k, const struct wrap_view *v, bool touched)
+static const char *wrap_state_name(const struct work *k, const struct wrap_view *v, bool touched)
 {
     bool dry = k->w->dry;
     if (touched && k->verb == WRAP_VERB_WRAP)
@@ -64,11 +64,11 @@ static void list_server(struct work *k, const struct mcpfile_server *s, struct w
     struct buf wraps = {0};
     const char *fixed = client_file_fixed[k->where->kind].why;
     if (v->state == WRAP_WRAPPED)
-        mcpfile_string(&k->conf, k->conf.arg[s->first_arg + v->own], &wraps);
+        mcpfile_append_string(&k->conf, k->conf.arg[s->first_arg + v->own], &wraps);
     struct server_row row = {
         .server = s->name,
         .client = k->where->client,
-        .state = state_name(k, v, touched),
+        .state = wrap_state_name(k, v, touched),
         .what = v->state,
         .touched = touched,
         .command = v->command.n > 0 ? buf_str(&v->command) : NULL,
@@ -79,7 +79,7 @@ static void list_server(struct work *k, const struct mcpfile_server *s, struct w
         .named_path = k->where->path,
     };
     if (k->w->json)
-        server_row_json(&k->w->out, &row);
+        server_row_print_json(&k->w->out, &row);
     else
         server_row_add(&k->w->table, &row);
     buf_close(&wraps);
@@ -89,13 +89,13 @@ static void list_server(struct work *k, const struct mcpfile_server *s, struct w
 
 /* Returns the directory for --path, which the proxy searches last: where a terminal finds the
  * command. Only for clients that are started from a desktop, with a short PATH. */
-static char *far_directory(const struct work *k, const char *command)
+static char *wrap_far_directory(const struct work *k, const char *command)
 {
     bool named = k->where->desktop && !k->portable && strchr(command, '/') == NULL;
     return named ? which_far_directory(command) : NULL;
 }
 
-static const char *const *command(const struct work *k)
+static const char *const *wrap_command_words(const struct work *k)
 {
     static const char *const plain[] = {"mcp-interposer", NULL};
     const struct launch *l = &k->w->launch;
@@ -129,7 +129,7 @@ static bool add_server(struct work *k, const struct mcpfile_server *s, struct wr
     char name[SERVER_NAME_MAX];
     char *const argv[] = {s->name, NULL};
     bool remote = v->state == WRAP_REMOTE;
-    char *dir = far_directory(k, remote ? "npx" : buf_str(&v->command));
+    char *dir = wrap_far_directory(k, remote ? "npx" : buf_str(&v->command));
     server_name_choose(s->name, argv, name);
     if (name[0] != '-')
         n = add_option(options, n, "--name", name);
@@ -145,9 +145,9 @@ static bool add_server(struct work *k, const struct mcpfile_server *s, struct wr
                    wrap_file_directory(k, "journal-dir", k->w->journal_dir));
     n = add_option(options, n, "--path", dir);
     options[n] = NULL;
-    struct wrap_with with = {command(k), options};
+    struct wrap_with with = {wrap_command_words(k), options};
     bool added = remote ? remote_add(&k->edits, &k->conf, s, &with)
-                        : wrap_add(&k->edits, &k->conf, s, &with);
+                        : wrap_edit_add(&k->edits, &k->conf, s, &with);
     free(dir);
     return added;
 }
@@ -176,7 +176,7 @@ static bool has_other_version(const struct work *k, const struct mcpfile_server 
     struct buf package = {0};
     if (!ours->by_runner || v->launch == 0 || strcmp(ours->words[0], buf_str(&v->command)) != 0)
         return false;
-    mcpfile_string(&k->conf, k->conf.arg[s->first_arg + v->launch - 1], &package);
+    mcpfile_append_string(&k->conf, k->conf.arg[s->first_arg + v->launch - 1], &package);
     bool other = launch_is_other_version(ours, buf_slice(&package));
     buf_close(&package);
     return other;
@@ -202,7 +202,7 @@ static int wrap_server(struct work *k, size_t i, struct wrap_view *v)
         room = add_server(k, s, v);
         k->touched[i] = true;
     } else if (v->state == WRAP_WRAPPED && needs_redirect(k, s, v)) {
-        room = wrap_redirect(&k->edits, &k->conf, s, v, command(k));
+        room = wrap_edit_redirect(&k->edits, &k->conf, s, v, wrap_command_words(k));
         k->touched[i] = k->redirected = true;
     }
     if (v->state == WRAP_WRAPPED && opt_source(&k->w->settings->set, "timeout") == OPT_FLAG)
@@ -215,7 +215,7 @@ static int unwrap_server(struct work *k, size_t i, const struct wrap_view *v)
     if (v->state != WRAP_WRAPPED)
         return 0;
     k->touched[i] = true;
-    return wrap_remove(&k->edits, &k->conf, &k->conf.server[i], v) ? 0 : MI_EFULL;
+    return wrap_edit_remove(&k->edits, &k->conf, &k->conf.server[i], v) ? 0 : MI_EFULL;
 }
 
 static int process_server(struct work *k, size_t i)
@@ -225,13 +225,13 @@ static int process_server(struct work *k, size_t i)
     if (wrap_inspect(&k->conf, s, &v) < 0)
         return MI_ENOMEM;
     int st = 0;
-    bool wanted = wanted_server(&k->w->wanted, s->name);
+    bool wanted = wanted_has_server(&k->w->wanted, s->name);
     bool elsewhere = k->where->kind == CLIENT_FILE_ELSEWHERE;
     k->wrapped_before += v.state == WRAP_WRAPPED;
-    wanted_found(&k->w->wanted, s->name,
-                 k->verb == k->w->verb ? WANTED_HERE
-                 : elsewhere           ? WANTED_ELSEWHERE
-                                       : WANTED_FIXED);
+    wanted_note_found(&k->w->wanted, s->name,
+                      k->verb == k->w->verb ? WANTED_HERE
+                      : elsewhere           ? WANTED_ELSEWHERE
+                                            : WANTED_FIXED);
     if (wanted && v.state == WRAP_WRAPPED && k->verb != k->w->verb && elsewhere)
         k->left_wrapped = true;
     if (wanted && k->verb == WRAP_VERB_WRAP)
@@ -280,7 +280,7 @@ static bool can_be_undone(struct work *k, struct slice new)
             continue;
         good = wrap_inspect(&conf, &conf.server[i], &v) == 0;
         if (good) {
-            good = v.state == WRAP_WRAPPED && wrap_remove(&undo, &conf, &conf.server[i], &v);
+            good = v.state == WRAP_WRAPPED && wrap_edit_remove(&undo, &conf, &conf.server[i], &v);
             wrap_view_close(&v);
         }
     }
@@ -293,7 +293,7 @@ static bool can_be_undone(struct work *k, struct slice new)
     return good;
 }
 
-static bool is_valid(const struct work *k, struct slice new)
+static bool wrapped_text_is_valid(const struct work *k, struct slice new)
 {
     struct mcpfile conf;
     bool good = has_same_servers(k, new, &conf);
@@ -312,7 +312,7 @@ static void drop_backups(struct work *k, struct slice text)
     buf_close(&kept);
 }
 
-static void advise(struct work *k)
+static void wrap_file_advise(struct work *k)
 {
     bool wraps = k->verb == WRAP_VERB_WRAP;
     advice_add_client(&k->w->advice, k->where->client, k->where->path);
@@ -339,7 +339,7 @@ static bool change_file(struct work *k, struct slice new)
     }
     if (!wraps && touched == k->wrapped_before)
         drop_backups(k, new);
-    advise(k);
+    wrap_file_advise(k);
     return true;
 }
 
@@ -355,7 +355,7 @@ static bool finish_file(struct work *k)
     } else if (k->verb == WRAP_VERB_WRAP && !can_be_undone(k, buf_slice(&new))) {
         fail_file(k, "unwrap could not restore this file exactly; edit it by hand");
         good = false;
-    } else if (k->verb == WRAP_VERB_UNWRAP && !is_valid(k, buf_slice(&new))) {
+    } else if (k->verb == WRAP_VERB_UNWRAP && !wrapped_text_is_valid(k, buf_slice(&new))) {
         fail_file(k, "unwrapping would make this file invalid; edit it by hand");
         good = false;
     } else if (!k->w->dry) {
@@ -376,13 +376,13 @@ static void list_servers(struct work *k)
         return;
     if (k->left_wrapped) {
         struct buf path = {0};
-        server_row_path(&path, k->where->path);
+        server_row_append_path(&path, k->where->path);
         advice_add_elsewhere(&k->w->advice, buf_str(&path));
         buf_close(&path);
     }
     for (size_t i = 0; i < k->conf.servers; i++) {
         struct wrap_view v;
-        if (!wanted_server(&k->w->wanted, k->conf.server[i].name))
+        if (!wanted_has_server(&k->w->wanted, k->conf.server[i].name))
             continue;
         if (wrap_inspect(&k->conf, &k->conf.server[i], &v) < 0) {
             fail_file(k, "out of memory");
@@ -477,7 +477,7 @@ int wrap_file(struct wrapping *w, const struct client_file *where, bool named)
     } else if (where->kind == CLIENT_FILE_SCRIPT) {
         report_script(k, named);
     } else if (may_change(k, named)) {
-        k->portable = where->kind == CLIENT_FILE_CONTAINER || git_contains(k->file.path);
+        k->portable = where->kind == CLIENT_FILE_CONTAINER || git_repository_contains(k->file.path);
         read_servers(k, named);
     }
     edits_close(&k->edits);

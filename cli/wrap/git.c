@@ -4,7 +4,7 @@
 
 #include <sys/stat.h>
 
-bool git_contains(const char *path)
+bool git_repository_contains(const char *path)
 {
     struct buf b = {0};
     struct stat st;

@@ -8,6 +8,6 @@
 
 /* Is there a directory or file `.git` in a directory above the file (gitrepository-layout(5))?
  * path: absolute, links resolved. Returns false if memory is short. */
-bool git_contains(const char *path);
+bool git_repository_contains(const char *path);
 
 #endif

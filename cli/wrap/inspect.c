@@ -12,7 +12,7 @@
 
 /* Does the command include arguments? Some clients split a command like a shell; the proxy does
  * not. */
-static bool has_arguments(const char *command)
+static bool command_has_arguments(const char *command)
 {
     if (command[0] == '/' || strpbrk(command, " \t\r\n") == NULL)
         return false;
@@ -26,14 +26,14 @@ void wrap_argv_close(char **argv)
     free(argv);
 }
 
-char **wrap_argv(const struct mcpfile *f, const struct mcpfile_server *s)
+char **wrap_make_argv(const struct mcpfile *f, const struct mcpfile_server *s)
 {
     char **argv = calloc(s->args_n + 2, sizeof *argv);
     bool good = argv != NULL;
     for (size_t i = 0; good && i <= s->args_n; i++) {
         struct buf b = {0};
         if (i > 0)
-            mcpfile_string(f, f->arg[s->first_arg + i - 1], &b);
+            mcpfile_append_string(f, f->arg[s->first_arg + i - 1], &b);
         argv[i] = b.failed ? NULL : strdup(buf_str(&b));
         good = argv[i] != NULL;
         buf_close(&b);
@@ -79,7 +79,7 @@ int wrap_inspect(const struct mcpfile *f, const struct mcpfile_server *s, struct
 {
     struct wrap_view v = {.state = WRAP_PLAIN};
     if (s->odd == NULL && s->command.value.n > 0)
-        mcpfile_string(f, s->command.value, &v.command);
+        mcpfile_append_string(f, s->command.value, &v.command);
     const char *command = buf_str(&v.command);
     if (v.command.failed)
         return MI_ENOMEM;
@@ -93,7 +93,7 @@ int wrap_inspect(const struct mcpfile *f, const struct mcpfile_server *s, struct
         v.why = "it has no command";
     else if (command[0] == '-')
         v.why = "its command begins with a dash";
-    else if (has_arguments(command))
+    else if (command_has_arguments(command))
         v.why = "its command contains blanks, and no program has this name; move the arguments to "
                 "`args`";
     else if (s->args_n > WORDS_MAX)
@@ -101,7 +101,7 @@ int wrap_inspect(const struct mcpfile *f, const struct mcpfile_server *s, struct
     if (v.why != NULL)
         v.state = WRAP_ODD;
     if (v.state == WRAP_PLAIN) {
-        char **argv = wrap_argv(f, s);
+        char **argv = wrap_make_argv(f, s);
         if (argv == NULL) {
             buf_close(&v.command);
             return MI_ENOMEM;

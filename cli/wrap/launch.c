@@ -14,13 +14,13 @@ static const char *base_name(const char *command)
     return slash != NULL ? slash + 1 : command;
 }
 
-static bool is_program(const char *command)
+static bool command_is_interposer(const char *command)
 {
     return strcmp(base_name(command), name) == 0;
 }
 
 /* Is the word mcp-interposer, with or without @VERSION? */
-static bool is_package(const char *word)
+static bool word_is_package(const char *word)
 {
     size_t n = sizeof name - 1;
     return strncmp(word, name, n) == 0 && (word[n] == '\0' || word[n] == '@');
@@ -28,7 +28,7 @@ static bool is_package(const char *word)
 
 /* Returns how many args a package runner has before the package: `verb`, if it has one, and
  * options. SIZE_MAX: `command` is not a package runner. */
-static size_t runner_args(const char *command, const char *const *args)
+static size_t count_runner_args(const char *command, const char *const *args)
 {
     static const struct {
         const char *command, *verb;
@@ -53,9 +53,9 @@ static size_t runner_args(const char *command, const char *const *args)
 bool launch_is_ours(const char *command, const char *const *args, size_t *ret_n)
 {
     size_t n = 0;
-    if (!is_program(command)) {
-        n = runner_args(command, args);
-        if (n == SIZE_MAX || args[n] == NULL || !is_package(args[n]))
+    if (!command_is_interposer(command)) {
+        n = count_runner_args(command, args);
+        if (n == SIZE_MAX || args[n] == NULL || !word_is_package(args[n]))
             return false;
         n++;
     }
@@ -113,7 +113,7 @@ int launch_open(struct launch *l, struct buf *error)
     l->in_path = l->in_path || which_is_in_path();
     if (path == NULL)
         buf_printf(error, "cannot find the path of this program: %s", strerror(reason));
-    else if (!is_program(path))
+    else if (!command_is_interposer(path))
         buf_printf(error,
                    "this program is %s, but wrapped servers are recognized by the name "
                    "mcp-interposer; rename it",
@@ -121,7 +121,7 @@ int launch_open(struct launch *l, struct buf *error)
     return error->failed ? MI_ENOMEM : error->n > 0 ? MI_EIO : 0;
 }
 
-static const char *package(const struct launch *l)
+static const char *package_word(const struct launch *l)
 {
     size_t n = 0;
     while (l->words[n + 1] != NULL)
@@ -133,7 +133,7 @@ bool launch_is_other_version(const struct launch *l, struct slice word)
 {
     size_t n = sizeof name - 1;
     return l->by_runner && slice_begins(word, "mcp-interposer@") && n + 1 < word.n &&
-           isdigit((unsigned char)word.p[n + 1]) && !slice_is(word, package(l));
+           isdigit((unsigned char)word.p[n + 1]) && !slice_is(word, package_word(l));
 }
 
 void launch_add(const struct launch *l, struct buf *b)

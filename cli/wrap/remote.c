@@ -3,7 +3,7 @@
 #include "base/text.h"
 #include "cli/wrap/mcpfile/string.h"
 
-static size_t value_end(const struct mcpfile_member *m)
+static size_t end_of_member_value(const struct mcpfile_member *m)
 {
     return m->value.at + m->value.n;
 }
@@ -12,7 +12,7 @@ static size_t value_end(const struct mcpfile_member *m)
 
 /* Is this a URL that mcp-remote connects to without --allow-http? It allows http:// only for these
  * hosts. */
-static bool is_local(const char *url)
+static bool url_is_local(const char *url)
 {
     static const char *const hosts[] = {"http://localhost", "http://127.0.0.1"};
     for (size_t i = 0; i < MI_COUNT(hosts); i++) {
@@ -24,10 +24,10 @@ static bool is_local(const char *url)
 }
 
 /* Are the bytes of the member valid UTF-8, so that --original can contain them? */
-static bool is_utf8(const struct mcpfile *f, const struct mcpfile_member *m)
+static bool member_is_utf8(const struct mcpfile *f, const struct mcpfile_member *m)
 {
     const char *p = f->text.p + m->key.at;
-    const char *end = f->text.p + value_end(m);
+    const char *end = f->text.p + end_of_member_value(m);
     while (m->key.n > 0 && p < end) {
         size_t n = text_utf8_len(p, (size_t)(end - p));
         if (n == 0)
@@ -43,11 +43,12 @@ int remote_check(const struct mcpfile *f, const struct mcpfile_server *s, const 
     *why = s->odd != NULL ? s->odd : s->remote_odd;
     if (*why != NULL)
         return 0;
-    if (!is_utf8(f, &s->url) || !is_utf8(f, &s->headers) || !is_utf8(f, &s->type)) {
+    if (!member_is_utf8(f, &s->url) || !member_is_utf8(f, &s->headers) ||
+        !member_is_utf8(f, &s->type)) {
         *why = "its URL, headers or type are not valid UTF-8";
         return 0;
     }
-    mcpfile_string(f, s->url.value, &url);
+    mcpfile_append_string(f, s->url.value, &url);
     struct slice text = buf_slice(&url);
     if (!slice_begins(text, "http://") && !slice_begins(text, "https://"))
         *why = "its URL does not begin with http:// or https://";
@@ -67,7 +68,7 @@ static void add_original(struct edits *e, const struct mcpfile *f, const struct 
     if (m->key.n == 0)
         return;
     buf_adds(&e->text, "\"--original\", ");
-    text_json(&e->text, (struct slice){f->text.p + m->key.at, value_end(m) - m->key.at});
+    text_json(&e->text, (struct slice){f->text.p + m->key.at, end_of_member_value(m) - m->key.at});
     buf_adds(&e->text, ", ");
 }
 
@@ -76,9 +77,9 @@ static void add_headers(struct edits *e, const struct mcpfile *f, const struct m
     for (size_t i = 0; i < s->headers_n; i++) {
         const struct mcpfile_header *h = &f->header[s->first_header + i];
         struct buf b = {0};
-        mcpfile_string(f, h->name, &b);
+        mcpfile_append_string(f, h->name, &b);
         buf_adds(&b, ": ");
-        mcpfile_string(f, h->value, &b);
+        mcpfile_append_string(f, h->value, &b);
         remote_add_string(e, "--header");
         remote_add_string(e, buf_str(&b));
         e->text.failed |= b.failed;
@@ -87,11 +88,12 @@ static void add_headers(struct edits *e, const struct mcpfile *f, const struct m
 }
 
 /* Does this string of the file have this text? */
-static bool is_text(struct edits *e, const struct mcpfile *f, struct span token, const char *text)
+static bool token_has_text(struct edits *e, const struct mcpfile *f, struct span token,
+                           const char *text)
 {
     struct buf b = {0};
     if (token.n > 0)
-        mcpfile_string(f, token, &b);
+        mcpfile_append_string(f, token, &b);
     bool is = slice_is(buf_slice(&b), text);
     e->text.failed |= b.failed;
     buf_close(&b);
@@ -103,18 +105,18 @@ static void add_args(struct edits *e, const struct mcpfile *f, const struct mcpf
                      const struct wrap_with *with)
 {
     struct buf url = {0};
-    mcpfile_string(f, s->url.value, &url);
+    mcpfile_append_string(f, s->url.value, &url);
     member_add_args(e, with, (const char *const[]){NULL}, slice_of(", "));
     add_original(e, f, &s->url);
     add_original(e, f, &s->headers);
     add_original(e, f, &s->type);
     buf_adds(&e->text, "\"--\", \"npx\", \"-y\", \"" REMOTE_PACKAGE "\"");
     remote_add_string(e, buf_str(&url));
-    if (is_text(e, f, s->type.value, "sse")) {
+    if (token_has_text(e, f, s->type.value, "sse")) {
         remote_add_string(e, "--transport");
         remote_add_string(e, "sse-first");
     }
-    if (slice_begins(buf_slice(&url), "http://") && !is_local(buf_str(&url)))
+    if (slice_begins(buf_slice(&url), "http://") && !url_is_local(buf_str(&url)))
         remote_add_string(e, "--allow-http");
     add_headers(e, f, s);
     e->text.failed |= url.failed;
@@ -132,7 +134,7 @@ static void add_args_member(struct edits *e, const struct mcpfile *f,
 
 static bool begin_member(struct edits *e, const struct mcpfile_member *m)
 {
-    return edits_begin(e, m->key.at, value_end(m) - m->key.at);
+    return edits_begin(e, m->key.at, end_of_member_value(m) - m->key.at);
 }
 
 static bool set_type(struct edits *e, const struct mcpfile_server *s, const char *value)
@@ -165,12 +167,13 @@ static bool add_array(struct edits *e, const struct mcpfile *f, const struct mcp
 bool remote_add(struct edits *e, const struct mcpfile *f, const struct mcpfile_server *s,
                 const struct wrap_with *with)
 {
-    if (is_text(e, f, s->type.value,
-                "remote")) /* opencode: the type becomes "local", and the command is an array */
+    if (token_has_text(
+            e, f, s->type.value,
+            "remote")) /* opencode: the type becomes "local", and the command is an array */
         return add_array(e, f, s, with);
     if (!begin_member(e, &s->url))
         return false;
-    bool goose = f->format == MCPFILE_YAML && is_text(e, f, s->url.key, "uri");
+    bool goose = f->format == MCPFILE_YAML && token_has_text(e, f, s->url.key, "uri");
     member_add_key(e, f, &s->url, goose ? "cmd" : "command");
     text_json(&e->text, slice_of(with->command[0]));
     if (s->headers.key.n == 0) {
@@ -189,7 +192,7 @@ bool remote_add(struct edits *e, const struct mcpfile *f, const struct mcpfile_s
 
 /* ---- unwrapping ---- */
 
-static bool put_back(struct edits *e, size_t at, size_t end, const struct buf *original)
+static bool put_original_back(struct edits *e, size_t at, size_t end, const struct buf *original)
 {
     if (!edits_begin(e, at, end - at))
         return false;
@@ -200,7 +203,7 @@ static bool put_back(struct edits *e, size_t at, size_t end, const struct buf *o
 
 /* Returns the original of the member whose key, which may have quotes, begins with `key`; NULL if
  * there is none. */
-static const struct buf *original_of(const struct wrap_view *v, const char *key)
+static const struct buf *find_original(const struct wrap_view *v, const char *key)
 {
     for (size_t i = 1; i < v->originals; i++) {
         struct slice text = buf_slice(&v->original[i]);
@@ -216,7 +219,7 @@ static const struct buf *original_of(const struct wrap_view *v, const char *key)
 static bool delete_member(struct edits *e, const struct mcpfile *f, const struct mcpfile_member *m)
 {
     const char *p = f->text.p;
-    size_t from = m->key.at, to = value_end(m);
+    size_t from = m->key.at, to = end_of_member_value(m);
     if (m->on_line) {
         from = member_line_start(f, from);
         to = m->end;
@@ -238,18 +241,20 @@ static bool delete_member(struct edits *e, const struct mcpfile *f, const struct
 bool remote_remove(struct edits *e, const struct mcpfile *f, const struct mcpfile_server *s,
                    const struct wrap_view *v)
 {
-    const struct buf *headers = original_of(v, "headers");
-    const struct buf *type = original_of(v, "t"); /* the key is type, transport or transportType */
+    const struct buf *headers = find_original(v, "headers");
+    const struct buf *type =
+        find_original(v, "t"); /* the key is type, transport or transportType */
     const struct mcpfile_member *in_place = s->one_array ? &s->env : &s->args;
-    size_t end = s->one_array ? s->command.end : value_end(&s->command);
+    size_t end = s->one_array ? s->command.end : end_of_member_value(&s->command);
     bool follows = !s->one_array && headers == NULL && member_follows(f, &s->command, &s->args);
-    bool room =
-        put_back(e, s->command.key.at, follows ? value_end(&s->args) : end, &v->original[0]);
+    bool room = put_original_back(e, s->command.key.at,
+                                  follows ? end_of_member_value(&s->args) : end, &v->original[0]);
     if (headers != NULL && in_place->key.n > 0)
-        room = room && put_back(e, in_place->key.at, value_end(in_place), headers);
+        room =
+            room && put_original_back(e, in_place->key.at, end_of_member_value(in_place), headers);
     else if (!follows && !s->one_array)
         room = room && delete_member(e, f, &s->args);
     if (type != NULL && s->type.key.n > 0)
-        room = room && put_back(e, s->type.key.at, value_end(&s->type), type);
+        room = room && put_original_back(e, s->type.key.at, end_of_member_value(&s->type), type);
     return room;
 }

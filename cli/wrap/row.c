@@ -17,7 +17,7 @@ void server_row_open(struct table *t)
     table_open(t, columns, MI_COUNT(columns));
 }
 
-void server_row_path(struct buf *b, const char *path)
+void server_row_append_path(struct buf *b, const char *path)
 {
     char *home = path_in_home("");
     size_t n = home != NULL ? strlen(home) : 0;
@@ -36,7 +36,7 @@ void server_row_add(struct table *t, const struct server_row *r)
                                                      : OUT_DIM;
     const char *command = r->wraps != NULL ? r->wraps : r->command;
     struct buf path = {0};
-    server_row_path(&path, r->named_path);
+    server_row_append_path(&path, r->named_path);
     table_add(t, slice_of(r->server), OUT_BOLD);
     table_add(t, slice_of(r->client), OUT_PLAIN);
     table_add(t, slice_of(r->state), style);
@@ -45,7 +45,7 @@ void server_row_add(struct table *t, const struct server_row *r)
     buf_close(&path);
 }
 
-void server_row_json(struct out *o, const struct server_row *r)
+void server_row_print_json(struct out *o, const struct server_row *r)
 {
     struct json_out j = json_out_to(&o->b);
     json_out_object(&j, NULL);

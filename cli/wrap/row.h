@@ -21,8 +21,8 @@ struct server_row {
 
 void server_row_open(struct table *t); /* prepares a table of such rows */
 void server_row_add(struct table *t, const struct server_row *r);
-void server_row_json(struct out *o, const struct server_row *r);
+void server_row_print_json(struct out *o, const struct server_row *r);
 /* Appends the path, with ~ for the home directory. */
-void server_row_path(struct buf *b, const char *path);
+void server_row_append_path(struct buf *b, const char *path);
 
 #endif

@@ -8,7 +8,7 @@ void wanted_close(struct wanted *w)
     buf_close(&w->names);
 }
 
-bool wanted_client(const struct wanted *w, const char *client)
+bool wanted_has_client(const struct wanted *w, const char *client)
 {
     size_t at = 0;
     if (settings_text(w->settings, "client") == NULL)
@@ -19,7 +19,7 @@ bool wanted_client(const struct wanted *w, const char *client)
     return false;
 }
 
-bool wanted_server(const struct wanted *w, const char *name)
+bool wanted_has_server(const struct wanted *w, const char *name)
 {
     for (int i = 0; i < w->settings->operands_n; i++)
         if (strcmp(w->settings->operands[i], name) == 0)
@@ -27,7 +27,7 @@ bool wanted_server(const struct wanted *w, const char *name)
     return w->settings->operands_n == 0;
 }
 
-void wanted_found(struct wanted *w, const char *name, enum wanted_where where)
+void wanted_note_found(struct wanted *w, const char *name, enum wanted_where where)
 {
     for (int i = 0; i < w->settings->operands_n; i++)
         if (w->seen[i] < where && strcmp(w->settings->operands[i], name) == 0)

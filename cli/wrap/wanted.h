@@ -26,11 +26,11 @@ struct wanted {
 
 void wanted_close(struct wanted *w);
 /* Is this client to be processed? Without --client, all are. */
-bool wanted_client(const struct wanted *w, const char *client);
+bool wanted_has_client(const struct wanted *w, const char *client);
 /* Is this server to be processed? Without SERVER arguments, all are. */
-bool wanted_server(const struct wanted *w, const char *name);
+bool wanted_has_server(const struct wanted *w, const char *name);
 /* Notes that a server of this name was found. */
-void wanted_found(struct wanted *w, const char *name, enum wanted_where where);
+void wanted_note_found(struct wanted *w, const char *name, enum wanted_where where);
 /* Reports each SERVER that was not found here, with a suggestion. Returns false if there was
  * one. */
 bool wanted_report(const struct wanted *w);

@@ -14,7 +14,7 @@ static const char usual[] = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/
 static const char name[] = "mcp-interposer";
 
 /* Returns DIR/mcp-interposer if that is the program `own`; else NULL. */
-static char *same_program(const char *dir, const struct stat *own)
+static char *path_if_same_program(const char *dir, const struct stat *own)
 {
     struct stat other;
     char *path;
@@ -36,7 +36,7 @@ char *which_this_program(void)
     }
     const char *rest = getenv("PATH");
     for (char *dir; (dir = path_find_next(rest, name, &rest)) != NULL;) {
-        char *path = same_program(dir, &own);
+        char *path = path_if_same_program(dir, &own);
         free(dir);
         if (path != NULL) {
             free(exe);
@@ -54,7 +54,7 @@ bool which_is_in_path(void)
     char *dir =
         exe != NULL && stat(exe, &own) == 0 ? path_find_next(getenv("PATH"), name, &rest) : NULL;
     if (dir != NULL)
-        path = same_program(dir, &own);
+        path = path_if_same_program(dir, &own);
     bool found = path != NULL;
     free(path);
     free(dir);
@@ -73,7 +73,7 @@ char *which_far_directory(const char *command)
     return path_find_next(getenv("PATH"), command, &rest);
 }
 
-char *which_absolute(const char *path)
+char *which_absolute_path(const char *path)
 {
     if (path[0] == '/')
         return strdup(path);

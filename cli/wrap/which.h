@@ -17,6 +17,6 @@ bool which_is_in_path(void);
  * standard system directory. */
 char *which_far_directory(const char *command);
 /* Makes a path absolute; the file need not exist. Returns NULL if memory is short. */
-char *which_absolute(const char *path);
+char *which_absolute_path(const char *path);
 
 #endif

@@ -26,7 +26,8 @@ void answer_set_aside(struct traffic *t)
 }
 
 /* Records and stages the n bytes at p, in c; the last is a newline. */
-static void stage(struct traffic *t, struct row *row, struct chunk *c, const char *p, size_t n)
+static void record_and_stage_answer(struct traffic *t, struct row *row, struct chunk *c,
+                                    const char *p, size_t n)
 {
     row->origin = ROW_INTERPOSER;
     row->action = ROW_FORWARDED;
@@ -50,7 +51,7 @@ static size_t send_scratch(struct traffic *t, struct row *row)
     if (c == NULL)
         return 0;
     memcpy(c->data, b->p, b->n);
-    stage(t, row, c, c->data, b->n);
+    record_and_stage_answer(t, row, c, c->data, b->n);
     chunk_drop(c);
     return b->n - 1;
 }
@@ -72,7 +73,7 @@ static size_t send_spare(struct traffic *t, struct row *row, const struct reply 
     if (b.failed)
         return 0;
     t->spare_n += b.n;
-    stage(t, row, c, place, b.n);
+    record_and_stage_answer(t, row, c, place, b.n);
     return b.n - 1;
 }
 
@@ -110,16 +111,16 @@ const char *answer_fault_text(findings f)
     return "not a JSON-RPC 2.0 message";
 }
 
-static bool is_present(struct json_value v)
+static bool member_is_present(struct json_value v)
 {
     return v.type != JSON_NONE && v.type != JSON_NULL;
 }
 
-static const char *fault_of_members(const struct rpc *m)
+static const char *find_member_fault(const struct rpc *m)
 {
-    if (is_present(m->result) && is_present(m->error))
+    if (member_is_present(m->result) && member_is_present(m->error))
         return "it has both a result and an error";
-    if (!is_present(m->error))
+    if (!member_is_present(m->error))
         return "it has neither a result nor an error";
     if (m->error.type != JSON_OBJECT)
         return "its error is not an object";
@@ -128,7 +129,7 @@ static const char *fault_of_members(const struct rpc *m)
     return "its error has no string `message`";
 }
 
-static const char *fault_of_answer(const struct message *x)
+static const char *find_answer_fault(const struct message *x)
 {
     if (x->m.findings & FINDING(FIND_TOO_LONG))
         return "it is longer than --max-message";
@@ -136,17 +137,17 @@ static const char *fault_of_answer(const struct message *x)
         return answer_fault_text(x->m.findings);
     if (x->batch_seq != 0 && x->m.kind != RPC_INVALID)
         return "it is in a batch that cannot be forwarded";
-    return fault_of_members(&x->m);
+    return find_member_fault(&x->m);
 }
 
 /* Whether the message has a result or an error, even if it is null. */
-static bool has_answer(const struct rpc *m)
+static bool has_result_or_error(const struct rpc *m)
 {
     return m->result.type != JSON_NONE || m->error.type != JSON_NONE;
 }
 
 /* The pending request with the id of this line, which may be an answer. */
-static struct pending *answered_by(struct traffic *t, const struct message *x)
+static struct pending *find_answered_request(struct traffic *t, const struct message *x)
 {
     bool type_changed;
     if (x->m.is_call && !x->m.is_answer)
@@ -158,16 +159,16 @@ bool answer_is_malformed(struct traffic *t, const struct message *x)
 {
     return x->m.kind == RPC_INVALID &&
            (x->m.findings & (RPC_AMBIGUOUS | FINDING(FIND_MALFORMED_ANSWER))) != 0 &&
-           answered_by(t, x) != NULL;
+           find_answered_request(t, x) != NULL;
 }
 
-void answer_malformed_to_server(struct traffic *t, const struct message *x)
+void answer_server_with_error(struct traffic *t, const struct message *x)
 {
-    struct pending *p = answered_by(t, x);
+    struct pending *p = find_answered_request(t, x);
     struct buf why = {0};
     if (p == NULL)
         return;
-    buf_printf(&why, "the client's answer is invalid: %s", fault_of_answer(x));
+    buf_printf(&why, "the client's answer is invalid: %s", find_answer_fault(x));
     if (!p->cancelled)
         answer_error(t, ROW_C2S, p->id, p->request_seq, RPC_INTERNAL_ERROR, buf_str(&why),
                      "malformed-answer");
@@ -178,13 +179,14 @@ void answer_malformed_to_server(struct traffic *t, const struct message *x)
 /* ---- to lines ------------------------------------------------------------------------------- */
 
 /* repeats: why a call is rejected, or NULL. */
-static uint64_t reject(struct traffic *t, struct message *x, int code, const char *why,
-                       const char *cause, const struct schema_fault *fault,
-                       const struct repeat *repeats)
+static uint64_t reject_message(struct traffic *t, struct message *x, int code, const char *why,
+                               const char *cause, const struct schema_fault *fault,
+                               const struct repeat *repeats)
 {
     /* an answer is never answered; it has a result or error, or the id of a request */
-    bool request = (x->m.id.type == JSON_NUMBER || x->m.id.type == JSON_STRING) &&
-                   (x->m.is_call || (!has_answer(&x->m) && answered_by(t, x) == NULL));
+    bool request =
+        (x->m.id.type == JSON_NUMBER || x->m.id.type == JSON_STRING) &&
+        (x->m.is_call || (!has_result_or_error(&x->m) && find_answered_request(t, x) == NULL));
     struct reply r = {.code = code,
                       .message = why,
                       .cause = cause,
@@ -201,7 +203,7 @@ static uint64_t reject(struct traffic *t, struct message *x, int code, const cha
     }
     r.seq = message_record(t, x, request ? KIND_REQUEST : KIND_NOISE, ROW_REFUSED);
     size_t bytes = send_error(t, ROW_S2C, &r, x->m.findings & FINDING(FIND_SERVER_GONE));
-    answer_malformed_to_server(t, x);
+    answer_server_with_error(t, x);
     if (!request)
         return r.seq;
     request_refused(t, x->m.id, r.seq);
@@ -219,23 +221,24 @@ static uint64_t reject(struct traffic *t, struct message *x, int code, const cha
 uint64_t answer_reject(struct traffic *t, struct message *x, int code, const char *why,
                        const char *cause)
 {
-    return reject(t, x, code, why, cause, NULL, NULL);
+    return reject_message(t, x, code, why, cause, NULL, NULL);
 }
 
 uint64_t answer_reject_arguments(struct traffic *t, struct message *x, int code, const char *why,
                                  const char *cause, const struct schema_fault *fault)
 {
-    return reject(t, x, code, why, cause, fault, NULL);
+    return reject_message(t, x, code, why, cause, fault, NULL);
 }
 
 uint64_t answer_reject_repeat(struct traffic *t, struct message *x, const char *why,
                               const struct repeat *r)
 {
-    return reject(t, x, RPC_INVALID_REQUEST, why, finding_name(FIND_REPEAT_OF_UNCERTAIN), NULL, r);
+    return reject_message(t, x, RPC_INVALID_REQUEST, why, finding_name(FIND_REPEAT_OF_UNCERTAIN),
+                          NULL, r);
 }
 
-uint64_t answer_with_late(struct traffic *t, struct message *x, struct slice text,
-                          const struct repeat *r)
+uint64_t answer_with_late_result(struct traffic *t, struct message *x, struct slice text,
+                                 const struct repeat *r)
 {
     static const enum call_status statuses[] = {
         [LATE_RESULT] = CALL_OK, [LATE_TOOL_ERROR] = CALL_TOOL_ERROR, [LATE_ERROR] = CALL_ERROR};
@@ -283,8 +286,8 @@ void answer_error(struct traffic *t, enum row_direction to, struct slice id, uin
 
 /* ---- to pending requests of the client ------------------------------------------------------ */
 
-static struct reply reply_to(const struct traffic *t, const struct pending *p, int code,
-                             const char *why, const char *cause)
+static struct reply reply_to_pending(const struct traffic *t, const struct pending *p, int code,
+                                     const char *why, const char *cause)
 {
     return (struct reply){
         .id = p->id,
@@ -302,7 +305,7 @@ static void send_and_log(struct traffic *t, const struct pending *p, const struc
                          enum call_status status, findings f)
 {
     size_t bytes = send_error(t, ROW_S2C, r, f);
-    struct invocation v = invocation_of(t, p);
+    struct invocation v = begin_invocation(t, p);
     v.status = status;
     invocation_log_error(t, &v, r->code, r->message, bytes);
 }
@@ -318,28 +321,29 @@ static void send_and_close(struct traffic *t, struct pending *p, const struct re
 static void answer_and_close(struct traffic *t, struct pending *p, int code, const char *why,
                              const char *cause, enum call_status status, findings f)
 {
-    struct reply r = reply_to(t, p, code, why, cause);
+    struct reply r = reply_to_pending(t, p, code, why, cause);
     send_and_close(t, p, &r, status, f);
 }
 
-static int code_for_server(const struct pending *p)
+static int error_code_for_ended_server(const struct pending *p)
 {
     return p->modern ? REPLY_SERVER_GONE_MODERN : RPC_SERVER_GONE;
 }
 
-static findings finding_for_server(enum call_status status)
+static findings finding_for_ended_server(enum call_status status)
 {
     return FINDING(status == CALL_INTERRUPTED ? FIND_INTERRUPTED : FIND_SERVER_GONE);
 }
 
-void answer_for_server(struct traffic *t, struct pending *p, enum call_status status,
-                       const char *cause, const char *why)
+void answer_for_missing_server(struct traffic *t, struct pending *p, enum call_status status,
+                               const char *cause, const char *why)
 {
-    answer_and_close(t, p, code_for_server(p), why, cause, status, finding_for_server(status));
+    answer_and_close(t, p, error_code_for_ended_server(p), why, cause, status,
+                     finding_for_ended_server(status));
 }
 
-void answer_server_ended(struct traffic *t, struct pending *p, enum call_status status,
-                         const char *cause, const char *why)
+void answer_because_server_ended(struct traffic *t, struct pending *p, enum call_status status,
+                                 const char *cause, const char *why)
 {
     bool effects = !handshake_is_harmless(&t->handshake, p);
     struct buf text = {0};
@@ -347,22 +351,24 @@ void answer_server_ended(struct traffic *t, struct pending *p, enum call_status 
     buf_adds(&text, !p->was_read ? "; this request was not read"
                     : effects    ? "; this call may have run"
                                  : "");
-    struct reply r = reply_to(t, p, code_for_server(p), text.failed ? why : buf_str(&text), cause);
+    struct reply r = reply_to_pending(t, p, error_code_for_ended_server(p),
+                                      text.failed ? why : buf_str(&text), cause);
     if (effects)
         r.ran = p->was_read ? REPLY_RAN_MAYBE : REPLY_RAN_NO;
     if (effects && p->was_read && !p->cancelled)
-        uncertain_note(t, p, cause);
-    send_and_close(t, p, &r, status, finding_for_server(status));
+        uncertain_note_call(t, p, cause);
+    send_and_close(t, p, &r, status, finding_for_ended_server(status));
     buf_close(&text);
 }
 
-void answer_timeout(struct traffic *t, struct pending *p, int64_t timeout_us, const char *cause,
-                    const char *why)
+void answer_because_of_timeout(struct traffic *t, struct pending *p, int64_t timeout_us,
+                               const char *cause, const char *why)
 {
-    struct reply r = reply_to(t, p, p->modern ? REPLY_TIMEOUT_MODERN : REPLY_TIMEOUT, why, cause);
+    struct reply r =
+        reply_to_pending(t, p, p->modern ? REPLY_TIMEOUT_MODERN : REPLY_TIMEOUT, why, cause);
     r.timeout_us = timeout_us;
     send_and_log(t, p, &r, CALL_TIMEOUT, FINDING(FIND_TIMEOUT));
-    uncertain_note(t, p, cause);
+    uncertain_note_call(t, p, cause);
     request_abandon(t, ROW_C2S, p);
     p->timed_out = true;
 }
@@ -376,7 +382,7 @@ void answer_listen_end(struct traffic *t, struct pending *p)
                           .request_seq = p->request_seq};
         buf_clear(&t->scratch);
         reply_write_listen_end(&t->scratch, p->id);
-        struct invocation v = invocation_of(t, p);
+        struct invocation v = begin_invocation(t, p);
         v.status = CALL_OK;
         v.response_bytes = send_scratch(t, &row);
         if (v.response_bytes == 0)
@@ -391,37 +397,38 @@ void answer_listen_end(struct traffic *t, struct pending *p)
 static void record_rejected(struct traffic *t, const struct message *x, const struct pending *p,
                             enum row_kind kind)
 {
-    struct row row = message_row(t, x, kind, ROW_REFUSED);
+    struct row row = make_message_row(t, x, kind, ROW_REFUSED);
     row.request_seq = p->request_seq;
     message_append(t, &row);
 }
 
 bool answer_malformed(struct traffic *t, struct message *x)
 {
-    struct pending *p = answered_by(t, x);
+    struct pending *p = find_answered_request(t, x);
     struct buf why = {0};
     if (p == NULL)
         return false;
     if (x->m.kind == RPC_INVALID && (x->m.findings & FINDING(FIND_TOO_LONG)) == 0)
         x->m.findings |= FINDING(FIND_MALFORMED_ANSWER);
     record_rejected(t, x, p, KIND_NOISE);
-    buf_printf(&why, "the server's answer is invalid: %s", fault_of_answer(x));
+    buf_printf(&why, "the server's answer is invalid: %s", find_answer_fault(x));
     /* the finding is recorded with the line, not with the answer */
-    answer_refuse(t, p, buf_str(&why), "malformed-answer");
+    answer_refused_request(t, p, buf_str(&why), "malformed-answer");
     buf_close(&why);
     return true;
 }
 
-void answer_refuse(struct traffic *t, struct pending *p, const char *why, const char *cause)
+void answer_refused_request(struct traffic *t, struct pending *p, const char *why,
+                            const char *cause)
 {
     if (!p->cancelled)
-        uncertain_note(t, p, "rejected-answer");
+        uncertain_note_call(t, p, "rejected-answer");
     answer_and_close(t, p, RPC_INTERNAL_ERROR, why, cause, CALL_ERROR, 0);
 }
 
 void answer_reject_answer(struct traffic *t, struct message *x, struct pending *p, const char *why,
                           const char *cause)
 {
-    record_rejected(t, x, p, row_kind_of(x->m.kind));
-    answer_refuse(t, p, why, cause);
+    record_rejected(t, x, p, row_kind_of_rpc(x->m.kind));
+    answer_refused_request(t, p, why, cause);
 }

@@ -27,35 +27,36 @@ uint64_t answer_reject_repeat(struct traffic *t, struct message *x, const char *
                               const struct repeat *r);
 /* Records such a call as dropped, and answers it with the late answer to the other one: its result or error. Returns the seq of
  * the line. */
-uint64_t answer_with_late(struct traffic *t, struct message *x, struct slice text,
-                          const struct repeat *r);
+uint64_t answer_with_late_result(struct traffic *t, struct message *x, struct slice text,
+                                 const struct repeat *r);
 /* Records the server's answer to p as rejected; the client gets an error instead. */
 void answer_reject_answer(struct traffic *t, struct message *x, struct pending *p, const char *why,
                           const char *cause);
 /* Answers p with an error in place of an answer that the caller has recorded. */
-void answer_refuse(struct traffic *t, struct pending *p, const char *why, const char *cause);
+void answer_refused_request(struct traffic *t, struct pending *p, const char *why,
+                            const char *cause);
 /* Sends an error with this id (JSON text; {NULL, 0}: null); no pending request is closed. */
 void answer_error(struct traffic *t, enum row_direction to, struct slice id, uint64_t seq, int code,
                   const char *why, const char *cause);
 /* Answers a pending request of the client with an error because the server cannot; closes the request. The status is
  * CALL_SERVER_GONE, or CALL_INTERRUPTED if that is not the server's fault. */
-void answer_for_server(struct traffic *t, struct pending *p, enum call_status status,
-                       const char *cause, const char *why);
+void answer_for_missing_server(struct traffic *t, struct pending *p, enum call_status status,
+                               const char *cause, const char *why);
 /* Answers p with an error when the server has ended, or closed its stdin, before it answered: `why`
  * says how. The error adds whether the server had read the request, and whether the call may have
  * run. Only a request with effects may have run. */
-void answer_server_ended(struct traffic *t, struct pending *p, enum call_status status,
-                         const char *cause, const char *why);
+void answer_because_server_ended(struct traffic *t, struct pending *p, enum call_status status,
+                                 const char *cause, const char *why);
 /* The deadline of a pending request has passed; it is abandoned. */
-void answer_timeout(struct traffic *t, struct pending *p, int64_t timeout_us, const char *cause,
-                    const char *why);
+void answer_because_of_timeout(struct traffic *t, struct pending *p, int64_t timeout_us,
+                               const char *cause, const char *why);
 /* Ends a subscriptions/listen with the result of a server that ends the session (mcp-wire.md 3.3). */
 void answer_listen_end(struct traffic *t, struct pending *p);
 /* Whether this invalid line was meant as the answer to a pending request. */
 bool answer_is_malformed(struct traffic *t, const struct message *x);
 /* If this invalid line of the client answers a pending request of the server, the server gets an error instead, and
  * the client's deadlines no longer wait. The line is recorded by the caller. */
-void answer_malformed_to_server(struct traffic *t, const struct message *x);
+void answer_server_with_error(struct traffic *t, const struct message *x);
 /* Returns true if this invalid line of the server answers a pending request; then the line is
  * recorded and the client gets an error. */
 bool answer_malformed(struct traffic *t, struct message *x);

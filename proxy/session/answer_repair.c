@@ -5,17 +5,18 @@
 #include "wire/json/text.h"
 #include "wire/mcp/answer_flaw.h"
 
-static enum row_direction other(enum row_direction dir)
+static enum row_direction other_direction_of(enum row_direction dir)
 {
     return dir == ROW_C2S ? ROW_S2C : ROW_C2S;
 }
 
-struct pending *answer_request(struct traffic *t, enum row_direction dir, const struct rpc *answer,
-                               bool *ret_type_changed)
+struct pending *find_request_of_answer(struct traffic *t, enum row_direction dir,
+                                       const struct rpc *answer, bool *ret_type_changed)
 {
     const struct pending_list *open = &t->open[ROW_C2S].open;
     *ret_type_changed = false;
-    struct pending *p = pending_find(&t->open[other(dir)], answer->id, ret_type_changed);
+    struct pending *p =
+        pending_find(&t->open[other_direction_of(dir)], answer->id, ret_type_changed);
     if (dir == ROW_C2S || p != NULL || answer->kind != RPC_ERROR || answer->id.type != JSON_NULL ||
         t->validate == VALIDATE_NONE)
         return p;
@@ -39,27 +40,27 @@ MI_MUST static int repair_answer(struct traffic *t, const struct message *x, con
     bool type_changed;
     if (m->kind != RPC_RESULT && m->kind != RPC_ERROR)
         return 0;
-    struct pending *p = answer_request(t, x->dir, m, &type_changed);
+    struct pending *p = find_request_of_answer(t, x->dir, m, &type_changed);
     if (x->dir == ROW_C2S || p == NULL || p->cancelled)
         return type_changed ? changes_add(c, m->id.text, p->id) : 0;
     struct answered q = {p->id, p->method};
     return answer_flaw_repair(x->text, m, &q, type_changed, c, r);
 }
 
-MI_MUST static int apply(struct message *x, const struct changes *c)
+MI_MUST static int apply_answer_changes(struct message *x, const struct changes *c)
 {
     size_t size = changes_size(c, x->text);
     struct chunk *copy = chunk_new(size + 1);
     if (copy == NULL)
         return MI_ENOMEM;
     changes_write(c, x->text, copy->data);
-    return message_replace(x, copy, size);
+    return message_replace_text(x, copy, size);
 }
 
-static bool repair_all(struct traffic *t, struct message *x, struct changes *c, int st)
+static bool apply_repairs(struct traffic *t, struct message *x, struct changes *c, int st)
 {
     if (st == 0 && c->n > 0)
-        st = apply(x, c);
+        st = apply_answer_changes(x, c);
     changes_close(c);
     if (st == 0)
         return true;
@@ -74,7 +75,7 @@ bool answer_repair(struct traffic *t, struct message *x, struct pending *p)
     if (t->validate == VALIDATE_NONE)
         return true;
     enum finding flaw = x->dir == ROW_S2C && p != NULL && !p->cancelled
-                            ? answer_flaw(&x->m, p->method)
+                            ? answer_flaw_find(&x->m, p->method)
                             : FIND_COUNT;
     if (flaw == FIND_NULL_RESULT) {
         x->m.findings |= FINDING(FIND_NULL_RESULT);
@@ -88,14 +89,14 @@ bool answer_repair(struct traffic *t, struct message *x, struct pending *p)
         return false;
     }
     int st = repair_answer(t, x, &x->m, &c, &t->odd.repairs);
-    return repair_all(t, x, &c, st);
+    return apply_repairs(t, x, &c, st);
 }
 
 /* ---- batches -------------------------------------------------------------------------------- */
 
 /* Whether a member of the server's batch is an answer that would be refused if it stood alone on a
  * line. */
-static bool is_refused(struct traffic *t, const struct message *member)
+static bool batch_member_is_refused(struct traffic *t, const struct message *member)
 {
     bool type_changed;
     if (member->dir == ROW_C2S)
@@ -104,11 +105,11 @@ static bool is_refused(struct traffic *t, const struct message *member)
         return answer_is_malformed(t, member);
     if (member->m.kind != RPC_RESULT && member->m.kind != RPC_ERROR)
         return false;
-    struct pending *p = answer_request(t, ROW_S2C, &member->m, &type_changed);
-    return p != NULL && !p->cancelled && must_refuse(t, answer_flaw(&member->m, p->method), p);
+    struct pending *p = find_request_of_answer(t, ROW_S2C, &member->m, &type_changed);
+    return p != NULL && !p->cancelled && must_refuse(t, answer_flaw_find(&member->m, p->method), p);
 }
 
-static struct slice between(const char *from, const char *to)
+static struct slice slice_between(const char *from, const char *to)
 {
     return (struct slice){from, (size_t)(to - from)};
 }
@@ -129,14 +130,14 @@ MI_MUST static int repair_members(struct traffic *t, const struct message *batch
         const char *end = v.text.p + v.text.n;
         struct message x = {.dir = batch->dir, .text = v.text};
         bool json = rpc_read(v.text, &x.m) == 0;
-        if (json && is_refused(t, &x)) {
+        if (json && batch_member_is_refused(t, &x)) {
             if (*ret_kept > 0)
-                st = changes_add(c, between(before, end), nothing);
+                st = changes_add(c, slice_between(before, end), nothing);
             else if (refused == NULL)
                 refused = v.text.p;
         } else {
             if ((*ret_kept)++ == 0 && refused != NULL)
-                st = changes_add(c, between(refused, v.text.p), nothing);
+                st = changes_add(c, slice_between(refused, v.text.p), nothing);
             if (st == 0 && json)
                 st = repair_answer(t, batch, &x.m, c, &not_noted);
         }
@@ -152,5 +153,5 @@ bool answer_repair_batch(struct traffic *t, struct message *batch, size_t *ret_k
     if (t->validate == VALIDATE_NONE)
         return true;
     int st = repair_members(t, batch, &c, ret_kept);
-    return repair_all(t, batch, &c, st);
+    return apply_repairs(t, batch, &c, st);
 }

@@ -14,8 +14,8 @@
 /* Returns the request that an answer belongs to, or NULL. An error with the id null belongs to the
  * only pending request. Exception: a notification was sent and no later request was answered,
  * because some servers answer notifications so (mcp-wire.md 7.3). */
-struct pending *answer_request(struct traffic *t, enum row_direction dir, const struct rpc *answer,
-                               bool *ret_type_changed);
+struct pending *find_request_of_answer(struct traffic *t, enum row_direction dir,
+                                       const struct rpc *answer, bool *ret_type_changed);
 /* Repairs the answer x to p, which may be NULL. Returns false if x must not be forwarded; then x is
  * recorded, and the client got an error. With --validate none nothing changes. */
 MI_MUST bool answer_repair(struct traffic *t, struct message *x, struct pending *p);

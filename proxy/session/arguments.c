@@ -7,13 +7,14 @@
 #include "proxy/session/tool_changes.h"
 #include "wire/json/text.h"
 
-static bool is_method(const struct method *m, const char *name)
+static bool method_has_name(const struct method *m, const char *name)
 {
     return m != NULL && strcmp(m->name, name) == 0;
 }
 
 /* "add: /a must be of type …", for the client and for stderr. fault may be NULL. */
-static void describe(struct buf *b, struct slice raw, const struct schema_fault *fault)
+static void describe_argument_fault(struct buf *b, struct slice raw,
+                                    const struct schema_fault *fault)
 {
     struct buf name = {0};
     json_unescape(&name, raw);
@@ -41,8 +42,9 @@ static bool note_invalid_arguments(struct traffic *t, struct message *x, struct 
 {
     struct buf why = {0};
     buf_adds(&why, "invalid arguments for the tool ");
-    describe(&why, x->m.name.type == JSON_STRING ? json_string_raw(x->m.name) : (struct slice){0},
-             fault);
+    describe_argument_fault(
+        &why, x->m.name.type == JSON_STRING ? json_string_raw(x->m.name) : (struct slice){0},
+        fault);
     bool reject = must_reject(t, x);
     if (reject || !tool->warned)
         log_warn("%s: server=%s %s", reject ? "rejected" : "noted", t->server, buf_str(&why));
@@ -58,29 +60,29 @@ static bool note_invalid_arguments(struct traffic *t, struct message *x, struct 
 static void note_not_checked(struct traffic *t, struct slice name, const struct schema_fault *fault)
 {
     struct buf why = {0};
-    describe(&why, name, fault);
+    describe_argument_fault(&why, name, fault);
     log_warn("noted: not compared with its schema: server=%s %s", t->server, buf_str(&why));
     buf_close(&why);
 }
 
 /* The error must not name a tool that the client does not see. */
-static bool is_seen(const struct traffic *t, struct slice name)
+static bool client_sees_tool(const struct traffic *t, struct slice name)
 {
     const struct tool_gate *g = &t->gate;
     return g->rule == NULL ||
            (tool_rule_keeps_name(g->rule, name) &&
-            (!g->rule->read_only || tool_hints_of(&g->hints, name) == TOOL_HINT_READS));
+            (!g->rule->read_only || tool_hints_get(&g->hints, name) == TOOL_HINT_READS));
 }
 
 static void reject_unknown_tool(struct traffic *t, struct message *x)
 {
     struct buf why = {0}, name = {0};
     buf_adds(&why, "unknown tool: ");
-    describe(&why, json_string_raw(x->m.name), NULL);
+    describe_argument_fault(&why, json_string_raw(x->m.name), NULL);
     json_unescape(&name, text_head(json_string_raw(x->m.name), 200));
     struct nearest n = nearest_to(buf_str(&name));
     for (size_t i = 0; i < t->tools.n; i++)
-        if (is_seen(t, slice_of(t->tools.tool[i].name.p)))
+        if (client_sees_tool(t, slice_of(t->tools.tool[i].name.p)))
             nearest_consider(&n, t->tools.tool[i].name.p);
     if (n.best != NULL) {
         buf_adds(&why, "; did you mean ");
@@ -96,12 +98,12 @@ static void reject_unknown_tool(struct traffic *t, struct message *x)
 bool arguments_check_request(struct traffic *t, struct message *x,
                              const struct protocol_asked *asked)
 {
-    if (t->check_arguments == ARGUMENTS_OFF || !is_method(asked->method, "tools/call"))
+    if (t->check_arguments == ARGUMENTS_OFF || !method_has_name(asked->method, "tools/call"))
         return true;
     struct tool *tool;
     struct schema_fault fault = {{0}, {0}};
     bool forward = true;
-    breaches violated = tools_call(&t->tools, &x->m, &tool, &fault);
+    breaches violated = tools_check_call(&t->tools, &x->m, &tool, &fault);
     x->rules |= violated;
     if ((violated & RULE(RULE_SCHEMA_NOT_CHECKED)) != 0) {
         note_not_checked(t, json_string_raw(x->m.name), &fault);
@@ -119,13 +121,13 @@ static void check_result(struct traffic *t, struct message *x, const struct pend
 {
     struct tool *tool;
     struct schema_fault fault = {{0}, {0}};
-    breaches violated = tools_result(&t->tools, p->target, &x->m, &tool, &fault);
+    breaches violated = tools_check_result(&t->tools, p->target, &x->m, &tool, &fault);
     x->rules |= violated;
     if ((violated & RULE(RULE_SCHEMA_NOT_CHECKED)) != 0) {
         note_not_checked(t, p->target, &fault);
     } else if (violated != 0) {
         struct buf why = {0};
-        describe(&why, p->target, &fault);
+        describe_argument_fault(&why, p->target, &fault);
         if (!tool->warned)
             log_warn("noted: a result violates its outputSchema: server=%s %s", t->server,
                      buf_str(&why));
@@ -139,15 +141,16 @@ void arguments_check_answer(struct traffic *t, struct message *x, const struct p
 {
     if (x->dir != ROW_S2C)
         return;
-    if (is_method(p->asked.method, "tools/list")) {
+    if (method_has_name(p->asked.method, "tools/list")) {
         if (x->m.kind == RPC_RESULT && x->m.result.type == JSON_OBJECT)
-            tool_changes_result(t, x, p->asked.cursor);
-    } else if (t->check_arguments != ARGUMENTS_OFF && is_method(p->asked.method, "tools/call")) {
+            tool_changes_take_result(t, x, p->asked.cursor);
+    } else if (t->check_arguments != ARGUMENTS_OFF &&
+               method_has_name(p->asked.method, "tools/call")) {
         check_result(t, x, p);
     }
 }
 
-void arguments_notification(struct traffic *t, const struct message *x)
+void arguments_on_notification(struct traffic *t, const struct message *x)
 {
     if (t->tools.begun && x->dir == ROW_S2C &&
         rpc_method_is(&x->m, "notifications/tools/list_changed"))

@@ -21,6 +21,6 @@ bool arguments_check_request(struct traffic *t, struct message *x,
 /* The server's answer to p; violations are only noted. */
 void arguments_check_answer(struct traffic *t, struct message *x, const struct pending *p);
 /* Discards the list if this notification of the server says that it has changed. */
-void arguments_notification(struct traffic *t, const struct message *x);
+void arguments_on_notification(struct traffic *t, const struct message *x);
 
 #endif

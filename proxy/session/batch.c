@@ -12,7 +12,7 @@ struct member_walk {
     struct message x; /* the member as a message */
 };
 
-static struct member_walk members(const struct message *batch)
+static struct member_walk begin_member_walk(const struct message *batch)
 {
     struct json_value array = {JSON_ARRAY, batch->m.text};
     return (struct member_walk){.w = json_walk_begin(array),
@@ -20,7 +20,7 @@ static struct member_walk members(const struct message *batch)
 }
 
 /* The JSON of the members was checked with the line; this reads their envelopes. */
-static bool next_member(struct member_walk *mw)
+static bool read_next_member(struct member_walk *mw)
 {
     struct slice key;
     struct json_value v;
@@ -35,12 +35,12 @@ static bool next_member(struct member_walk *mw)
 
 /* Whether the batch has members, and each of them is a message other than initialize, or an answer
  * of the server that is refused by itself. */
-static bool is_valid(struct traffic *t, const struct message *batch)
+static bool batch_is_valid(struct traffic *t, const struct message *batch)
 {
     bool one_by_one = batch->dir == ROW_S2C && t->validate != VALIDATE_NONE;
-    struct member_walk mw = members(batch);
+    struct member_walk mw = begin_member_walk(batch);
     size_t n = 0;
-    for (; next_member(&mw); n++)
+    for (; read_next_member(&mw); n++)
         if ((mw.x.m.kind == RPC_INVALID && !(one_by_one && answer_is_malformed(t, &mw.x))) ||
             rpc_method_is(&mw.x.m, "initialize"))
             return false;
@@ -49,10 +49,10 @@ static bool is_valid(struct traffic *t, const struct message *batch)
 
 /* Returns false for a batch of the server that has only answers to requests that are not pending;
  * such a batch is dropped. */
-static bool is_expected(struct traffic *t, const struct message *batch)
+static bool batch_is_expected(struct traffic *t, const struct message *batch)
 {
-    struct member_walk mw = members(batch);
-    while (next_member(&mw)) {
+    struct member_walk mw = begin_member_walk(batch);
+    while (read_next_member(&mw)) {
         bool type_changed;
         if (mw.x.m.kind != RPC_RESULT && mw.x.m.kind != RPC_ERROR)
             return true;
@@ -72,9 +72,9 @@ static void refuse_malformed(struct traffic *t, struct message *member)
 
 static void correlate_members(struct traffic *t, const struct message *batch, uint64_t batch_seq)
 {
-    struct member_walk mw = members(batch);
+    struct member_walk mw = begin_member_walk(batch);
     mw.x.batch_seq = batch_seq;
-    while (next_member(&mw)) {
+    while (read_next_member(&mw)) {
         if (mw.x.m.kind == RPC_INVALID)
             refuse_malformed(t, &mw.x);
         else
@@ -84,11 +84,12 @@ static void correlate_members(struct traffic *t, const struct message *batch, ui
 }
 
 /* Records the line, and stages it without what the rule of the gate hides. */
-static uint64_t record_and_stage(struct traffic *t, const struct message *x, bool gated, size_t kept)
+static uint64_t record_and_stage(struct traffic *t, const struct message *x, bool gated,
+                                 size_t kept)
 {
     struct message cut = *x;
     cut.copy = (struct line){0}; /* the caller owns the copy */
-    bool sent = kept > 0 && (!gated || tool_gate_batch(t, &cut, &kept));
+    bool sent = kept > 0 && (!gated || tool_gate_cut_batch(t, &cut, &kept));
     uint64_t seq = message_record(t, x, KIND_BATCH, kept > 0 ? ROW_FORWARDED : ROW_REFUSED);
     if (sent && kept > 0)
         message_stage(t, &cut);
@@ -116,11 +117,11 @@ static void reject_client_batch(struct traffic *t, struct message *batch, const 
 {
     size_t answered = 0;
     uint64_t seq = message_record(t, batch, KIND_BATCH, ROW_REFUSED);
-    struct member_walk mw = members(batch);
+    struct member_walk mw = begin_member_walk(batch);
     mw.x.batch_seq = seq;
-    while (next_member(&mw)) {
+    while (read_next_member(&mw)) {
         if (mw.x.m.kind != RPC_REQUEST) {
-            answer_malformed_to_server(t, &mw.x);
+            answer_server_with_error(t, &mw.x);
             continue;
         }
         answer_reject(t, &mw.x, RPC_INVALID_REQUEST, why, "batch");
@@ -133,11 +134,11 @@ static void reject_client_batch(struct traffic *t, struct message *batch, const 
 static void reject_server_batch(struct traffic *t, struct message *batch)
 {
     uint64_t seq = message_record(t, batch, KIND_BATCH, ROW_REFUSED);
-    struct member_walk mw = members(batch);
+    struct member_walk mw = begin_member_walk(batch);
     mw.x.batch_seq = seq;
     log_warn("rejected an invalid batch: from=server server=%s bytes=%zu version=%s", t->server,
              batch->size, t->version[0] != '\0' ? t->version : "none");
-    while (next_member(&mw))
+    while (read_next_member(&mw))
         if (mw.x.m.method.p == NULL)
             (void)answer_malformed(t, &mw.x);
 }
@@ -158,7 +159,7 @@ static void reject_batch(struct traffic *t, struct message *batch, bool allowed)
 void batch_handle(struct traffic *t, struct message *batch)
 {
     bool allowed = strcmp(t->version, "2025-03-26") == 0;
-    bool valid = is_valid(t, batch);
+    bool valid = batch_is_valid(t, batch);
     bool check = t->validate != VALIDATE_NONE;
     if (!allowed || !valid)
         batch->m.findings |= FINDING(FIND_BATCH);
@@ -166,7 +167,7 @@ void batch_handle(struct traffic *t, struct message *batch)
         reject_batch(t, batch, allowed);
         return;
     }
-    if (check && batch->dir == ROW_S2C && !is_expected(t, batch)) {
+    if (check && batch->dir == ROW_S2C && !batch_is_expected(t, batch)) {
         batch->m.findings |= FINDING(FIND_UNKNOWN_ANSWER);
         message_record(t, batch, KIND_BATCH, ROW_SWALLOWED);
         return;

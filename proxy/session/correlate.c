@@ -17,7 +17,7 @@
 #include "proxy/session/uncertain.h"
 #include "wire/json/text.h"
 
-static enum row_direction other(enum row_direction dir)
+static enum row_direction opposite_direction(enum row_direction dir)
 {
     return dir == ROW_C2S ? ROW_S2C : ROW_C2S;
 }
@@ -73,10 +73,10 @@ static bool handle_request(struct traffic *t, struct message *x)
 {
     struct pending *p;
     struct protocol_asked asked;
-    x->id = pending_id(&t->open[x->dir], &x->m);
+    x->id = pending_make_id(&t->open[x->dir], &x->m);
     if (!check_request(t, x, &asked)) {
         if (x->dir == ROW_C2S)
-            protocol_unasked(&t->protocol, &asked);
+            protocol_forget_asked(&t->protocol, &asked);
         return false;
     }
     bool can_reject = x->dir == ROW_C2S && x->batch_seq == 0 && t->validate != VALIDATE_NONE;
@@ -91,7 +91,7 @@ static bool handle_request(struct traffic *t, struct message *x)
     p->request_seq = message_record(t, x, KIND_REQUEST, ROW_FORWARDED);
     if (x->dir == ROW_C2S) {
         repeat_forwarded(t, x, p);
-        session_info_request(t, &x->m, p->modern);
+        session_info_learn_request(t, &x->m, p->modern);
         t->client_said_shutdown |= rpc_method_is(&x->m, "shutdown");
     } else {
         request_pause_deadlines(t, p->t_us);
@@ -115,13 +115,14 @@ static struct pending *only_request_without_token(const struct traffic *t)
  * must not reach the client (mcp-wire.md 6.1). */
 static bool handle_progress(struct traffic *t, struct message *x)
 {
-    struct pending *p = pending_find_token(&t->open[other(x->dir)], x->m.progress_token);
+    struct pending *p =
+        pending_find_token(&t->open[opposite_direction(x->dir)], x->m.progress_token);
     rules_note_progress(t, x, p);
     if (x->dir == ROW_C2S)
         return true; /* requests of the server have no deadline */
     struct pending *of = p != NULL ? p : only_request_without_token(t);
     if (of != NULL && !of->cancelled)
-        timers_progress(&t->timers, of, journal_now_us(t->journal));
+        timers_note_progress(&t->timers, of, journal_now_us(t->journal));
     return p == NULL || !p->timed_out || t->validate == VALIDATE_NONE;
 }
 
@@ -165,7 +166,7 @@ static void handle_cancelled(struct traffic *t, const struct message *x, struct 
         row->request_seq = p->request_seq;
         if (x->dir == ROW_C2S) {
             invocation_log_cancelled(t, p);
-            uncertain_note(t, p, "cancelled");
+            uncertain_note_call(t, p, "cancelled");
         }
         request_abandon(t, x->dir, p);
     }
@@ -188,13 +189,13 @@ static void handle_lsp(struct traffic *t, const struct message *x)
 
 /* Whether the notification cancels a request that was refused, so that the server does not know
  * it. */
-static bool cancels_refused(struct traffic *t, struct message *x)
+static bool cancels_refused_request(struct traffic *t, struct message *x)
 {
     struct json_value id = x->dir == ROW_C2S ? request_cancelled_id(&x->m) : (struct json_value){0};
     uint64_t seq = id.type != JSON_NONE ? request_refused_seq(t, id) : 0;
     if (seq == 0 || x->batch_seq != 0 || t->validate == VALIDATE_NONE)
         return false;
-    struct row row = message_row(t, x, KIND_NOTIFICATION, ROW_SWALLOWED);
+    struct row row = make_message_row(t, x, KIND_NOTIFICATION, ROW_SWALLOWED);
     row.request_seq = seq;
     message_append(t, &row);
     return true;
@@ -202,24 +203,25 @@ static bool cancels_refused(struct traffic *t, struct message *x)
 
 static bool handle_notification(struct traffic *t, struct message *x)
 {
-    if (cancels_refused(t, x))
+    if (cancels_refused_request(t, x))
         return false;
     if (!rules_check_notification(t, x))
         return false;
-    arguments_notification(t, x);
+    arguments_on_notification(t, x);
     if (t->gate.rule != NULL)
-        tool_gate_notification(t, x);
+        tool_gate_on_notification(t, x);
     bool in_time = is_in_time(t, x);
     if (in_time && !rules_check_progress(t, x))
         return false;
-    struct row row = message_row(t, x, KIND_NOTIFICATION, in_time ? ROW_FORWARDED : ROW_SWALLOWED);
+    struct row row =
+        make_message_row(t, x, KIND_NOTIFICATION, in_time ? ROW_FORWARDED : ROW_SWALLOWED);
     if (!in_time)
         row.findings |= FINDING(FIND_LATE_PROGRESS);
     if (x->m.request_id.type != JSON_NONE && rpc_method_is(&x->m, "notifications/cancelled"))
         handle_cancelled(t, x, &row);
     if (x->dir == ROW_C2S) {
         if (rpc_method_is(&x->m, "notifications/initialized"))
-            handshake_initialized(&t->handshake);
+            handshake_note_initialized(&t->handshake);
         handle_lsp(t, x);
     }
     uint64_t seq = message_append(t, &row);
@@ -243,14 +245,14 @@ static bool is_own_answer(struct traffic *t, struct message *x)
     x->m.findings |= FINDING(FIND_OWN_REQUEST);
     if (t->odd.own_pending > 0)
         t->odd.own_pending--;
-    message_record(t, x, row_kind_of(x->m.kind), ROW_SWALLOWED);
+    message_record(t, x, row_kind_of_rpc(x->m.kind), ROW_SWALLOWED);
     if (!tool_ask_answer(t, &x->m) && t->on_own_answer != NULL)
         t->on_own_answer(t->owner, &x->m);
     return true;
 }
 
 /* Whether a late answer may be given to the client later: makes the checks of an answer in time. */
-static bool late_is_sound(struct traffic *t, struct message *x, const struct pending *p)
+static bool late_answer_is_sound(struct traffic *t, struct message *x, const struct pending *p)
 {
     if (x->m.kind == RPC_RESULT && x->m.result.type != JSON_OBJECT)
         return false;
@@ -269,15 +271,15 @@ static bool handle_stray_answer(struct traffic *t, struct message *x, struct pen
         forward = false;
     x->m.findings |= FINDING(p == NULL ? FIND_UNKNOWN_ANSWER : FIND_LATE_ANSWER);
     if (p != NULL && x->dir == ROW_S2C && !forward)
-        uncertain_late(t, p, &x->m, late_is_sound, x);
+        uncertain_note_late_answer(t, p, &x->m, late_answer_is_sound, x);
     struct row row =
-        message_row(t, x, row_kind_of(x->m.kind), forward ? ROW_FORWARDED : ROW_SWALLOWED);
+        make_message_row(t, x, row_kind_of_rpc(x->m.kind), forward ? ROW_FORWARDED : ROW_SWALLOWED);
     row.request_seq = p != NULL && !forward ? p->request_seq : 0;
     message_append(t, &row);
     if (p == NULL && x->dir == ROW_S2C)
-        odd_quote(t, x->text);
+        odd_keep_quote(t, x->text);
     if (p != NULL)
-        request_close(t, other(x->dir), p);
+        request_close(t, opposite_direction(x->dir), p);
     return forward;
 }
 
@@ -285,34 +287,34 @@ static bool handle_stray_answer(struct traffic *t, struct message *x, struct pen
 static uint64_t record_answer(struct traffic *t, const struct message *x, const struct pending *p,
                               bool tool_error)
 {
-    struct row row = message_row(t, x, row_kind_of(x->m.kind), ROW_FORWARDED);
+    struct row row = make_message_row(t, x, row_kind_of_rpc(x->m.kind), ROW_FORWARDED);
     row.request_seq = p->request_seq;
     if (x->dir == ROW_C2S)
         return journal_append(t->journal, &row);
-    struct invocation ended = invocation_answered(t, p, x, tool_error);
+    struct invocation ended = invocation_of_answer(t, p, x, tool_error);
     uint64_t seq = journal_answer(t->journal, &row, &ended);
-    message_recorded(t, seq);
+    message_note_recorded(t, seq);
     return seq;
 }
 
 /* Updates the state of the session from an answer of the server. */
-static void use_answer(struct traffic *t, const struct message *x, const struct pending *p,
-                       bool tool_error)
+static void update_session_from_answer(struct traffic *t, const struct message *x,
+                                       const struct pending *p, bool tool_error)
 {
     if (x->m.kind == RPC_RESULT)
-        session_info_result(t, p, &x->m);
+        session_info_learn_result(t, p, &x->m);
     else if (json_key_is(p->method, "shutdown"))
         t->client_said_shutdown = false; /* the server does not know the method and continues */
     struct slice text = x->m.kind == RPC_ERROR ? x->m.error.text : x->m.content.text;
     if (t->on_auth != NULL && (x->m.kind == RPC_ERROR || tool_error) && text.p != NULL &&
-        credentials_refused(text))
+        error_says_credentials_refused(text))
         t->on_auth(t->owner, p, x->m.text);
 }
 
 static bool handle_answer(struct traffic *t, struct message *x)
 {
     bool type_changed;
-    struct pending *p = answer_request(t, x->dir, &x->m, &type_changed);
+    struct pending *p = find_request_of_answer(t, x->dir, &x->m, &type_changed);
     if (x->dir == ROW_S2C && (p != NULL || handshake_is_own_id(&t->handshake, x->m.id)))
         t->server_answers++;
     if (is_own_answer(t, x))
@@ -326,7 +328,7 @@ static bool handle_answer(struct traffic *t, struct message *x)
         t->odd.notified_seq = 0;
     if (p == NULL || p->cancelled)
         return handle_stray_answer(t, x, p);
-    if (t->gate.rule != NULL && x->dir == ROW_S2C && !tool_gate_takes(t, x, p))
+    if (t->gate.rule != NULL && x->dir == ROW_S2C && !tool_gate_accepts_answer(t, x, p))
         return false;
     if (!rules_check_answer(t, x, p))
         return false;
@@ -335,19 +337,19 @@ static bool handle_answer(struct traffic *t, struct message *x)
     if (tool_error)
         x->m.findings |= FINDING(FIND_TOOL_ERROR);
     uint64_t seq = record_answer(t, x, p, tool_error);
-    tool_changes_recorded(t, seq);
+    tool_changes_note_recorded(t, seq);
     if (x->dir == ROW_S2C) {
-        use_answer(t, x, p, tool_error);
-        uncertain_answered(t, p, &x->m);
+        update_session_from_answer(t, x, p, tool_error);
+        uncertain_note_answer(t, p, &x->m);
     }
-    bool sent = t->gate.rule == NULL || x->dir == ROW_C2S || tool_gate_answer(t, x, p, seq);
-    request_close(t, other(x->dir), p);
+    bool sent = t->gate.rule == NULL || x->dir == ROW_C2S || tool_gate_cut_answer(t, x, p, seq);
+    request_close(t, opposite_direction(x->dir), p);
     return sent;
 }
 
 bool correlate_message(struct traffic *t, struct message *x)
 {
-    if (t->gate.rule != NULL && x->dir == ROW_C2S && !tool_gate_admits(t, x))
+    if (t->gate.rule != NULL && x->dir == ROW_C2S && !tool_gate_admits_message(t, x))
         return false;
     switch (x->m.kind) {
     case RPC_REQUEST:

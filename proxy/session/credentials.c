@@ -42,7 +42,7 @@ static const char *const phrases[] = {
     "401 client error",
 };
 
-bool credentials_refused(struct slice error_text)
+bool error_says_credentials_refused(struct slice error_text)
 {
     char lower[1024];
     size_t n = size_min(error_text.n, sizeof lower);

@@ -33,12 +33,12 @@ void deadlines_close(struct deadlines *d)
     *d = (struct deadlines){0};
 }
 
-static bool is_glob(const char *s)
+static bool rule_is_glob(const char *s)
 {
     return strpbrk(s, "*?[") != NULL;
 }
 
-static size_t plain_characters(const char *s)
+static size_t count_plain_characters(const char *s)
 {
     size_t n = 0;
     for (; *s != '\0'; s++)
@@ -56,7 +56,7 @@ static int add_rule(struct deadlines *d, const char *what, int64_t us, struct bu
                    tool ? "tool" : "method", what);
         return MI_EINVAL;
     }
-    if (!tool && !is_glob(what) && !method_is_plausible(what, error)) {
+    if (!tool && !rule_is_glob(what) && !method_is_plausible(what, error)) {
         buf_printf(error,
                    " Use a duration alone, METHOD=DURATION, a glob such as resources/*=DURATION, "
                    "or tool:%s=DURATION for a tool",
@@ -72,19 +72,20 @@ static int add_rule(struct deadlines *d, const char *what, int64_t us, struct bu
     char *copy = strdup(pattern);
     if (copy == NULL)
         return MI_ENOMEM;
-    bool glob = is_glob(pattern);
+    bool glob = rule_is_glob(pattern);
     d->rules[d->n++] = (struct deadline_rule){
         .kind = tool   ? (glob ? FOR_TOOL_GLOB : FOR_TOOL)
                 : glob ? FOR_GLOB
                        : FOR_METHOD,
-        .plain = plain_characters(pattern),
+        .plain = count_plain_characters(pattern),
         .us = us,
         .pattern = copy,
     };
     return 0;
 }
 
-static int set_one(struct deadlines *d, const char *what, const char *duration, struct buf *error)
+static int set_deadline(struct deadlines *d, const char *what, const char *duration,
+                        struct buf *error)
 {
     int64_t us;
     if (units_duration(duration, &us) < 0) {
@@ -102,13 +103,13 @@ static int set_one(struct deadlines *d, const char *what, const char *duration, 
 
 /* Adds one rule of the option. A tool name may contain '=': the last '=' separates the name from
  * the duration. */
-static int add_one(struct deadlines *d, char *text, struct buf *error)
+static int add_deadline_rule(struct deadlines *d, char *text, struct buf *error)
 {
     char *eq = strrchr(text, '=');
     if (eq == NULL)
-        return set_one(d, "default", text, error);
+        return set_deadline(d, "default", text, error);
     *eq = '\0';
-    return set_one(d, text, eq + 1, error);
+    return set_deadline(d, text, eq + 1, error);
 }
 
 int deadlines_add(struct deadlines *d, const char *text, struct buf *error)
@@ -119,14 +120,14 @@ int deadlines_add(struct deadlines *d, const char *text, struct buf *error)
         next = strchr(p, ',');
         if (next != NULL)
             *next++ = '\0';
-        st = add_one(d, p, error);
+        st = add_deadline_rule(d, p, error);
     }
     free(copy);
     return st;
 }
 
 /* Returns how specific the rule is for this request, or 0 if it does not match. */
-static size_t fit(const struct deadline_rule *r, const char *method, const char *tool)
+static size_t rule_specificity(const struct deadline_rule *r, const char *method, const char *tool)
 {
     bool for_tool = r->kind == FOR_TOOL || r->kind == FOR_TOOL_GLOB;
     const char *name = for_tool ? tool : method;
@@ -135,7 +136,7 @@ static size_t fit(const struct deadline_rule *r, const char *method, const char 
     return (size_t)r->kind * 4096 + r->plain + 1;
 }
 
-static const char *name_of(struct slice raw, char place[NAME_MAX_BYTES])
+static const char *unescape_name(struct slice raw, char place[NAME_MAX_BYTES])
 {
     size_t n;
     if (raw.p == NULL || json_unescape_to(raw, place, NAME_MAX_BYTES - 1, &n) < 0)
@@ -151,11 +152,11 @@ static const struct deadline_rule *find_rule(const struct deadlines *d, struct s
     char method_place[NAME_MAX_BYTES], tool_place[NAME_MAX_BYTES];
     const struct deadline_rule *best = NULL;
     size_t best_fit = 0;
-    const char *name = d->n > 0 ? name_of(method, method_place) : NULL;
+    const char *name = d->n > 0 ? unescape_name(method, method_place) : NULL;
     bool call = name != NULL && strcmp(name, "tools/call") == 0;
-    const char *tool = call ? name_of(target, tool_place) : NULL;
+    const char *tool = call ? unescape_name(target, tool_place) : NULL;
     for (size_t i = 0; name != NULL && i < d->n; i++) {
-        size_t f = fit(&d->rules[i], name, tool);
+        size_t f = rule_specificity(&d->rules[i], name, tool);
         if (f > 0 && f >= best_fit) {
             best_fit = f;
             best = &d->rules[i];
@@ -164,8 +165,8 @@ static const struct deadline_rule *find_rule(const struct deadlines *d, struct s
     return best;
 }
 
-int64_t deadline_of(const struct deadlines *d, unsigned flags, struct slice method,
-                    struct slice target)
+int64_t deadline_of_request(const struct deadlines *d, unsigned flags, struct slice method,
+                            struct slice target)
 {
     const struct deadline_rule *best = find_rule(d, method, target);
     if (flags & METHOD_PATIENT)
@@ -189,7 +190,7 @@ int64_t deadline_longer_minutes(int64_t us)
     return minutes > 5 ? minutes : 5;
 }
 
-static bool is_plain(struct slice name)
+static bool name_needs_no_quotes(struct slice name)
 {
     static const char good[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./";
     size_t n = 0;
@@ -203,5 +204,5 @@ void deadline_suggest_rule(struct buf *b, struct slice method, struct slice targ
     bool tool = json_key_is(method, "tools/call") && target.p != NULL;
     struct slice name = tool ? target : method;
     buf_adds(b, tool ? "tool:" : "");
-    buf_slice_add(b, is_plain(name) ? name : slice_of(tool ? "NAME" : "METHOD"));
+    buf_slice_add(b, name_needs_no_quotes(name) ? name : slice_of(tool ? "NAME" : "METHOD"));
 }

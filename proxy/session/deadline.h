@@ -38,8 +38,8 @@ MI_MUST int deadlines_add(struct deadlines *d, const char *text, struct buf *err
 /* Returns the deadline in microseconds; 0: no deadline. flags: flags of the method
  * (wire/mcp/method.h). method and target: without quotes, escapes not resolved; target may be
  * {NULL, 0}. */
-int64_t deadline_of(const struct deadlines *d, unsigned flags, struct slice method,
-                    struct slice target);
+int64_t deadline_of_request(const struct deadlines *d, unsigned flags, struct slice method,
+                            struct slice target);
 /* Returns the deadline of the initialize that is repeated to a restarted server: the one of a
  * matching rule, else DEADLINE_DEFAULT_US. It is short, because the server's packages are
  * downloaded by then and the client waits. */

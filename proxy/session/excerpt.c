@@ -6,9 +6,9 @@
 #define START_READ 1024 /* bytes of a line that are read for its start */
 
 /* Sanitizes the text as for storage. If *ret_n is 0, the text is unchanged and was not copied. */
-static int sanitized(struct slice text, struct buf *clean, size_t *ret_n)
+static int sanitize_excerpt(struct slice text, struct buf *clean, size_t *ret_n)
 {
-    struct redact *r = redact_present();
+    struct redact *r = redact_current();
     struct buf first = {0};
     size_t more = 0;
     if (r == NULL)
@@ -30,7 +30,7 @@ void excerpt_add(struct buf *b, struct slice text, size_t at)
 {
     struct buf clean = {0}, excerpt = {0};
     size_t n = 0;
-    int st = sanitized(text, &clean, &n);
+    int st = sanitize_excerpt(text, &clean, &n);
     if (st == 0 && n > 0) {
         size_t head = 0, tail = 0; /* bytes that the two texts share */
         size_t shorter = size_min(text.n, clean.n);
@@ -49,7 +49,7 @@ void excerpt_add(struct buf *b, struct slice text, size_t at)
         }
     }
     if (st == 0)
-        lenient_excerpt(text, at, &excerpt);
+        lenient_append_excerpt(text, at, &excerpt);
     if (excerpt.n > 0 && !excerpt.failed)
         buf_printf(b, ": %s", buf_str(&excerpt));
     buf_close(&excerpt);
@@ -62,7 +62,7 @@ void excerpt_add_start(struct buf *b, struct slice text)
     size_t n = 0;
     if (text.n > START_READ)
         text.n = redact_whole_words((struct slice){text.p, START_READ}, START_READ);
-    if (sanitized(text, &clean, &n) == 0)
-        lenient_excerpt(n > 0 ? buf_slice(&clean) : text, 0, b);
+    if (sanitize_excerpt(text, &clean, &n) == 0)
+        lenient_append_excerpt(n > 0 ? buf_slice(&clean) : text, 0, b);
     buf_close(&clean);
 }

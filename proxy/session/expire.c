@@ -10,7 +10,7 @@
 #include "wire/mcp/own.h"
 #include "wire/rpc_out.h"
 
-static int64_t sooner(int64_t a, int64_t b)
+static int64_t sooner_if_set(int64_t a, int64_t b)
 {
     return a < 0 || (b >= 0 && b < a) ? b : a;
 }
@@ -22,13 +22,13 @@ int64_t expire_next_us(struct traffic *t)
     if (none && !t->odd.lines.waits && t->odd.held.n == 0 && list_us == INT64_MAX)
         return -1;
     int64_t now = journal_now_us(t->journal);
-    int64_t us = odd_next_us(t, now);
+    int64_t us = odd_next_due_us(t, now);
     if (list_us != INT64_MAX)
-        us = sooner(us, list_us > now ? list_us - now : 0);
+        us = sooner_if_set(us, list_us > now ? list_us - now : 0);
     if (none)
         return us;
-    timers_written(&t->timers, outbox_accepted(&t->out[ROW_C2S]), now);
-    return sooner(timers_next(&t->timers, now), us);
+    timers_note_written(&t->timers, outbox_accepted(&t->out[ROW_C2S]), now);
+    return sooner_if_set(timers_next(&t->timers, now), us);
 }
 
 /* Cancels the request at the server. The task that a tasks/result waits for is cancelled by another
@@ -38,12 +38,12 @@ static void cancel_at_server(struct traffic *t, const struct pending *p)
     struct buf b = {0};
     if (json_key_is(p->method, "tasks/result")) {
         struct json_out j = json_out_to(&b);
-        handshake_request(&t->handshake, &j, "tasks/cancel");
+        handshake_begin_request(&t->handshake, &j, "tasks/cancel");
         json_out_object(&j, "params");
         json_out_quoted(&j, "taskId", p->target);
         rpc_out_end(&j);
     } else {
-        own_cancelled(&b, p->id, "the deadline passed");
+        own_write_cancelled(&b, p->id, "the deadline passed");
     }
     if (b.failed || message_send(t, ROW_C2S, &t->out[ROW_C2S], buf_slice(&b)) == 0)
         log_warn("out of memory, cannot send a cancellation to the server: server=%s", t->server);
@@ -54,7 +54,7 @@ uint64_t expire_ask(struct traffic *t, bool modern)
 {
     struct buf b = {0};
     struct json_out j = json_out_to(&b);
-    handshake_request(&t->handshake, &j, modern ? "server/discover" : "ping");
+    handshake_begin_request(&t->handshake, &j, modern ? "server/discover" : "ping");
     if (modern) {
         json_out_object(&j, "params");
         json_out_object(&j, "_meta");
@@ -95,14 +95,14 @@ void expire_server_hung(struct traffic *t, const char *name)
         if ((p->flags & METHOD_LISTENS) || p->resend == RESEND_WAITS)
             continue;       /* the process has not received this request */
         p->was_read = true; /* the process may read until it has exited */
-        answer_server_ended(t, p, CALL_SERVER_GONE, "server-killed",
-                            why.failed ? "the server hung" : buf_str(&why));
+        answer_because_server_ended(t, p, CALL_SERVER_GONE, "server-killed",
+                                    why.failed ? "the server hung" : buf_str(&why));
     }
     buf_close(&why);
 }
 
-static void explain(const struct traffic *t, const struct pending *p, const char *name,
-                    int64_t waited_us, struct buf *why)
+static void explain_timeout(const struct traffic *t, const struct pending *p, const char *name,
+                            int64_t waited_us, struct buf *why)
 {
     buf_printf(why, "the server %s ", t->server);
     if (t->url != NULL)
@@ -119,14 +119,14 @@ static void explain(const struct traffic *t, const struct pending *p, const char
     if (t->unfinished[ROW_S2C] > 0)
         buf_printf(why, " (%zu bytes of a line without a newline were received)",
                    t->unfinished[ROW_S2C]);
-    odd_explain(t, p, why);
+    odd_append_explanation(t, p, why);
 }
 
 /* Says which deadline has passed and how to raise it, for tools that are only slow. */
 static void explain_deadline(const struct traffic *t, const struct pending *p, struct buf *why)
 {
     struct buf rule = {0};
-    bool by_max = timers_by_max(&t->timers, p);
+    bool by_max = timers_limited_by_max(&t->timers, p);
     int64_t us = by_max ? t->timers.max_us : p->timeout_us;
     int minutes = (int)deadline_longer_minutes(us);
     deadline_suggest_rule(&rule, p->method, p->target);
@@ -143,13 +143,13 @@ static void explain_deadline(const struct traffic *t, const struct pending *p, s
     buf_close(&rule);
 }
 
-static void expire(struct traffic *t, struct pending *p, int64_t now_us)
+static void expire_request(struct traffic *t, struct pending *p, int64_t now_us)
 {
     struct buf why = {0}, name = {0};
     int64_t waited_us = now_us - (p->written_us != 0 ? p->written_us : p->t_us);
     bool silent = !t->timers.server_away && p->server_messages == t->timers.server_messages;
     message_name(&name, p->method, p->target);
-    explain(t, p, buf_str(&name), waited_us, &why);
+    explain_timeout(t, p, buf_str(&name), waited_us, &why);
     record_timeout(t, p, waited_us, silent);
     log_warn("a request timed out: server=%s request=\"%s\" waited_s=%.1f silent=%s", t->server,
              buf_str(&name), (double)waited_us / 1e6, silent ? "yes" : "no");
@@ -158,8 +158,8 @@ static void expire(struct traffic *t, struct pending *p, int64_t now_us)
     if (!hung && !(p->flags & METHOD_UNCANCELLED) && p->written_at != PENDING_NOT_STAGED)
         cancel_at_server(t, p);
     explain_deadline(t, p, &why);
-    answer_timeout(t, p, p->timeout_us, hung ? "hang" : "timeout",
-                   why.failed ? "timed out" : buf_str(&why));
+    answer_because_of_timeout(t, p, p->timeout_us, hung ? "hang" : "timeout",
+                              why.failed ? "timed out" : buf_str(&why));
     if (hung)
         expire_server_hung(t, buf_str(&name));
     buf_close(&why);
@@ -169,11 +169,11 @@ static void expire(struct traffic *t, struct pending *p, int64_t now_us)
 void expire_due(struct traffic *t)
 {
     int64_t now = journal_now_us(t->journal);
-    odd_due(t, now);
+    odd_handle_due(t, now);
     tool_ask_due(t, now);
-    timers_written(&t->timers, outbox_accepted(&t->out[ROW_C2S]), now);
-    for (struct pending *p; (p = timers_due(&t->timers, now)) != NULL;)
-        expire(t, p, now);
+    timers_note_written(&t->timers, outbox_accepted(&t->out[ROW_C2S]), now);
+    for (struct pending *p; (p = timers_next_expired(&t->timers, now)) != NULL;)
+        expire_request(t, p, now);
 }
 
 bool expire_not_reading(struct traffic *t, bool not_reading)

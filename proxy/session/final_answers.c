@@ -10,7 +10,7 @@ void final_answers_send(struct traffic *t, enum call_status status, const char *
 {
     for (struct pending *p; (p = t->open[ROW_C2S].open.oldest) != NULL;) {
         (void)request_was_read(p, read);
-        answer_server_ended(t, p, status, cause, why);
+        answer_because_server_ended(t, p, status, cause, why);
     }
 }
 
@@ -50,7 +50,8 @@ static void collect_answer_ids(struct buf *ids, struct slice lines)
     }
 }
 
-static void answer_ids(struct traffic *t, struct slice ids, const char *cause, const char *why)
+static void answer_request_ids(struct traffic *t, struct slice ids, const char *cause,
+                               const char *why)
 {
     int code = strcmp(t->version, "2026-07-28") == 0 ? REPLY_SERVER_GONE_MODERN : RPC_SERVER_GONE;
     while (ids.n > 0) {
@@ -71,12 +72,12 @@ void final_answers_drop_unrecorded(struct traffic *t, const char *cause, const c
     if (ids.failed) /* out of memory: end the stream, so that the client does not wait */
         outbox_discard_after_error(&t->out[ROW_S2C]);
     else
-        answer_ids(t, buf_slice(&ids), cause, why);
+        answer_request_ids(t, buf_slice(&ids), cause, why);
     buf_close(&ids);
 }
 
 void final_answers_record_failed(struct traffic *t, const char *cause, const char *why)
 {
     while (t->open[ROW_C2S].open.oldest != NULL)
-        answer_for_server(t, t->open[ROW_C2S].open.oldest, CALL_INTERRUPTED, cause, why);
+        answer_for_missing_server(t, t->open[ROW_C2S].open.oldest, CALL_INTERRUPTED, cause, why);
 }

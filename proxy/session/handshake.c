@@ -15,7 +15,7 @@ void handshake_open(struct handshake *h)
                             .own_id = HANDSHAKE_ID};
 }
 
-void handshake_secret(struct handshake *h, const char *secret)
+void handshake_set_secret(struct handshake *h, const char *secret)
 {
     snprintf(h->own_id, sizeof h->own_id, HANDSHAKE_ID "%.*s:", HANDSHAKE_SECRET_MAX, secret);
 }
@@ -31,7 +31,7 @@ void handshake_close(struct handshake *h)
 
 /* ---- sets of strings: JSON strings, each between newlines, which they cannot contain ------------- */
 
-static void normal(struct buf *b, struct slice raw)
+static void append_normalized_uri(struct buf *b, struct slice raw)
 {
     struct buf plain = {0};
     json_unescape(&plain, raw);
@@ -43,18 +43,18 @@ static void normal(struct buf *b, struct slice raw)
     buf_close(&plain);
 }
 
-static const char *set_find(const struct buf *set, const struct buf *item)
+static const char *uri_set_find(const struct buf *set, const struct buf *item)
 {
     return set->n < item->n ? NULL : memmem(set->p, set->n, item->p, item->n);
 }
 
 /* Returns false if out of memory; then the set is unchanged. */
-static bool set_put(struct handshake *h, struct buf *set, struct slice raw, bool in)
+static bool uri_set_put(struct handshake *h, struct buf *set, struct slice raw, bool in)
 {
     struct buf item = {0};
-    normal(&item, raw);
+    append_normalized_uri(&item, raw);
     bool looked = !item.failed;
-    const char *at = item.failed || item.n == 0 ? NULL : set_find(set, &item);
+    const char *at = item.failed || item.n == 0 ? NULL : uri_set_find(set, &item);
     if (at != NULL && !in) {
         size_t from = (size_t)(at - set->p);
         memmove(set->p + from, set->p + from + item.n, set->n - from - item.n);
@@ -70,11 +70,11 @@ static bool set_put(struct handshake *h, struct buf *set, struct slice raw, bool
     return looked;
 }
 
-static bool set_has(const struct buf *set, struct slice raw)
+static bool uri_set_has(const struct buf *set, struct slice raw)
 {
     struct buf item = {0};
-    normal(&item, raw);
-    bool has = !item.failed && item.n > 0 && set_find(set, &item) != NULL;
+    append_normalized_uri(&item, raw);
+    bool has = !item.failed && item.n > 0 && uri_set_find(set, &item) != NULL;
     buf_close(&item);
     return has;
 }
@@ -82,7 +82,7 @@ static bool set_has(const struct buf *set, struct slice raw)
 /* ---- learning ------------------------------------------------------------------------------- */
 
 /* Copies s. Returns false if out of memory; then b is empty. */
-static bool keep(struct handshake *h, struct buf *b, struct slice s)
+static bool handshake_keep_copy(struct handshake *h, struct buf *b, struct slice s)
 {
     buf_clear(b);
     buf_slice_add(b, s);
@@ -99,8 +99,9 @@ static void learn_initialize(struct handshake *h, const struct rpc *request, con
     buf_clear(&h->level);
     buf_clear(&h->subscribed);
     h->initialize_lost =
-        !keep(h, &h->initialize, request->params.text) ||
-        !keep(h, &h->answer, m->result.type == JSON_OBJECT ? m->result.text : (struct slice){0});
+        !handshake_keep_copy(h, &h->initialize, request->params.text) ||
+        !handshake_keep_copy(h, &h->answer,
+                             m->result.type == JSON_OBJECT ? m->result.text : (struct slice){0});
     if (h->answer.n == 0)
         buf_clear(&h->initialize);
 }
@@ -120,12 +121,12 @@ static void learn_tools(struct handshake *h, struct json_value tools)
             hints.type == JSON_OBJECT && (json_get(hints, "readOnlyHint").type == JSON_TRUE ||
                                           json_get(hints, "idempotentHint").type == JSON_TRUE);
         if (name.type == JSON_STRING && (safe || h->repeatable.n > 0) &&
-            !set_put(h, &h->repeatable, json_string_raw(name), safe))
+            !uri_set_put(h, &h->repeatable, json_string_raw(name), safe))
             buf_clear(&h->repeatable); /* out of memory: the set may still have this unsafe tool */
     }
 }
 
-void handshake_answered(struct handshake *h, const struct pending *p, const struct rpc *m)
+void handshake_learn_answer(struct handshake *h, const struct pending *p, const struct rpc *m)
 {
     struct rpc request;
     if (json_key_is(p->method, "tools/list")) {
@@ -145,12 +146,12 @@ void handshake_answered(struct handshake *h, const struct pending *p, const stru
     if (initialize)
         learn_initialize(h, &request, m);
     else if (level)
-        (void)keep(h, &h->level, request.params.text);
+        (void)handshake_keep_copy(h, &h->level, request.params.text);
     else if (request.uri.type == JSON_STRING)
-        (void)set_put(h, &h->subscribed, json_string_raw(request.uri), subscribe);
+        (void)uri_set_put(h, &h->subscribed, json_string_raw(request.uri), subscribe);
 }
 
-void handshake_initialized(struct handshake *h)
+void handshake_note_initialized(struct handshake *h)
 {
     h->initialized = true;
 }
@@ -170,7 +171,7 @@ bool handshake_is_harmless(const struct handshake *h, const struct pending *p)
 
 bool handshake_tool_is_harmless(const struct handshake *h, struct slice raw_name)
 {
-    return set_has(&h->repeatable, raw_name);
+    return uri_set_has(&h->repeatable, raw_name);
 }
 
 /* ---- repeating ------------------------------------------------------------------------------ */
@@ -187,26 +188,27 @@ bool handshake_is_id(const struct handshake *h, struct json_value id, uint64_t n
     return id.type == JSON_STRING && json_key_is(json_string_raw(id), own);
 }
 
-void handshake_request(struct handshake *h, struct json_out *j, const char *method)
+void handshake_begin_request(struct handshake *h, struct json_out *j, const char *method)
 {
     char id[64];
     int n = snprintf(id, sizeof id, "\"%s%llu\"", h->own_id, (unsigned long long)++h->last_id);
     rpc_out_request(j, (struct slice){id, (size_t)n}, method);
 }
 
-static void request(struct handshake *h, struct buf *b, const char *method, struct slice params)
+static void handshake_write_request(struct handshake *h, struct buf *b, const char *method,
+                                    struct slice params)
 {
     struct json_out j = json_out_to(b);
-    handshake_request(h, &j, method);
+    handshake_begin_request(h, &j, method);
     json_out_raw(&j, "params", params);
     json_out_end(&j);
 }
 
-bool handshake_initialize(struct handshake *h, struct buf *b)
+bool handshake_write_initialize(struct handshake *h, struct buf *b)
 {
     if (h->initialize.n == 0)
         return false;
-    request(h, b, "initialize", buf_slice(&h->initialize));
+    handshake_write_request(h, b, "initialize", buf_slice(&h->initialize));
     h->initialize_id = h->last_id;
     return true;
 }
@@ -236,7 +238,7 @@ bool handshake_is_compatible(const struct handshake *h, const struct rpc *m, str
 }
 
 /* The *at-th uri of the set, without its newlines. */
-static bool set_at(const struct buf *set, size_t *at, struct slice *ret)
+static bool uri_set_get(const struct buf *set, size_t *at, struct slice *ret)
 {
     if (*at >= set->n)
         return false;
@@ -253,23 +255,23 @@ bool handshake_next(struct handshake *h, size_t *at, struct buf *b)
     if (*at == 0) {
         *at = 1;
         if (h->initialized) {
-            own_initialized(b);
+            own_write_initialized(b);
             return true;
         }
     }
     if (*at == 1) {
         *at = 2;
         if (h->level.n > 0) {
-            request(h, b, "logging/setLevel", buf_slice(&h->level));
+            handshake_write_request(h, b, "logging/setLevel", buf_slice(&h->level));
             return true;
         }
     }
     size_t in_set = *at - 2;
-    if (!set_at(&h->subscribed, &in_set, &uri))
+    if (!uri_set_get(&h->subscribed, &in_set, &uri))
         return false;
     *at = in_set + 2;
     struct json_out j = json_out_to(b);
-    handshake_request(h, &j, "resources/subscribe");
+    handshake_begin_request(h, &j, "resources/subscribe");
     json_out_object(&j, "params");
     json_out_raw(&j, "uri", uri);
     rpc_out_end(&j);

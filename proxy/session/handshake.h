@@ -31,7 +31,7 @@ struct handshake {
                             * client */
     char own_id[sizeof HANDSHAKE_ID + HANDSHAKE_SECRET_MAX + 1]; /* prefix of the ids of our own
                                                                   * requests */
-    uint64_t last_id;      /* of our own requests */
+    uint64_t last_id;                                            /* of our own requests */
     uint64_t initialize_id; /* number of our pending initialize; 0: none */
 };
 
@@ -39,12 +39,12 @@ void handshake_open(struct handshake *h);
 void handshake_close(struct handshake *h);
 /* Call it before the first request of our own. secret: at most HANDSHAKE_SECRET_MAX random
  * characters that need no escape. */
-void handshake_secret(struct handshake *h, const char *secret);
+void handshake_set_secret(struct handshake *h, const char *secret);
 
 /* The server has answered the client's request with a result. */
-void handshake_answered(struct handshake *h, const struct pending *p, const struct rpc *m);
+void handshake_learn_answer(struct handshake *h, const struct pending *p, const struct rpc *m);
 /* The client has sent notifications/initialized. */
-void handshake_initialized(struct handshake *h);
+void handshake_note_initialized(struct handshake *h);
 
 /* Whether this request may be sent to a new process even though the old one has read it. */
 bool handshake_may_repeat(const struct handshake *h, const struct pending *p);
@@ -55,7 +55,7 @@ bool handshake_is_harmless(const struct handshake *h, const struct pending *p);
 bool handshake_tool_is_harmless(const struct handshake *h, struct slice raw_name);
 
 /* Writes the initialize for a new process. Returns false if the client has sent none. */
-bool handshake_initialize(struct handshake *h, struct buf *b);
+bool handshake_write_initialize(struct handshake *h, struct buf *b);
 /* Whether m answers our initialize. */
 bool handshake_is_answer(const struct handshake *h, const struct rpc *m);
 /* Whether m has the protocol version and capabilities of the old process; if not, `why` gets a
@@ -73,6 +73,6 @@ bool handshake_is_own_id(const struct handshake *h, struct json_value id);
 /* Whether it is that of our request with this number. */
 bool handshake_is_id(const struct handshake *h, struct json_value id, uint64_t n);
 /* Starts one of our own requests, with a new id. The caller adds the params and ends the object. */
-void handshake_request(struct handshake *h, struct json_out *j, const char *method);
+void handshake_begin_request(struct handshake *h, struct json_out *j, const char *method);
 
 #endif

@@ -4,7 +4,7 @@
 #include "base/text.h"
 #include "wire/json/text.h"
 
-struct invocation invocation_of(const struct traffic *t, const struct pending *p)
+struct invocation begin_invocation(const struct traffic *t, const struct pending *p)
 {
     return (struct invocation){
         .wall_us = clock_wall_us(),
@@ -20,7 +20,7 @@ struct invocation invocation_of(const struct traffic *t, const struct pending *p
 
 /* Finds the text of a content block. Blocks may be long, so nothing after the text is read. Returns
  * false if it has no text. */
-static bool block_text(const char *block, struct slice *ret)
+static bool find_block_text(const char *block, struct slice *ret)
 {
     struct slice key;
     const char *at;
@@ -44,15 +44,15 @@ static void set_result(struct invocation *x, const struct rpc *m)
     const char *first;
     struct json_walk w = json_walk_begin(m->content);
     x->result_escaped = m->content.type == JSON_ARRAY && json_walk_peek(&w, &key, &first) &&
-                        *first == '{' && block_text(first, &x->result);
+                        *first == '{' && find_block_text(first, &x->result);
     if (!x->result_escaped)
         x->result = text_head(m->result.text, INVOCATION_RESULT_MAX);
 }
 
-struct invocation invocation_answered(const struct traffic *t, const struct pending *p,
-                                      const struct message *x, bool tool_error)
+struct invocation invocation_of_answer(const struct traffic *t, const struct pending *p,
+                                       const struct message *x, bool tool_error)
 {
-    struct invocation v = invocation_of(t, p);
+    struct invocation v = begin_invocation(t, p);
     v.status = x->m.kind == RPC_ERROR ? CALL_ERROR : tool_error ? CALL_TOOL_ERROR : CALL_OK;
     v.response_bytes = x->size;
     if (x->m.kind == RPC_ERROR) {
@@ -83,7 +83,7 @@ void invocation_log_error(struct traffic *t, struct invocation *x, int code, con
 
 void invocation_log_cancelled(struct traffic *t, const struct pending *p)
 {
-    struct invocation x = invocation_of(t, p);
+    struct invocation x = begin_invocation(t, p);
     x.status = CALL_CANCELLED;
     journal_log(t->journal, &x);
 }

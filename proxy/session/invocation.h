@@ -5,10 +5,10 @@
 #include "proxy/session/message.h"
 
 /* The invocation of p, finished now. The caller sets status, error, result and response_bytes. */
-struct invocation invocation_of(const struct traffic *t, const struct pending *p);
+struct invocation begin_invocation(const struct traffic *t, const struct pending *p);
 /* The invocation that an answer of the server ends. Its texts lie in x and p. */
-struct invocation invocation_answered(const struct traffic *t, const struct pending *p,
-                                      const struct message *x, bool tool_error);
+struct invocation invocation_of_answer(const struct traffic *t, const struct pending *p,
+                                       const struct message *x, bool tool_error);
 /* Logs a request that ended with an error of our own. The caller has set x->status. */
 void invocation_log_error(struct traffic *t, struct invocation *x, int code, const char *why,
                           size_t bytes);

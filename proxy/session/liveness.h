@@ -49,10 +49,10 @@ struct liveness_asked {
     bool server_runs;
 };
 
-enum liveness liveness_at_deadline(const struct liveness_facts *f);
+enum liveness liveness_judge_at_deadline(const struct liveness_facts *f);
 /* LIVENESS_HUNG, LIVENESS_AT_WORK, or LIVENESS_SILENT: the server wanted to run and got no processor; it has another
  * grace. */
-enum liveness liveness_after_question(const struct liveness_asked *f);
+enum liveness liveness_judge_after_question(const struct liveness_asked *f);
 
 const char *liveness_name(enum liveness l); /* the name used in events */
 

@@ -18,7 +18,7 @@ void message_close(struct message *x)
 
 /* Whether this is certainly not an answer to a form. Invalid messages may be answers, because they
  * are forwarded if they answer a request. */
-static bool answers_no_form(const struct rpc *m)
+static bool cannot_answer_form(const struct rpc *m)
 {
     return (m->kind == RPC_REQUEST || m->kind == RPC_NOTIFICATION || m->kind == RPC_ERROR) &&
            (m->findings & RPC_AMBIGUOUS) == 0 && m->in_params[FIELD_INPUT_RESPONSES] == JSON_NONE;
@@ -26,21 +26,21 @@ static bool answers_no_form(const struct rpc *m)
 
 /* Returns the text of a client's message as it is recorded, without the secrets of forms; {NULL, 0}
  * if out of memory. */
-static struct slice recorded_text(struct traffic *t, const struct rpc *m, struct slice text,
-                                  uint64_t *ret_n)
+static struct slice text_for_recording(struct traffic *t, const struct rpc *m, struct slice text,
+                                       uint64_t *ret_n)
 {
     size_t n = 0;
     *ret_n = 0;
-    if (answers_no_form(m))
+    if (cannot_answer_form(m))
         return text;
-    if (forms_answer(&t->forms, text, &t->hidden, &n) < 0)
+    if (forms_hide(&t->forms, text, &t->hidden, &n) < 0)
         return (struct slice){0};
     *ret_n = n;
     return n > 0 ? buf_slice(&t->hidden) : text;
 }
 
-struct row message_row(struct traffic *t, const struct message *x, enum row_kind kind,
-                       enum row_action action)
+struct row make_message_row(struct traffic *t, const struct message *x, enum row_kind kind,
+                            enum row_action action)
 {
     struct row row = {
         .kind = kind,
@@ -62,11 +62,11 @@ struct row message_row(struct traffic *t, const struct message *x, enum row_kind
     if (x->m.kind == RPC_ERROR)
         row.has_error_code = json_int(x->m.error_code, &row.error_code);
     if (x->dir == ROW_C2S)
-        row.body = recorded_text(t, &x->m, x->text, &row.redactions);
+        row.body = text_for_recording(t, &x->m, x->text, &row.redactions);
     return row;
 }
 
-int message_replace(struct message *x, struct chunk *copy, size_t n)
+int message_replace_text(struct message *x, struct chunk *copy, size_t n)
 {
     findings found = x->m.findings;
     message_close(x);
@@ -103,7 +103,7 @@ static void report_repairs(struct traffic *t, uint64_t seq)
     buf_close(&b);
 }
 
-void message_recorded(struct traffic *t, uint64_t seq)
+void message_note_recorded(struct traffic *t, uint64_t seq)
 {
     if (t->odd.repairs.n == 0)
         return;
@@ -114,14 +114,14 @@ void message_recorded(struct traffic *t, uint64_t seq)
 uint64_t message_append(struct traffic *t, const struct row *row)
 {
     uint64_t seq = journal_append(t->journal, row);
-    message_recorded(t, seq);
+    message_note_recorded(t, seq);
     return seq;
 }
 
 uint64_t message_record(struct traffic *t, const struct message *x, enum row_kind kind,
                         enum row_action action)
 {
-    struct row row = message_row(t, x, kind, action);
+    struct row row = make_message_row(t, x, kind, action);
     return message_append(t, &row);
 }
 
@@ -156,7 +156,7 @@ uint64_t message_send(struct traffic *t, enum row_direction dir, struct outbox *
     memcpy(c->data, text.p, text.n);
     c->data[text.n] = '\n';
     struct row row = {
-        .kind = row_kind_of(m.kind),
+        .kind = row_kind_of_rpc(m.kind),
         .direction = dir,
         .origin = ROW_INTERPOSER,
         .action = ROW_FORWARDED,
@@ -187,7 +187,7 @@ static void add_name(struct buf *b, struct slice name)
     struct buf clean = {0};
     if (redact_append(name, &clean) < 0)
         b->failed = true;
-    text_visible(b, (struct slice){clean.p, redact_head(buf_slice(&clean), NAME_SHOWN)});
+    text_visible(b, (struct slice){clean.p, redact_cut_head(buf_slice(&clean), NAME_SHOWN)});
     buf_close(&clean);
 }
 

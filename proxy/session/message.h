@@ -20,7 +20,7 @@ struct message {
     uint64_t batch_seq; /* seq of the batch that contains the message; 0: it is not in a batch */
     struct rpc m;
     struct rpc_id id;    /* id of m in the form in which pending requests are compared; set only for
-                       * requests: pending_id() */
+                       * requests: pending_make_id() */
     struct repeat again; /* for a tool call: the call that it repeats */
     struct line copy;    /* owned: the line, if a repair has changed its length; otherwise empty */
 };
@@ -30,15 +30,15 @@ void message_close(struct message *x);
 
 /* Returns the row of a message. Secrets in the client's answers to forms are replaced in it. Valid
  * until the next call. */
-struct row message_row(struct traffic *t, const struct message *x, enum row_kind kind,
-                       enum row_action action);
+struct row make_message_row(struct traffic *t, const struct message *x, enum row_kind kind,
+                            enum row_action action);
 /* Replaces the text of the message by n bytes of a new chunk, which it takes over, and reads the
  * text. Findings are kept. Returns 0 or MI_EPROTO. */
-MI_MUST int message_replace(struct message *x, struct chunk *copy, size_t n);
+MI_MUST int message_replace_text(struct message *x, struct chunk *copy, size_t n);
 /* Records the row of a message, and its repairs. Returns its seq. */
 uint64_t message_append(struct traffic *t, const struct row *row);
 /* Does what follows recording, for a message that the caller has recorded. */
-void message_recorded(struct traffic *t, uint64_t seq);
+void message_note_recorded(struct traffic *t, uint64_t seq);
 /* Records it without staging it. Returns its seq. */
 uint64_t message_record(struct traffic *t, const struct message *x, enum row_kind kind,
                         enum row_action action);

@@ -10,14 +10,14 @@
 
 /* ---- quotes --------------------------------------------------------------------------------- */
 
-void odd_quote(struct traffic *t, struct slice text)
+void odd_keep_quote(struct traffic *t, struct slice text)
 {
     buf_clear(&t->odd.quote);
     excerpt_add_start(&t->odd.quote, text);
     t->odd.quoted_at = ++t->timers.server_messages;
 }
 
-void odd_explain(const struct traffic *t, const struct pending *p, struct buf *why)
+void odd_append_explanation(const struct traffic *t, const struct pending *p, struct buf *why)
 {
     const struct buf *quote = &t->odd.quote;
     if (quote->n > 0 && !quote->failed && t->odd.quoted_at > p->server_messages)
@@ -26,13 +26,14 @@ void odd_explain(const struct traffic *t, const struct pending *p, struct buf *w
 
 /* ---- answers that nobody can read ----------------------------------------------------------- */
 
-static struct pending *request_of(struct traffic *t, struct json_value id)
+static struct pending *find_pending_request(struct traffic *t, struct json_value id)
 {
     bool type_changed;
     return pending_find(&t->open[ROW_C2S], id, &type_changed);
 }
 
-static void refuse(struct traffic *t, struct message *x, struct pending *p, const char *why)
+static void refuse_answer_of_request(struct traffic *t, struct message *x, struct pending *p,
+                                     const char *why)
 {
     x->m.findings |= FINDING(FIND_MALFORMED_ANSWER);
     x->m.id = (struct json_value){JSON_STRING, p->id};
@@ -40,7 +41,7 @@ static void refuse(struct traffic *t, struct message *x, struct pending *p, cons
 }
 
 /* Sends the next error that is due; INT64_MAX: any. A valid answer may have closed the request. */
-static bool refuse_held(struct traffic *t, int64_t now_us)
+static bool refuse_next_held_answer(struct traffic *t, int64_t now_us)
 {
     struct held_error error;
     struct pending *p = t->open[ROW_C2S].open.oldest;
@@ -50,15 +51,15 @@ static bool refuse_held(struct traffic *t, int64_t now_us)
         p = p->next;
     bool speaks_mcp = error.http && t->server_answers > 0;
     if (p != NULL && !speaks_mcp)
-        answer_refuse(t, p, buf_str(&error.why), "malformed-answer");
+        answer_refused_request(t, p, buf_str(&error.why), "malformed-answer");
     buf_close(&error.why);
     return true;
 }
 
 /* Refuses the answer later. A line that has waited for the next line has already waited for a valid
  * answer. */
-static void refuse_later(struct traffic *t, struct message *x, struct pending *p,
-                         const struct server_line *line)
+static void hold_refused_answer(struct traffic *t, struct message *x, struct pending *p,
+                                const struct server_line *line)
 {
     enum json_fault_kind kind = x->m.fault.kind == JSON_DEEP    ? JSON_DEEP
                                 : line->flaw_at >= line->text.n ? JSON_CUT
@@ -66,14 +67,14 @@ static void refuse_later(struct traffic *t, struct message *x, struct pending *p
     int64_t due_us =
         t->odd.lines.waits ? t->odd.lines.until_us : journal_now_us(t->journal) + ODD_WAIT_US;
     x->m.id = (struct json_value){JSON_STRING, p->id};
-    struct row row = message_row(t, x, KIND_NOISE, ROW_REFUSED);
+    struct row row = make_message_row(t, x, KIND_NOISE, ROW_REFUSED);
     row.request_seq = p->request_seq;
     message_append(t, &row);
     if (held_is_full(&t->odd.held))
-        (void)refuse_held(t, INT64_MAX);
+        (void)refuse_next_held_answer(t, INT64_MAX);
     struct buf *why = &held_add(&t->odd.held, p->request_seq, due_us)->why;
     buf_adds(why, "the server's answer is not valid JSON: ");
-    lenient_fault(kind, line->text, line->flaw_at, why);
+    lenient_append_fault(kind, line->text, line->flaw_at, why);
     buf_printf(why, " at byte %zu of the line", line->at + line->flaw_at);
     excerpt_add(why, line->text, line->flaw_at);
 }
@@ -88,10 +89,10 @@ static bool is_http_header(struct slice line)
 
 /* Notes whether a line that is not a message begins a response of HTTP, or continues its
  * headers. */
-static void note_http(struct traffic *t, const struct server_line *line)
+static void note_http_response(struct traffic *t, const struct server_line *line)
 {
     if (line->found & FINDING(FIND_HTTP_OVER_STDIO)) {
-        odd_quote(t, line->text);
+        odd_keep_quote(t, line->text);
         t->odd.http = slice_begins(line->text, "HTTP/");
     } else {
         t->odd.http = t->odd.http && is_http_header(line->text);
@@ -100,7 +101,7 @@ static void note_http(struct traffic *t, const struct server_line *line)
 
 /* A server that answers its first request with HTTP will not answer any in MCP. A log of HTTP has no headers, or is
  * followed by a message. */
-void odd_blank_line(struct traffic *t)
+void odd_on_blank_line(struct traffic *t)
 {
     struct pending *p = t->open[ROW_C2S].open.oldest;
     bool response = t->odd.http && t->timers.server_messages == t->odd.quoted_at;
@@ -108,7 +109,7 @@ void odd_blank_line(struct traffic *t)
     if (p == NULL || !response || t->server_answers > 0 || t->validate == VALIDATE_NONE)
         return;
     if (held_is_full(&t->odd.held))
-        (void)refuse_held(t, INT64_MAX);
+        (void)refuse_next_held_answer(t, INT64_MAX);
     struct held_error *error =
         held_add(&t->odd.held, p->request_seq, journal_now_us(t->journal) + ODD_HTTP_WAIT_US);
     error->http = true;
@@ -123,16 +124,16 @@ void odd_blank_line(struct traffic *t)
 static void refuse_line(struct traffic *t, struct message *x, const struct server_line *line)
 {
     static const char several[] = "the server's answer is invalid: several JSON values on one line";
-    struct pending *p = request_of(t, line->id);
+    struct pending *p = find_pending_request(t, line->id);
     t->timers.server_messages++; /* the server is not silent */
     if (p == NULL)
         return;
     if (line->kind == SERVER_LINE_UNREADABLE) {
-        refuse_later(t, x, p, line);
+        hold_refused_answer(t, x, p, line);
     } else if (line->text.n == 0) {
-        answer_refuse(t, p, several, "malformed-answer");
+        answer_refused_request(t, p, several, "malformed-answer");
     } else if (line->found & FINDING(FIND_SEVERAL_VALUES)) {
-        refuse(t, x, p, several);
+        refuse_answer_of_request(t, x, p, several);
     } else {
         x->m.id = line->id;
         (void)answer_malformed(t, x);
@@ -149,13 +150,13 @@ static void refuse_repair(struct traffic *t, struct message *x, const struct ser
     struct pending *p = NULL;
     struct buf why = {0};
     if (x->m.kind == RPC_RESULT || x->m.kind == RPC_ERROR)
-        p = request_of(t, x->m.id);
+        p = find_pending_request(t, x->m.id);
     buf_printf(&why, "%s, at byte %zu of the line: %s", finding_name(r->finding), line->at + r->at,
                finding_meaning(r->finding));
     enum rpc_kind kind = x->m.kind;
     x->m.kind = RPC_INVALID;
     if (p != NULL) {
-        refuse(t, x, p, buf_str(&why));
+        refuse_answer_of_request(t, x, p, buf_str(&why));
     } else {
         uint64_t seq = message_record(t, x, KIND_NOISE, ROW_REFUSED);
         if (kind == RPC_REQUEST)
@@ -166,8 +167,8 @@ static void refuse_repair(struct traffic *t, struct message *x, const struct ser
 }
 
 /* Copies the message into *t->odd.message, with a copy of the text if the text was repaired. */
-static int take_message(struct traffic *t, const struct message *from,
-                        const struct server_line *line)
+static int odd_take_message(struct traffic *t, const struct message *from,
+                            const struct server_line *line)
 {
     struct message *x = t->odd.message;
     struct repairs *r = &t->odd.repairs;
@@ -185,10 +186,10 @@ static int take_message(struct traffic *t, const struct message *from,
     *r = *line->repairs;
     for (size_t i = 0; i < r->n; i++)
         r->list[i].at += line->at;
-    return message_replace(x, copy, line->text.n);
+    return message_replace_text(x, copy, line->text.n);
 }
 
-static int on_line(void *ctx, const struct server_line *line)
+static int odd_on_line(void *ctx, const struct server_line *line)
 {
     struct traffic *t = ctx;
     struct message x = {.dir = ROW_S2C, .text = line->text, .size = line->size};
@@ -198,18 +199,18 @@ static int on_line(void *ctx, const struct server_line *line)
     switch (line->kind) {
     case SERVER_LINE_MESSAGE:
         if (t->validate != VALIDATE_PROTOCOL || line->repairs == NULL || line->repairs->n == 0)
-            return take_message(t, &x, line);
+            return odd_take_message(t, &x, line);
         refuse_repair(t, &x, line);
         break;
     case SERVER_LINE_BLANK:
         message_record(t, &x, KIND_NOISE, ROW_SWALLOWED);
-        odd_blank_line(t);
+        odd_on_blank_line(t);
         break;
     case SERVER_LINE_NOISE:
         if (line->meant.n > 0)
-            odd_quote(t, line->meant);
-        stray_noise(t, line->text, line->found);
-        note_http(t, line);
+            odd_keep_quote(t, line->meant);
+        stray_record_noise(t, line->text, line->found);
+        note_http_response(t, line);
         break;
     case SERVER_LINE_REFUSED:
     case SERVER_LINE_UNREADABLE:
@@ -221,32 +222,32 @@ static int on_line(void *ctx, const struct server_line *line)
 
 /* ---- lines ---------------------------------------------------------------------------------- */
 
-static void out_of_memory(struct traffic *t)
+static void odd_out_of_memory(struct traffic *t)
 {
     log_error("out of memory, closing the connection: server=%s", t->server);
     outbox_discard_after_error(&t->out[ROW_S2C]);
 }
 
-bool odd_line(struct traffic *t, struct message *x)
+bool odd_read_line(struct traffic *t, struct message *x)
 {
     struct slice line = {x->line->p, x->line->n};
     t->odd.message = x;
     t->odd.has_message = false;
     int st = server_lines_take(&t->odd.lines, line, x->repairs, journal_now_us(t->journal));
     if (st < 0)
-        out_of_memory(t);
+        odd_out_of_memory(t);
     return st == 0 && t->odd.has_message;
 }
 
-static void end_wait(struct traffic *t, bool cut)
+static void odd_end_wait(struct traffic *t, bool cut)
 {
     if (server_lines_end(&t->odd.lines, cut) < 0)
-        out_of_memory(t);
+        odd_out_of_memory(t);
 }
 
-int64_t odd_next_us(const struct traffic *t, int64_t now_us)
+int64_t odd_next_due_us(const struct traffic *t, int64_t now_us)
 {
-    int64_t due_us = held_next_us(&t->odd.held);
+    int64_t due_us = held_next_due_us(&t->odd.held);
     if (t->odd.lines.waits && t->odd.lines.until_us < due_us)
         due_us = t->odd.lines.until_us;
     if (due_us == INT64_MAX)
@@ -254,7 +255,7 @@ int64_t odd_next_us(const struct traffic *t, int64_t now_us)
     return due_us > now_us ? due_us - now_us : 0;
 }
 
-void odd_due(struct traffic *t, int64_t now_us)
+void odd_handle_due(struct traffic *t, int64_t now_us)
 {
     bool line = t->odd.lines.waits && now_us >= t->odd.lines.until_us;
     if (t->timers.paused & TIMERS_SERVER_NOT_READ) { /* the next line may already have arrived */
@@ -264,40 +265,40 @@ void odd_due(struct traffic *t, int64_t now_us)
         return;
     }
     if (line)
-        end_wait(t, false);
-    while (refuse_held(t, now_us))
+        odd_end_wait(t, false);
+    while (refuse_next_held_answer(t, now_us))
         continue;
 }
 
-void odd_output_ended(struct traffic *t)
+void odd_on_output_ended(struct traffic *t)
 {
-    odd_blank_line(t); /* the headers have ended */
-    while (refuse_held(t, INT64_MAX))
+    odd_on_blank_line(t); /* the headers have ended */
+    while (refuse_next_held_answer(t, INT64_MAX))
         continue;
-    end_wait(t, true);
+    odd_end_wait(t, true);
     t->odd.own_pending = 0;
     t->odd.notified_seq = 0;
 }
 
 /* ---- other lines ---------------------------------------------------------------------------- */
 
-void odd_forward(struct traffic *t, struct message *x)
+void odd_forward_line(struct traffic *t, struct message *x)
 {
     struct pending *p = NULL;
     struct lenient l;
     lenient_read(x->text, &l);
     if (x->m.fault.kind == JSON_OK)
         l.id = x->m.id;
-    if (x->dir == ROW_S2C && lenient_answers(&l))
-        p = request_of(t, l.id);
-    struct row row = message_row(t, x, KIND_NOISE, ROW_FORWARDED);
+    if (x->dir == ROW_S2C && lenient_is_answer(&l))
+        p = find_pending_request(t, l.id);
+    struct row row = make_message_row(t, x, KIND_NOISE, ROW_FORWARDED);
     row.request_seq = p != NULL ? p->request_seq : 0;
     journal_append(t->journal, &row);
     message_stage(t, x);
     if (p == NULL)
         return;
     if (!p->cancelled) {
-        struct invocation v = invocation_of(t, p);
+        struct invocation v = begin_invocation(t, p);
         v.status = CALL_ERROR;
         invocation_log_error(t, &v, RPC_INTERNAL_ERROR, "the server's answer is invalid", x->size);
     }
@@ -329,7 +330,7 @@ void odd_reject_others(struct traffic *t, const struct message *x, struct slice 
         if (l.is_call)
             answer_error(t, ROW_S2C, l.id.text, r->seq, r->code, r->why, r->cause);
         else if (l.is_answer)
-            answer_malformed_to_server(t, &other);
+            answer_server_with_error(t, &other);
     }
 }
 
@@ -340,7 +341,7 @@ void odd_open(struct traffic *t)
     struct server_lines_rules rules = {.max = t->max_message,
                                        .keep_flaws = t->validate == VALIDATE_PROTOCOL,
                                        .open = stray_open_requests(t),
-                                       .line = on_line,
+                                       .line = odd_on_line,
                                        .ctx = t};
     server_lines_open(&t->odd.lines, &rules);
 }

@@ -21,11 +21,11 @@ void odd_close(struct traffic *t);
 /* Handles a line of the server that is not a valid message, or any line while another line waits.
  * Sets x->line and x->repairs. Returns true if x is a message now, false if the line was recorded
  * or waits. */
-bool odd_line(struct traffic *t, struct message *x);
+bool odd_read_line(struct traffic *t, struct message *x);
 /* Handles a blank line of the server, which ends the headers of HTTP. */
-void odd_blank_line(struct traffic *t);
+void odd_on_blank_line(struct traffic *t);
 /* Forwards an invalid line with --validate none; the request that it answers is closed. */
-void odd_forward(struct traffic *t, struct message *x);
+void odd_forward_line(struct traffic *t, struct message *x);
 struct lenient;
 /* For a client's line that is not JSON: sets the id of x->m to the first id on the line, if there
  * is one. *place holds the id. *ret_rest: the line after the object with the id. */
@@ -42,16 +42,16 @@ void odd_reject_others(struct traffic *t, const struct message *x, struct slice 
 
 /* The output of the server has ended: a line that waits was cut, and its request is answered with the reason of the
  * end. */
-void odd_output_ended(struct traffic *t);
-/* Microseconds until odd_due() must be called; -1: no line and no error waits. */
-int64_t odd_next_us(const struct traffic *t, int64_t now_us);
+void odd_on_output_ended(struct traffic *t);
+/* Microseconds until odd_handle_due() must be called; -1: no line and no error waits. */
+int64_t odd_next_due_us(const struct traffic *t, int64_t now_us);
 /* Ends the waits whose time has come. */
-void odd_due(struct traffic *t, int64_t now_us);
+void odd_handle_due(struct traffic *t, int64_t now_us);
 
 /* Notes a text of the server that answers nothing, a message or something meant as one: the server
  * is not silent. */
-void odd_quote(struct traffic *t, struct slice text);
+void odd_keep_quote(struct traffic *t, struct slice text);
 /* Appends such a line, if one came after the request was written. */
-void odd_explain(const struct traffic *t, const struct pending *p, struct buf *why);
+void odd_append_explanation(const struct traffic *t, const struct pending *p, struct buf *why);
 
 #endif

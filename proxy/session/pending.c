@@ -23,12 +23,12 @@ void pending_close(struct pending_table *t)
     *t = (struct pending_table){0};
 }
 
-static size_t entries(const struct pending_table *t)
+static size_t count_pending_entries(const struct pending_table *t)
 {
     return t->open.count + t->cancelled.count;
 }
 
-static void list_add(struct pending_list *l, struct pending *p)
+static void pending_list_add(struct pending_list *l, struct pending *p)
 {
     p->prev = l->newest;
     p->next = NULL;
@@ -40,7 +40,7 @@ static void list_add(struct pending_list *l, struct pending *p)
     l->count++;
 }
 
-static void list_take(struct pending_list *l, struct pending *p)
+static void pending_list_remove(struct pending_list *l, struct pending *p)
 {
     if (p->prev != NULL)
         p->prev->next = p->next;
@@ -59,7 +59,7 @@ static struct pending **token_bucket(struct pending **bucket, size_t buckets, ui
 }
 
 /* Adds p at the end of its chain, so that older entries are found first. */
-static void chain_add(struct pending **first, enum pending_key key, struct pending *p)
+static void pending_chain_add(struct pending **first, enum pending_key key, struct pending *p)
 {
     p->chain[key].next = NULL;
     p->chain[key].prev = p;
@@ -73,7 +73,7 @@ static void chain_add(struct pending **first, enum pending_key key, struct pendi
     (*first)->chain[key].prev = p;
 }
 
-static void chain_take(struct pending **first, enum pending_key key, struct pending *p)
+static void chain_remove(struct pending **first, enum pending_key key, struct pending *p)
 {
     struct pending *next = p->chain[key].next, *prev = p->chain[key].prev;
     if (*first == p)
@@ -86,37 +86,37 @@ static void chain_take(struct pending **first, enum pending_key key, struct pend
         (*first)->chain[key].prev = prev;
 }
 
-static void chains_add(struct pending **bucket, size_t buckets, struct pending *p)
+static void pending_chains_add(struct pending **bucket, size_t buckets, struct pending *p)
 {
-    chain_add(&bucket[p->key.hash & (buckets - 1)], PENDING_ID, p);
+    pending_chain_add(&bucket[p->key.hash & (buckets - 1)], PENDING_ID, p);
     if (p->token.type != 0)
-        chain_add(token_bucket(bucket, buckets, p->token.hash), PENDING_TOKEN, p);
+        pending_chain_add(token_bucket(bucket, buckets, p->token.hash), PENDING_TOKEN, p);
 }
 
-static void chains_take(struct pending_table *t, struct pending *p)
+static void chains_remove(struct pending_table *t, struct pending *p)
 {
-    chain_take(&t->bucket[p->key.hash & (t->buckets - 1)], PENDING_ID, p);
+    chain_remove(&t->bucket[p->key.hash & (t->buckets - 1)], PENDING_ID, p);
     if (p->token.type != 0)
-        chain_take(token_bucket(t->bucket, t->buckets, p->token.hash), PENDING_TOKEN, p);
+        chain_remove(token_bucket(t->bucket, t->buckets, p->token.hash), PENDING_TOKEN, p);
 }
 
-static int grow(struct pending_table *t)
+static int grow_buckets(struct pending_table *t)
 {
     size_t n = t->buckets == 0 ? 64 : t->buckets * 2;
     struct pending **bucket = calloc(n * 2, sizeof *bucket);
     if (bucket == NULL)
         return MI_ENOMEM;
     for (struct pending *p = t->cancelled.oldest; p != NULL; p = p->next)
-        chains_add(bucket, n, p);
+        pending_chains_add(bucket, n, p);
     for (struct pending *p = t->open.oldest; p != NULL; p = p->next)
-        chains_add(bucket, n, p);
+        pending_chains_add(bucket, n, p);
     free(t->bucket);
     t->bucket = bucket;
     t->buckets = n;
     return 0;
 }
 
-static struct slice put(struct pending *p, size_t *at, struct slice s)
+static struct slice copy_into_entry(struct pending *p, size_t *at, struct slice s)
 {
     if (s.p == NULL)
         return s;
@@ -133,7 +133,8 @@ struct parts {
     size_t n; /* bytes of their copies */
 };
 
-static struct parts parts_of(const struct rpc *m, const struct rpc_id *key, struct rpc_id token)
+static struct parts parts_of_message(const struct rpc *m, const struct rpc_id *key,
+                                     struct rpc_id token)
 {
     struct parts s = {
         .key = *key,
@@ -156,43 +157,44 @@ static struct parts parts_of(const struct rpc *m, const struct rpc_id *key, stru
 
 /* Returns the slice in the copy of the whole message, if that is kept; otherwise makes a separate
  * copy of the slice. */
-static struct slice part(struct pending *p, const struct parts *s, size_t *at, struct slice x)
+static struct slice copy_or_borrow_part(struct pending *p, const struct parts *s, size_t *at,
+                                        struct slice x)
 {
     if (s->text.p == NULL || x.p == NULL)
-        return put(p, at, x);
+        return copy_into_entry(p, at, x);
     return (struct slice){p->text.p + (x.p - s->text.p), x.n};
 }
 
-static void fill(struct pending *p, const struct parts *s)
+static void fill_entry(struct pending *p, const struct parts *s)
 {
     size_t at = 0;
     p->key = s->key;
-    p->key.text = put(p, &at, s->key.text);
+    p->key.text = copy_into_entry(p, &at, s->key.text);
     p->token = s->token;
-    p->token.text = put(p, &at, s->token.text);
-    p->text = put(p, &at, s->text);
-    p->id = part(p, s, &at, s->id);
-    p->method = part(p, s, &at, s->method);
-    p->target = part(p, s, &at, s->target);
-    p->arguments = part(p, s, &at, s->arguments);
+    p->token.text = copy_into_entry(p, &at, s->token.text);
+    p->text = copy_into_entry(p, &at, s->text);
+    p->id = copy_or_borrow_part(p, s, &at, s->id);
+    p->method = copy_or_borrow_part(p, s, &at, s->method);
+    p->target = copy_or_borrow_part(p, s, &at, s->target);
+    p->arguments = copy_or_borrow_part(p, s, &at, s->arguments);
 }
 
-static bool is_token(struct json_value v)
+static bool is_valid_token(struct json_value v)
 {
     return (v.type == JSON_NUMBER || v.type == JSON_STRING) && v.text.n <= PENDING_TEXT_MAX;
 }
 
-static struct json_value progress_token(const struct rpc *m)
+static struct json_value token_of_message(const struct rpc *m)
 {
     struct json_value v = {0};
     if (m->meta.type == JSON_OBJECT)
         v = json_get(m->meta, "progressToken");
-    return is_token(v) ? v : (struct json_value){0};
+    return is_valid_token(v) ? v : (struct json_value){0};
 }
 
-struct rpc_id pending_id(struct pending_table *t, const struct rpc *m)
+struct rpc_id pending_make_id(struct pending_table *t, const struct rpc *m)
 {
-    return rpc_id_of(m->id, &t->scratch[PENDING_ID]);
+    return rpc_id_from_json(m->id, &t->scratch[PENDING_ID]);
 }
 
 /* Reserves space for every spelling of the key, so that lack of memory never makes an answer unknown: six bytes (an
@@ -205,15 +207,15 @@ static bool reserve_for_lookup(struct buf *scratch, const struct rpc_id *key)
 int pending_add(struct pending_table *t, const struct rpc *m, const struct rpc_id *id,
                 struct pending **ret)
 {
-    if (entries(t) >= t->buckets && grow(t) < 0)
+    if (count_pending_entries(t) >= t->buckets && grow_buckets(t) < 0)
         return MI_ENOMEM;
     if (m->id.text.n > RPC_ID_MAX)
         return MI_EINVAL;
-    struct json_value value = progress_token(m);
-    struct rpc_id token = rpc_id_of(value, &t->scratch[PENDING_TOKEN]);
+    struct json_value value = token_of_message(m);
+    struct rpc_id token = rpc_id_from_json(value, &t->scratch[PENDING_TOKEN]);
     if (id->type == 0 || (token.type == 0 && value.type != JSON_NONE))
         return MI_ENOMEM;
-    struct parts parts = parts_of(m, id, token);
+    struct parts parts = parts_of_message(m, id, token);
     size_t cost = sizeof(struct pending) + parts.n;
     if (t->open.count == PENDING_MAX || cost > PENDING_BYTES_MAX - t->bytes)
         return MI_EFULL;
@@ -221,7 +223,7 @@ int pending_add(struct pending_table *t, const struct rpc *m, const struct rpc_i
     if (p == NULL)
         return MI_ENOMEM;
     *p = (struct pending){.cost = cost, .size = m->text.n};
-    fill(p, &parts);
+    fill_entry(p, &parts);
     if (!reserve_for_lookup(&t->scratch[PENDING_ID], &p->key) ||
         (token.type != 0 && !reserve_for_lookup(&t->scratch[PENDING_TOKEN], &p->token))) {
         free(p);
@@ -231,8 +233,8 @@ int pending_add(struct pending_table *t, const struct rpc *m, const struct rpc_i
     p->arguments_n = m->arguments.type == JSON_OBJECT ? m->arguments.text.n : 0;
     p->modern = rpc_is_modern(m);
     p->asks_for_task = m->in_params[FIELD_TASK] != JSON_NONE;
-    chains_add(t->bucket, t->buckets, p);
-    list_add(&t->open, p);
+    pending_chains_add(t->bucket, t->buckets, p);
+    pending_list_add(&t->open, p);
     t->bytes += cost;
     *ret = p;
     return 0;
@@ -256,13 +258,13 @@ static struct pending *find_key(const struct pending_table *t, const struct rpc_
 struct pending *pending_find(struct pending_table *t, struct json_value id, bool *ret_type_changed)
 {
     *ret_type_changed = false;
-    if (entries(t) == 0)
+    if (count_pending_entries(t) == 0)
         return NULL;
-    struct rpc_id other, key = rpc_id_of(id, &t->scratch[PENDING_ID]);
+    struct rpc_id other, key = rpc_id_from_json(id, &t->scratch[PENDING_ID]);
     if (key.type == 0)
         return NULL; /* no id, or longer than every id in the table: see reserve_for_lookup() */
     struct pending *p = find_key(t, &key);
-    if (p != NULL || !rpc_id_other_type(&key, &other))
+    if (p != NULL || !rpc_id_convert_type(&key, &other))
         return p;
     p = find_key(t, &other);
     *ret_type_changed = p != NULL;
@@ -277,9 +279,9 @@ bool pending_is_open(const struct pending_table *t, const struct rpc_id *id)
 
 struct pending *pending_find_token(struct pending_table *t, struct json_value token)
 {
-    if (entries(t) == 0 || !is_token(token))
+    if (count_pending_entries(t) == 0 || !is_valid_token(token))
         return NULL;
-    struct rpc_id key = rpc_id_of(token, &t->scratch[PENDING_TOKEN]);
+    struct rpc_id key = rpc_id_from_json(token, &t->scratch[PENDING_TOKEN]);
     if (key.type == 0)
         return NULL;
     struct pending *p = *token_bucket(t->bucket, t->buckets, key.hash);
@@ -299,21 +301,21 @@ bool pending_shares_token(const struct pending_table *t, const struct pending *p
     return other != NULL;
 }
 
-void pending_cancel(struct pending_table *t, struct pending *p)
+void pending_mark_cancelled(struct pending_table *t, struct pending *p)
 {
     if (p->cancelled)
         return;
-    list_take(&t->open, p);
+    pending_list_remove(&t->open, p);
     p->cancelled = true;
-    list_add(&t->cancelled, p);
+    pending_list_add(&t->cancelled, p);
     if (t->cancelled.count > PENDING_CANCELLED_MAX)
         pending_remove(t, t->cancelled.oldest);
 }
 
 void pending_remove(struct pending_table *t, struct pending *p)
 {
-    chains_take(t, p);
-    list_take(p->cancelled ? &t->cancelled : &t->open, p);
+    chains_remove(t, p);
+    pending_list_remove(p->cancelled ? &t->cancelled : &t->open, p);
     t->bytes -= p->cost;
     free(p);
 }

@@ -100,8 +100,8 @@ void pending_open(struct pending_table *t);
 void pending_close(struct pending_table *t);
 /* Returns the id of a request to add, in the form in which ids are compared. Valid until the next
  * look-up or `pending_add()` in this table. */
-struct rpc_id pending_id(struct pending_table *t, const struct rpc *request);
-/* id: result of pending_id(). The caller sets request_seq, t_us, size, written_at and asked. */
+struct rpc_id pending_make_id(struct pending_table *t, const struct rpc *request);
+/* id: result of pending_make_id(). The caller sets request_seq, t_us, size, written_at and asked. */
 MI_MUST int pending_add(struct pending_table *t, const struct rpc *request, const struct rpc_id *id,
                         struct pending **ret);
 /* Whether a request with exactly this id is open. */
@@ -116,7 +116,7 @@ struct pending *pending_find_token(struct pending_table *t, struct json_value to
 bool pending_shares_token(const struct pending_table *t, const struct pending *p);
 /* Moves the request to the cancelled ones, and removes the oldest cancelled request if there are
  * too many. */
-void pending_cancel(struct pending_table *t, struct pending *p);
+void pending_mark_cancelled(struct pending_table *t, struct pending *p);
 void pending_remove(struct pending_table *t, struct pending *p);
 
 #endif

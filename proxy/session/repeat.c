@@ -8,7 +8,7 @@
 #include "wire/json/text.h"
 
 /* Says why the first call is uncertain, from the cause of its error. */
-static const char *cause_words(const char *cause)
+static const char *explain_uncertainty(const char *cause)
 {
     static const struct {
         const char *cause, *words;
@@ -27,7 +27,7 @@ static const char *cause_words(const char *cause)
     return "it was not answered";
 }
 
-static const char *late_words(enum late_answer a)
+static const char *explain_late_answer(enum late_answer a)
 {
     switch (a) {
     case LATE_RESULT:
@@ -53,10 +53,11 @@ static void repeat_explain(const struct message *x, const struct repeat *r, stru
     message_name(b, x->m.method, rpc_target(&x->m));
     buf_printf(b, ") equals request %llu of %s ago, at %s, which may have run: %s; %s",
                (unsigned long long)r->first_seq, units_took(r->age_ms * 1000).s,
-               clock_utc(r->first_at_us).s, cause_words(r->cause), late_words(r->late));
+               clock_utc(r->first_at_us).s, explain_uncertainty(r->cause),
+               explain_late_answer(r->late));
 }
 
-static void repeat_event(struct traffic *t, const struct message *x, uint64_t seq)
+static void repeat_record_event(struct traffic *t, const struct message *x, uint64_t seq)
 {
     const struct repeat *r = &x->again;
     struct buf b = {0};
@@ -81,7 +82,7 @@ static void repeat_event(struct traffic *t, const struct message *x, uint64_t se
     buf_close(&b);
 }
 
-static void repeat_refuse(struct traffic *t, struct message *x, struct uncertain *first)
+static void repeat_refuse_call(struct traffic *t, struct message *x, struct uncertain *first)
 {
     struct buf why = {0};
     const struct repeat *r = &x->again;
@@ -89,20 +90,22 @@ static void repeat_refuse(struct traffic *t, struct message *x, struct uncertain
                "Not sent: the same call was sent %s ago (message %llu) and may have run: %s; %s. "
                "Check whether it took effect. To run it again, send the same call once more.",
                units_took(r->age_ms * 1000).s, (unsigned long long)r->first_seq,
-               cause_words(r->cause), late_words(r->late));
-    uint64_t seq =
-        answer_reject_repeat(t, x, why.failed ? "this call may have run" : buf_str(&why), &x->again);
+               explain_uncertainty(r->cause), explain_late_answer(r->late));
+    uint64_t seq = answer_reject_repeat(t, x, why.failed ? "this call may have run" : buf_str(&why),
+                                        &x->again);
     if (first->refused_at == 0)
         first->refused_at = t->out[ROW_S2C].staged;
-    repeat_event(t, x, seq);
+    repeat_record_event(t, x, seq);
     buf_close(&why);
 }
 
-static void repeat_answer(struct traffic *t, struct message *x, const struct uncertain *first)
+static void repeat_answer_with_late_result(struct traffic *t, struct message *x,
+                                           const struct uncertain *first)
 {
-    uint64_t seq = answer_with_late(t, x, (struct slice){first->text, first->text_n}, &x->again);
-    repeat_event(t, x, seq);
-    repeats_settled(&t->repeats, x->again.key);
+    uint64_t seq =
+        answer_with_late_result(t, x, (struct slice){first->text, first->text_n}, &x->again);
+    repeat_record_event(t, x, seq);
+    repeats_forget_key(&t->repeats, x->again.key);
 }
 
 static bool is_tool_call(const struct traffic *t, const struct message *x,
@@ -137,9 +140,9 @@ bool repeat_check_request(struct traffic *t, struct message *x, const struct pro
     r->late = first->late;
     x->m.findings |= FINDING(FIND_REPEAT_OF_UNCERTAIN);
     if (r->decision == REPEAT_REFUSED)
-        repeat_refuse(t, x, first);
+        repeat_refuse_call(t, x, first);
     else if (r->decision == REPEAT_ANSWERED)
-        repeat_answer(t, x, first);
+        repeat_answer_with_late_result(t, x, first);
     return r->decision == REPEAT_WARNED || r->decision == REPEAT_INSISTED;
 }
 
@@ -151,7 +154,7 @@ void repeat_forwarded(struct traffic *t, const struct message *x, struct pending
     p->repeats = r->decision != REPEAT_NONE;
     if (!p->repeats)
         return;
-    repeat_event(t, x, p->request_seq);
+    repeat_record_event(t, x, p->request_seq);
     if (t->on_repeat == NULL || strcmp(r->cause, "cancelled") == 0)
         return; /* a user who cancels may well ask again */
     repeat_explain(x, r, &happened);

@@ -37,7 +37,7 @@ static bool confirms_cancellation(const struct rpc *m)
                              memmem(text.p, text.n, "anceled", 7) != NULL));
 }
 
-enum late_answer late_answer_of(const struct rpc *m, struct slice *ret_text)
+enum late_answer classify_late_answer(const struct rpc *m, struct slice *ret_text)
 {
     *ret_text = m->kind == RPC_ERROR ? m->error.text : m->result.text;
     if (m->kind == RPC_ERROR)
@@ -64,7 +64,7 @@ static void uncertain_drop_text(struct repeats *r, struct uncertain *u)
 }
 
 /* Removes the calls that are marked by a seq of 0. */
-static void repeats_sweep(struct repeats *r)
+static void repeats_remove_marked(struct repeats *r)
 {
     size_t kept = 0;
     for (size_t i = 0; i < r->n; i++) {
@@ -80,14 +80,14 @@ void repeats_close(struct repeats *r)
 {
     for (size_t i = 0; i < r->n; i++)
         r->list[i].seq = 0;
-    repeats_sweep(r);
+    repeats_remove_marked(r);
     free(r->list);
     r->list = NULL;
     r->cap = 0;
 }
 
 /* Appends a member of params; the character `mark` identifies the member. */
-static void key_add(struct buf *b, char mark, struct json_value v, bool as_written)
+static void call_key_add(struct buf *b, char mark, struct json_value v, bool as_written)
 {
     if (v.type == JSON_NONE)
         return;
@@ -96,24 +96,24 @@ static void key_add(struct buf *b, char mark, struct json_value v, bool as_writt
     if (as_written)
         buf_slice_add(b, v.text);
     else
-        canon_value(b, v);
+        canon_write_value(b, v);
 }
 
 uint64_t repeats_key(const struct repeats *r, const struct rpc *call)
 {
     struct buf text = {0};
     struct json_value responses = json_get(call->params, "inputResponses");
-    bool as_written = call->name.text.n + call->arguments.text.n + responses.text.n +
-                          call->request_state.text.n >
-                      REPEATS_CANONICAL_MAX;
+    bool as_written =
+        call->name.text.n + call->arguments.text.n + responses.text.n + call->request_state.text.n >
+        REPEATS_CANONICAL_MAX;
     if (as_written) {
-        key_add(&text, 'n', call->name, true);
-        key_add(&text, 'a', call->arguments, true);
+        call_key_add(&text, 'n', call->name, true);
+        call_key_add(&text, 'a', call->arguments, true);
     } else {
-        canon_call(&text, call->name, call->arguments);
+        canon_write_call(&text, call->name, call->arguments);
     }
-    key_add(&text, 'r', responses, as_written);
-    key_add(&text, 's', call->request_state, as_written);
+    call_key_add(&text, 'r', responses, as_written);
+    call_key_add(&text, 's', call->request_state, as_written);
     uint64_t h = text.failed ? 0 : keyed_hash(&r->key, buf_slice(&text));
     h += !text.failed && h == 0;
     buf_close(&text);
@@ -127,7 +127,7 @@ static void repeats_forget_old(struct repeats *r, int64_t now_us)
         return;
     for (size_t i = 0; i < r->n && now_us - r->list[i].at_us > r->window_us; i++)
         r->list[i].seq = 0;
-    repeats_sweep(r);
+    repeats_remove_marked(r);
 }
 
 enum repeats_added repeats_add(struct repeats *r, const struct uncertain *u)
@@ -138,7 +138,7 @@ enum repeats_added repeats_add(struct repeats *r, const struct uncertain *u)
     enum repeats_added added = REPEATS_ADDED;
     if (r->n == REPEATS_MAX) {
         r->list[0].seq = 0;
-        repeats_sweep(r);
+        repeats_remove_marked(r);
         r->dropped++;
         added = REPEATS_IN_PLACE;
     }
@@ -162,8 +162,9 @@ static void repeats_keep_text(struct repeats *r, struct uncertain *u, struct sli
     r->bytes += text.n;
 }
 
-const struct uncertain *repeats_late(struct repeats *r, uint64_t seq, enum late_answer a,
-                                     struct slice text, int64_t now_us)
+const struct uncertain *repeats_note_late_answer(struct repeats *r, uint64_t seq,
+                                                 enum late_answer a, struct slice text,
+                                                 int64_t now_us)
 {
     struct uncertain *u = NULL;
     for (size_t i = r->n; i > 0 && u == NULL; i--)
@@ -178,15 +179,15 @@ const struct uncertain *repeats_late(struct repeats *r, uint64_t seq, enum late_
     return u;
 }
 
-void repeats_settled(struct repeats *r, uint64_t key)
+void repeats_forget_key(struct repeats *r, uint64_t key)
 {
     for (size_t i = 0; i < r->n; i++)
         if (r->list[i].key == key)
             r->list[i].seq = 0;
-    repeats_sweep(r);
+    repeats_remove_marked(r);
 }
 
-void repeats_process_ended(struct repeats *r, uint64_t read)
+void repeats_note_process_ended(struct repeats *r, uint64_t read)
 {
     for (size_t i = 0; i < r->n; i++) {
         struct uncertain *u = &r->list[i];
@@ -194,10 +195,10 @@ void repeats_process_ended(struct repeats *r, uint64_t read)
             u->seq = 0;
         u->process_gone = true;
     }
-    repeats_sweep(r);
+    repeats_remove_marked(r);
 }
 
-void repeats_moved(struct repeats *r, uint64_t by)
+void repeats_shift_positions(struct repeats *r, uint64_t by)
 {
     for (size_t i = 0; i < r->n; i++)
         if (!r->list[i].process_gone)

@@ -41,19 +41,19 @@ enum late_answer {
 };
 const char *late_answer_name(enum late_answer a); /* "none", "result", "tool-error", … */
 /* Classifies the answer. *ret_text: the part that is kept, its result or error as JSON. */
-enum late_answer late_answer_of(const struct rpc *m, struct slice *ret_text);
+enum late_answer classify_late_answer(const struct rpc *m, struct slice *ret_text);
 
 struct uncertain {
     uint64_t key; /* repeats_key() */
     uint64_t seq; /* seq of the request */
     int64_t called_us;
     int64_t called_at_us; /* called_us by the wall clock */
-    int64_t at_us;       /* when it became uncertain */
-    const char *cause; /* static: the cause in the error that the client got, "cancelled" or
+    int64_t at_us;        /* when it became uncertain */
+    const char *cause;    /* static: the cause in the error that the client got, "cancelled" or
                         * "rejected-answer" */
-    uint64_t written_at; /* as in struct pending */
-    bool process_gone;   /* the process that had read the call has ended */
-    bool task;           /* it asked for a task, so its answer differs from that of a call without a
+    uint64_t written_at;  /* as in struct pending */
+    bool process_gone;    /* the process that had read the call has ended */
+    bool task; /* it asked for a task, so its answer differs from that of a call without a
                           * task */
     /* Number of bytes sent to the client up to the end of the error that refused an equal call. An
      * equal call that the client sends after it has read them is forwarded. 0: no call was refused,
@@ -94,14 +94,15 @@ enum repeats_added {
 enum repeats_added repeats_add(struct repeats *r, const struct uncertain *u);
 /* Notes that the server has answered the uncertain call `seq`. text is copied if there is room;
  * {NULL, 0}: not kept. Returns the call, or NULL if it is unknown. */
-const struct uncertain *repeats_late(struct repeats *r, uint64_t seq, enum late_answer a,
-                                     struct slice text, int64_t now_us);
+const struct uncertain *repeats_note_late_answer(struct repeats *r, uint64_t seq,
+                                                 enum late_answer a, struct slice text,
+                                                 int64_t now_us);
 /* The client has got an answer to a call with this key. */
-void repeats_settled(struct repeats *r, uint64_t key);
+void repeats_forget_key(struct repeats *r, uint64_t key);
 /* The process has ended and had read `read` bytes: calls that it has not read are not uncertain. */
-void repeats_process_ended(struct repeats *r, uint64_t read);
+void repeats_note_process_ended(struct repeats *r, uint64_t read);
 /* The process gets `by` bytes before those that it has not got yet. */
-void repeats_moved(struct repeats *r, uint64_t by);
+void repeats_shift_positions(struct repeats *r, uint64_t by);
 
 enum repeat_decision {
     REPEAT_NONE,     /* the call equals no uncertain call */
@@ -116,7 +117,7 @@ const char *repeat_decision_name(enum repeat_decision d); /* "forwarded", "insis
 struct repeat {
     uint64_t key; /* repeats_key(); 0: not computed */
     enum repeat_decision decision;
-    uint64_t first_seq; /* seq of the uncertain call */
+    uint64_t first_seq;  /* seq of the uncertain call */
     int64_t first_at_us; /* when it was received, by the wall clock */
     int64_t age_ms;      /* milliseconds since it was received */
     const char *cause;

@@ -13,7 +13,7 @@ static bool carries_user_input(const struct rpc *m)
 /* The id is used again. */
 static void forget_refused(struct traffic *t, struct json_value id)
 {
-    uint64_t hash = rpc_id_hash_of(id);
+    uint64_t hash = rpc_id_hash_json(id);
     for (size_t i = 0; i < REFUSED_MAX; i++)
         if (t->refused[i].id == hash)
             t->refused[i].seq = 0;
@@ -56,18 +56,19 @@ void request_close(struct traffic *t, enum row_direction dir, struct pending *p)
 void request_abandon(struct traffic *t, enum row_direction dir, struct pending *p)
 {
     stop_timer(t, dir, p);
-    pending_cancel(&t->open[dir], p);
+    pending_mark_cancelled(&t->open[dir], p);
 }
 
 void request_refused(struct traffic *t, struct json_value id, uint64_t seq)
 {
-    t->refused[t->refused_next++ % REFUSED_MAX] = (struct refused_request){rpc_id_hash_of(id), seq};
+    t->refused[t->refused_next++ % REFUSED_MAX] =
+        (struct refused_request){rpc_id_hash_json(id), seq};
 }
 
 uint64_t request_refused_seq(struct traffic *t, struct json_value id)
 {
     bool type_changed;
-    uint64_t hash = rpc_id_hash_of(id);
+    uint64_t hash = rpc_id_hash_json(id);
     if (pending_find(&t->open[ROW_C2S], id, &type_changed) != NULL && !type_changed)
         return 0;
     for (size_t n = 1; n <= REFUSED_MAX && n <= t->refused_next; n++) { /* the newest one first */

@@ -2,15 +2,15 @@
 
 #include "wire/mcp/method.h"
 
-static bool is_staged(const struct pending *p)
+static bool request_is_staged(const struct pending *p)
 {
     return p->written_at != PENDING_NOT_STAGED;
 }
 
-enum resend_result resend_settle(struct pending *p, uint64_t read, enum resend_end end,
+enum resend_result resend_decide(struct pending *p, uint64_t read, enum resend_end end,
                                  bool may_repeat)
 {
-    bool read_now = is_staged(p) && p->written_at <= read; /* this process has read it */
+    bool read_now = request_is_staged(p) && p->written_at <= read; /* this process has read it */
     p->was_read |= read_now;
     if (p->lsp_cancelled)
         return RESEND_NOT;
@@ -18,7 +18,8 @@ enum resend_result resend_settle(struct pending *p, uint64_t read, enum resend_e
         return p->text.p != NULL ? RESEND_AGAIN : RESEND_NOT;
     if (p->flags & METHOD_LISTENS)
         return may_repeat ? RESEND_AGAIN : RESEND_NOT;
-    if (p->resend == RESEND_WAITS && !is_staged(p)) /* this process did not get the request */
+    if (p->resend == RESEND_WAITS &&
+        !request_is_staged(p)) /* this process did not get the request */
         return RESEND_AGAIN;
     if (end == RESEND_END_HUNG || !may_repeat)
         return RESEND_NOT;

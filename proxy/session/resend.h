@@ -28,7 +28,7 @@ enum resend_end {
 };
 
 /* The process has ended; it has read `read` bytes, as pending.written_at counts them. */
-enum resend_result resend_settle(struct pending *p, uint64_t read, enum resend_end end,
+enum resend_result resend_decide(struct pending *p, uint64_t read, enum resend_end end,
                                  bool may_repeat);
 /* Whether a cancelled request had been sent again and read by the process. Call it once for each
  * process, because the next process does not get these requests. */

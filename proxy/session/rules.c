@@ -7,7 +7,7 @@
 
 /* Appends text such as "invalid-params: a member of params is missing or of a wrong type:
  * `uri`". */
-static void explain(const struct traffic *t, enum rule r, struct buf *why)
+static void append_rule_explanation(const struct traffic *t, enum rule r, struct buf *why)
 {
     const char *sentence = rule_meaning(r);
     buf_adds(why, rule_name(r));
@@ -17,12 +17,12 @@ static void explain(const struct traffic *t, enum rule r, struct buf *why)
         buf_printf(why, ": %s", t->protocol.blame);
 }
 
-static enum rule first_of(breaches set)
+static enum rule first_broken_rule(breaches set)
 {
     return (enum rule)__builtin_ctzll(set);
 }
 
-static int code_of(enum rule r)
+static int error_code_of_rule(enum rule r)
 {
     switch (r) {
     case RULE_INVALID_PARAMS:
@@ -44,35 +44,35 @@ static int code_of(enum rule r)
 static bool must_reject(struct traffic *t, const struct message *x, enum rule *ret, struct buf *why)
 {
     breaches grave =
-        t->validate == VALIDATE_PROTOCOL && x->batch_seq == 0 ? rules_of_musts(x->rules) : 0;
+        t->validate == VALIDATE_PROTOCOL && x->batch_seq == 0 ? rules_only_errors(x->rules) : 0;
     /* a MUST from 2025-06-18 on, a SHOULD before */
     if (t->protocol.revision < REV_2025_06_18)
         grave &= ~RULE(RULE_UNDECLARED_CAPABILITY);
     if (grave == 0)
         return false;
-    *ret = first_of(grave);
-    explain(t, *ret, why);
+    *ret = first_broken_rule(grave);
+    append_rule_explanation(t, *ret, why);
     log_warn("rejected: from=%s server=%s %s", x->dir == ROW_C2S ? "client" : "server", t->server,
              buf_str(why));
     return true;
 }
 
-static enum protocol_party party(const struct message *x)
+static enum protocol_party sender_party(const struct message *x)
 {
     return x->dir == ROW_C2S ? PARTY_CLIENT : PARTY_SERVER;
 }
 
 /* Notes what a message of the server asks the user for. */
-static breaches forms_rule(struct traffic *t, const struct message *x)
+static breaches check_form_request(struct traffic *t, const struct message *x)
 {
-    return forms_message(&t->forms, redact_present(), &x->m, x->dir == ROW_C2S)
+    return forms_notice(&t->forms, redact_current(), &x->m, x->dir == ROW_C2S)
                ? RULE(RULE_SECRET_IN_FORM)
                : 0;
 }
 
 /* Whether a request reuses a token. correlate.c also notes this, but only after the request is in
  * the table, which is too late to reject it. */
-static bool reuses_token(struct traffic *t, const struct message *x)
+static bool request_reuses_token(struct traffic *t, const struct message *x)
 {
     if (t->validate != VALIDATE_PROTOCOL || x->m.meta.type != JSON_OBJECT)
         return false;
@@ -84,17 +84,19 @@ bool rules_check_request(struct traffic *t, struct message *x, struct protocol_a
 {
     struct buf why = {0};
     enum rule r;
-    x->rules = protocol_request(&t->protocol, party(x), &x->m, ret) | forms_rule(t, x);
-    if (reuses_token(t, x))
+    x->rules = protocol_check_request(&t->protocol, sender_party(x), &x->m, ret) |
+               check_form_request(t, x);
+    if (request_reuses_token(t, x))
         x->rules |= RULE(RULE_REUSED_TOKEN);
     if (!must_reject(t, x, &r, &why))
         return true;
     if (x->dir == ROW_C2S) {
-        answer_reject(t, x, code_of(r), buf_str(&why), rule_name(r));
+        answer_reject(t, x, error_code_of_rule(r), buf_str(&why), rule_name(r));
     } else {
         uint64_t seq = message_record(t, x, KIND_REQUEST, ROW_REFUSED);
         if (r != RULE_SERVER_REQUEST) /* a server of 2026-07-28 expects no answers */
-            answer_error(t, ROW_C2S, x->m.id.text, seq, code_of(r), buf_str(&why), rule_name(r));
+            answer_error(t, ROW_C2S, x->m.id.text, seq, error_code_of_rule(r), buf_str(&why),
+                         rule_name(r));
     }
     buf_close(&why);
     return false;
@@ -104,7 +106,8 @@ bool rules_check_notification(struct traffic *t, struct message *x)
 {
     struct buf why = {0};
     enum rule r;
-    x->rules = protocol_notification(&t->protocol, party(x), &x->m) | forms_rule(t, x);
+    x->rules = protocol_check_notification(&t->protocol, sender_party(x), &x->m) |
+               check_form_request(t, x);
     if (!must_reject(t, x, &r, &why))
         return true;
     message_record(t, x, KIND_NOTIFICATION, ROW_REFUSED);
@@ -116,13 +119,14 @@ bool rules_check_answer(struct traffic *t, struct message *x, struct pending *p)
 {
     struct buf why = {0};
     enum rule r;
-    x->rules = protocol_answer(&t->protocol, party(x), &x->m, &p->asked) | forms_rule(t, x);
+    x->rules = protocol_check_answer(&t->protocol, sender_party(x), &x->m, &p->asked) |
+               check_form_request(t, x);
     if (!must_reject(t, x, &r, &why))
         return true;
     if (x->dir == ROW_S2C) {
         answer_reject_answer(t, x, p, buf_str(&why), rule_name(r));
     } else {
-        struct row row = message_row(t, x, row_kind_of(x->m.kind), ROW_REFUSED);
+        struct row row = make_message_row(t, x, row_kind_of_rpc(x->m.kind), ROW_REFUSED);
         row.request_seq = p->request_seq;
         journal_append(t->journal, &row);
         if (r != RULE_CLIENT_ANSWER)
@@ -136,13 +140,13 @@ bool rules_check_answer(struct traffic *t, struct message *x, struct pending *p)
 
 bool rules_check_late(struct traffic *t, struct message *x, const struct pending *p)
 {
-    x->rules = protocol_answer(&t->protocol, party(x), &x->m, &p->asked);
-    return t->validate != VALIDATE_PROTOCOL || rules_of_musts(x->rules) == 0;
+    x->rules = protocol_check_answer(&t->protocol, sender_party(x), &x->m, &p->asked);
+    return t->validate != VALIDATE_PROTOCOL || rules_only_errors(x->rules) == 0;
 }
 
 void rules_note_progress(struct traffic *t, struct message *x, struct pending *p)
 {
-    x->rules |= protocol_progress(&t->protocol, &x->m, p != NULL ? &p->asked : NULL);
+    x->rules |= protocol_check_progress(&t->protocol, &x->m, p != NULL ? &p->asked : NULL);
 }
 
 bool rules_check_progress(struct traffic *t, struct message *x)

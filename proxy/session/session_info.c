@@ -44,7 +44,7 @@ static void update_version(struct traffic *t, struct json_value version)
 
 /* Whether this is another client: a pipe may carry the requests of several clients, for example
  * through a gateway. Returns false if an equal client is known. */
-static bool is_another(struct traffic *t, struct json_value info)
+static bool is_another_client(struct traffic *t, struct json_value info)
 {
     uint64_t hash =
         rpc_id_hash(json_get(info, "name").text) * 31 + rpc_id_hash(json_get(info, "version").text);
@@ -76,14 +76,14 @@ static void report_client(struct traffic *t, struct json_value info)
     buf_close(&b);
 }
 
-void session_info_request(struct traffic *t, const struct rpc *m, bool modern)
+void session_info_learn_request(struct traffic *t, const struct rpc *m, bool modern)
 {
     bool first = rpc_method_is(m, "initialize");
     if (!first && !modern)
         return;
     struct json_value info =
         first ? json_get(m->params, "clientInfo") : json_get(m->meta, META_CLIENT);
-    bool another = info.type == JSON_OBJECT && is_another(t, info);
+    bool another = info.type == JSON_OBJECT && is_another_client(t, info);
     if (first || !t->knows_client) {
         update_peer(t, info, true);
         if (!first)
@@ -94,9 +94,9 @@ void session_info_request(struct traffic *t, const struct rpc *m, bool modern)
     }
 }
 
-void session_info_result(struct traffic *t, const struct pending *p, const struct rpc *m)
+void session_info_learn_result(struct traffic *t, const struct pending *p, const struct rpc *m)
 {
-    handshake_answered(&t->handshake, p, m);
+    handshake_learn_answer(&t->handshake, p, m);
     if (json_key_is(p->method, "initialize")) {
         update_version(t, json_get(m->result, "protocolVersion"));
         update_peer(t, json_get(m->result, "serverInfo"), false);

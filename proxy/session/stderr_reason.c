@@ -50,7 +50,8 @@ static bool is_blank(char c)
 
 /* The line in `place` without escape sequences, without blanks at its ends, and without the frame that Python draws
  * around a group of exceptions. */
-static struct slice plain_line(struct slice line, char place[STDERR_LINE_READ], bool *ret_indented)
+static struct slice make_plain_line(struct slice line, char place[STDERR_LINE_READ],
+                                    bool *ret_indented)
 {
     size_t n = 0;
     for (size_t i = 0; i < line.n && n < STDERR_LINE_READ;) {
@@ -76,7 +77,7 @@ static struct slice plain_line(struct slice line, char place[STDERR_LINE_READ], 
 
 /* ---- what is kept --------------------------------------------------------------------------- */
 
-static void add_text(struct text *t, struct slice s)
+static void reason_text_add(struct text *t, struct slice s)
 {
     size_t blank = t->n > 0 && t->n < STDERR_REASON_MAX;
     if (t->cut)
@@ -89,24 +90,24 @@ static void add_text(struct text *t, struct slice s)
     t->cut = head.n < s.n;
 }
 
-static void set_text(struct text *t, struct slice s)
+static void reason_text_set(struct text *t, struct slice s)
 {
     t->n = 0;
     t->cut = false;
-    add_text(t, s);
+    reason_text_add(t, s);
 }
 
-static bool is_reason(enum stderr_says says)
+static bool line_states_reason(enum stderr_says says)
 {
     return says == STDERR_REASON || says == STDERR_REASON_TOP;
 }
 
-static struct slice slice_of_text(const struct text *t)
+static struct slice slice_of_reason_text(const struct text *t)
 {
     return (struct slice){t->text, t->n};
 }
 
-static bool has_text(struct slice all, struct slice part)
+static bool slice_contains(struct slice all, struct slice part)
 {
     return memmem(all.p, all.n, part.p, part.n) != NULL;
 }
@@ -114,19 +115,19 @@ static bool has_text(struct slice all, struct slice part)
 static void keep_reason(struct reading *r, struct slice text, enum stderr_says says,
                         const void *rule)
 {
-    set_text(&r->reason, text);
+    reason_text_set(&r->reason, text);
     r->says = says;
     r->rule = rule;
     r->since = 0;
     r->cause.n = 0;
     r->code[0] = '\0';
-    r->continues = is_reason(says) ? stderr_rule_continues(text) : 0;
+    r->continues = line_states_reason(says) ? stderr_rule_continues(text) : 0;
     r->mode = r->continues > 0 ? CONTINUED : ANY_LINE;
 }
 
 static void keep_code(struct reading *r, struct slice code)
 {
-    if (!is_reason(r->says) || code.n >= sizeof r->code || r->code[0] != '\0')
+    if (!line_states_reason(r->says) || code.n >= sizeof r->code || r->code[0] != '\0')
         return;
     memcpy(r->code, code.p, code.n);
     r->code[code.n] = '\0';
@@ -138,17 +139,17 @@ static void keep_cause(struct reading *r, struct slice cause)
         cause = (struct slice){cause.p + 1, cause.n - 1};
     r->mode = cause.n > 0 ? ANY_LINE : NEEDS_CAUSE;
     if (cause.n > 0)
-        set_text(&r->cause, cause);
+        reason_text_set(&r->cause, cause);
 }
 
 /* Whether such a line is a better reason than the present one. */
-static bool is_better(const struct reading *r, enum stderr_says says, const void *rule)
+static bool is_better_reason(const struct reading *r, enum stderr_says says, const void *rule)
 {
     if (r->reason.n == 0)
         return true;
     if (says == STDERR_REASON_TOP && r->rule == rule && r->since == 0)
         return false;
-    if (is_reason(r->says) && is_reason(says))
+    if (line_states_reason(r->says) && line_states_reason(says))
         return true;
     return says >= r->says || (r->since >= STDERR_REASON_LINES && says >= STDERR_OTHER);
 }
@@ -156,7 +157,7 @@ static bool is_better(const struct reading *r, enum stderr_says says, const void
 static void weigh_line(struct reading *r, struct slice text, enum stderr_says says,
                        const void *rule)
 {
-    if (is_better(r, says, rule))
+    if (is_better_reason(r, says, rule))
         keep_reason(r, text, says, rule);
     else if (says == STDERR_OTHER || says == STDERR_MAYBE)
         r->since++;
@@ -165,13 +166,13 @@ static void weigh_line(struct reading *r, struct slice text, enum stderr_says sa
 /* ---- lines in their order ------------------------------------------------------------------- */
 
 /* Whether the line belongs to an earlier line, so that it needs no other handling. */
-static bool continue_reading(struct reading *r, struct slice text, enum stderr_says says,
-                             bool indented)
+static bool belongs_to_earlier_line(struct reading *r, struct slice text, enum stderr_says says,
+                                    bool indented)
 {
     enum mode mode = r->mode;
     if (mode == IN_TRACEBACK && indented)
         return true;
-    if (mode == IN_FRAMES && !is_reason(says))
+    if (mode == IN_FRAMES && !line_states_reason(says))
         return true;
     r->mode = ANY_LINE;
     if (mode == IN_TRACEBACK && says != STDERR_TRACEBACK) {
@@ -179,11 +180,11 @@ static bool continue_reading(struct reading *r, struct slice text, enum stderr_s
         return true;
     }
     if (mode == NEEDS_CAUSE && says != STDERR_CAUSE) {
-        set_text(&r->cause, text);
+        reason_text_set(&r->cause, text);
         return true;
     }
     if (mode == CONTINUED && says >= STDERR_OTHER && says != STDERR_REASON) {
-        add_text(&r->reason, text);
+        reason_text_add(&r->reason, text);
         r->mode = --r->continues > 0 ? CONTINUED : ANY_LINE;
         return true;
     }
@@ -195,14 +196,14 @@ static void read_line(struct reading *r, struct slice line)
     char place[STDERR_LINE_READ];
     const void *rule;
     bool indented;
-    struct slice text, s = plain_line(line, place, &indented);
+    struct slice text, s = make_plain_line(line, place, &indented);
     if (s.n == 0) {
         if (r->mode == IN_FRAMES)
             r->mode = ANY_LINE;
         return;
     }
-    enum stderr_says says = stderr_rule(s, &text, &rule);
-    if (continue_reading(r, text, says, indented))
+    enum stderr_says says = stderr_rule_classify(s, &text, &rule);
+    if (belongs_to_earlier_line(r, text, says, indented))
         return;
     if (says == STDERR_FRAMES)
         r->mode = IN_FRAMES;
@@ -210,7 +211,7 @@ static void read_line(struct reading *r, struct slice line)
         r->mode = IN_TRACEBACK;
     else if (says == STDERR_CODE)
         keep_code(r, text);
-    else if (says == STDERR_CAUSE && is_reason(r->says))
+    else if (says == STDERR_CAUSE && line_states_reason(r->says))
         keep_cause(r, text);
     else
         weigh_line(r, text, says, rule);
@@ -228,7 +229,7 @@ static void forget_old_lines(struct buf *b)
     b->n = rest;
 }
 
-void stderr_reason_line(struct stderr_reason *r, struct slice line)
+void stderr_reason_read_line(struct stderr_reason *r, struct slice line)
 {
     line.n = size_min(line.n, STDERR_LINE_READ);
     r->indented = line.n > 0 && is_blank(line.p[0]) ? r->indented + 1 : 0;
@@ -257,22 +258,22 @@ void stderr_reason_close(struct stderr_reason *r)
 
 static void show_text(const struct text *t, struct buf *b)
 {
-    text_visible(b, slice_of_text(t));
+    text_visible(b, slice_of_reason_text(t));
     buf_adds(b, t->cut ? "…" : "");
 }
 
 static bool show_reading(const struct reading *r, struct buf *b)
 {
-    struct slice reason = slice_of_text(&r->reason), cause = slice_of_text(&r->cause);
+    struct slice reason = slice_of_reason_text(&r->reason), cause = slice_of_reason_text(&r->cause);
     struct slice code = slice_of(r->code);
     show_text(&r->reason, b);
-    if (code.n > 0 && !has_text(reason, code) && !has_text(cause, code))
+    if (code.n > 0 && !slice_contains(reason, code) && !slice_contains(cause, code))
         buf_printf(b, " (%s)", r->code);
-    if (cause.n > 0 && !has_text(reason, cause)) {
+    if (cause.n > 0 && !slice_contains(reason, cause)) {
         buf_adds(b, "; caused by: ");
         show_text(&r->cause, b);
     }
-    return reason.n > 0 && (is_reason(r->says) || r->says == STDERR_MAYBE);
+    return reason.n > 0 && (line_states_reason(r->says) || r->says == STDERR_MAYBE);
 }
 
 static void read_lines(struct reading *reading, const struct stderr_reason *r)
@@ -283,7 +284,7 @@ static void read_lines(struct reading *reading, const struct stderr_reason *r)
         read_line(reading, slice_take_line(&rest));
 }
 
-bool stderr_reason_text(const struct stderr_reason *r, struct buf *b)
+bool stderr_reason_append(const struct stderr_reason *r, struct buf *b)
 {
     struct reading reading;
     read_lines(&reading, r);

@@ -30,13 +30,13 @@ struct stderr_reason {
 };
 
 /* The next line, sanitized, without its newline. */
-void stderr_reason_line(struct stderr_reason *r, struct slice line);
+void stderr_reason_read_line(struct stderr_reason *r, struct slice line);
 /* Forgets all lines. Call it before the lines of the next process. */
 void stderr_reason_clear(struct stderr_reason *r);
 void stderr_reason_close(struct stderr_reason *r);
 /* Appends the reason on one line, without control characters; nothing if no line was written. Returns whether it is
  * an error message, and not only the last line. */
-bool stderr_reason_text(const struct stderr_reason *r, struct buf *b);
+bool stderr_reason_append(const struct stderr_reason *r, struct buf *b);
 /* Whether the next process would end for the same reason; see stderr_rule.h. */
 bool stderr_reason_is_final(const struct stderr_reason *r);
 

@@ -184,7 +184,7 @@ static const struct {
 };
 
 /* Searches without memmem(), whose preparation costs more than the search of a short line. */
-static bool has(struct slice line, const char *text, size_t n)
+static bool line_contains(struct slice line, const char *text, size_t n)
 {
     const char *p = line.p, *end = line.p + line.n - n + 1;
     while ((p = memchr(p, text[0], (size_t)(end - p))) != NULL && memcmp(p, text, n) != 0)
@@ -192,30 +192,30 @@ static bool has(struct slice line, const char *text, size_t n)
     return p != NULL;
 }
 
-static bool applies(enum where where, const char *text, size_t n, struct slice line)
+static bool pattern_applies(enum where where, const char *text, size_t n, struct slice line)
 {
     if (n > line.n)
         return false;
     if (where == HAS)
-        return has(line, text, n);
+        return line_contains(line, text, n);
     const char *at = where == BEGINS ? line.p : line.p + line.n - n;
     return n == 0 || (at[0] == text[0] && memcmp(at, text, n) == 0); /* usually the first byte
                                                                       * differs */
 }
 
-static bool skip(struct slice *s, const char *text)
+static bool skip_prefix(struct slice *s, const char *text)
 {
     size_t n = strlen(text);
-    if (!applies(BEGINS, text, n, *s))
+    if (!pattern_applies(BEGINS, text, n, *s))
         return false;
     *s = (struct slice){s->p + n, s->n - n};
     return true;
 }
 
-static const struct rule *first_that_applies(const struct rule *r, size_t n, struct slice line)
+static const struct rule *find_first_rule(const struct rule *r, size_t n, struct slice line)
 {
     for (size_t i = 0; i < n; i++)
-        if (applies(r[i].where, r[i].text, r[i].n, line))
+        if (pattern_applies(r[i].where, r[i].text, r[i].n, line))
             return &r[i];
     return NULL;
 }
@@ -228,7 +228,7 @@ static bool is_name_char(char c)
 
 /* Whether the text is "ValueError: …", "java.io.IOException: …", "Error [ERR_X]: …", or such a name
  * alone. */
-static bool is_exception(struct slice s)
+static bool names_exception(struct slice s)
 {
     static const char *const last[] = {"Error", "Exception", "Interrupt", "Rejection", "Fault"};
     struct slice name = {s.p, 0};
@@ -239,15 +239,15 @@ static bool is_exception(struct slice s)
     bool colon = name.n > 0 && name.p[name.n - 1] == ':';
     name.n -= colon;
     for (size_t i = 0; i < MI_COUNT(last); i++)
-        found |= applies(ENDS, last[i], strlen(last[i]), name);
-    return found && (colon || rest.n == 0 || applies(BEGINS, " [", 2, rest));
+        found |= pattern_applies(ENDS, last[i], strlen(last[i]), name);
+    return found && (colon || rest.n == 0 || pattern_applies(BEGINS, " [", 2, rest));
 }
 
 /* *s is the line without the quotes and all that follows them. */
-static bool is_code(struct slice *s)
+static bool is_error_code(struct slice *s)
 {
     size_t n = 0;
-    (void)skip(s, "code: '");
+    (void)skip_prefix(s, "code: '");
     while (n < s->n && is_name_char(s->p[n]))
         n++;
     bool whole = n > 0 && s->n - n >= 1 && s->n - n <= 2 && s->p[n] == '\'';
@@ -255,30 +255,31 @@ static bool is_code(struct slice *s)
     return whole;
 }
 
-enum stderr_says stderr_rule(struct slice line, struct slice *ret_text, const void **ret_rule)
+enum stderr_says stderr_rule_classify(struct slice line, struct slice *ret_text,
+                                      const void **ret_rule)
 {
     static const char *const decorations[] = {"╰─▶ ", "╰─> ", "├─▶ ", "│ ", "× "};
     static const char *const introductions[] = {"[cause]: ", "Caused by:", "---> "};
     static const struct rule exception = {.says = STDERR_REASON};
     struct slice npm = line;
     const struct rule *r;
-    if (skip(&npm, "npm error") || skip(&npm, "npm ERR!")) {
-        (void)skip(&npm, " ");
-        r = first_that_applies(npm_rules, MI_COUNT(npm_rules), npm);
+    if (skip_prefix(&npm, "npm error") || skip_prefix(&npm, "npm ERR!")) {
+        (void)skip_prefix(&npm, " ");
+        r = find_first_rule(npm_rules, MI_COUNT(npm_rules), npm);
         r = npm.n == 0 ? &npm_rules[0] : r;
     } else {
-        r = first_that_applies(rules, MI_COUNT(rules), line);
+        r = find_first_rule(rules, MI_COUNT(rules), line);
     }
-    if ((r == NULL || r->says == STDERR_MAYBE) && is_exception(line))
+    if ((r == NULL || r->says == STDERR_MAYBE) && names_exception(line))
         r = &exception;
     *ret_text = line;
     *ret_rule = r;
     if (r != NULL && r->says == STDERR_CODE)
-        return is_code(ret_text) ? STDERR_CODE : STDERR_DETAIL;
+        return is_error_code(ret_text) ? STDERR_CODE : STDERR_DETAIL;
     for (size_t i = 0; i < MI_COUNT(decorations); i++)
-        (void)skip(ret_text, decorations[i]);
+        (void)skip_prefix(ret_text, decorations[i]);
     for (size_t i = 0; r != NULL && r->says == STDERR_CAUSE && i < MI_COUNT(introductions); i++)
-        (void)skip(ret_text, introductions[i]);
+        (void)skip_prefix(ret_text, introductions[i]);
     return r != NULL ? r->says : STDERR_OTHER;
 }
 
@@ -291,7 +292,8 @@ bool stderr_rule_is_final(const void *rule)
 unsigned stderr_rule_continues(struct slice reason)
 {
     for (size_t i = 0; i < MI_COUNT(continued); i++)
-        if (applies(continued[i].where, continued[i].text, strlen(continued[i].text), reason))
+        if (pattern_applies(continued[i].where, continued[i].text, strlen(continued[i].text),
+                            reason))
             return continued[i].lines;
     return 0;
 }

@@ -24,7 +24,8 @@ enum stderr_says {
 /* Classifies a line. The line must not be empty, and must have no escape sequences and no blanks at
  * its ends. *ret_text: the line without introduction and decoration. *ret_rule: equal for lines of
  * the same rule. */
-enum stderr_says stderr_rule(struct slice line, struct slice *ret_text, const void **ret_rule);
+enum stderr_says stderr_rule_classify(struct slice line, struct slice *ret_text,
+                                      const void **ret_rule);
 /* Whether a restarted server would end with the same error, such as that a package does not exist.
  * rule may be NULL: then false. */
 bool stderr_rule_is_final(const void *rule);

@@ -6,9 +6,9 @@
 #define NOISE_SHOWN 300 /* bytes of a line that stderr shows */
 
 /* Afterwards the row points into *clean, if anything was replaced. If memory runs out, the text is left out. */
-static void sanitize(struct redact_lines *lines, struct row *row, struct buf *clean)
+static void sanitize_stray_line(struct redact_lines *lines, struct row *row, struct buf *clean)
 {
-    struct redact *r = redact_present();
+    struct redact *r = redact_current();
     size_t n = 0;
     if (row->findings & FINDING(FIND_TOO_LONG)) /* do not truncate within a secret */
         row->body.n = redact_whole_words(row->body, REDACT_WORD_MAX);
@@ -20,7 +20,7 @@ static void sanitize(struct redact_lines *lines, struct row *row, struct buf *cl
     row->redactions = st == 0 ? n : 0;
 }
 
-static const char *hint(findings why)
+static const char *hint_for_findings(findings why)
 {
     if (why & FINDING(FIND_CONTENT_LENGTH))
         return " (LSP framing; MCP expects one message per line)";
@@ -33,7 +33,7 @@ static const char *hint(findings why)
     return "";
 }
 
-void stray_noise(struct traffic *t, struct slice text, findings why)
+void stray_record_noise(struct traffic *t, struct slice text, findings why)
 {
     struct row row = {
         .kind = KIND_NOISE,
@@ -45,21 +45,22 @@ void stray_noise(struct traffic *t, struct slice text, findings why)
         .findings = why,
     };
     struct buf clean = {0};
-    sanitize(&t->noise_lines, &row, &clean);
+    sanitize_stray_line(&t->noise_lines, &row, &clean);
     journal_append(t->journal, &row);
     struct slice head = text_head(row.body, NOISE_SHOWN);
     log_warn("dropped output that is not a message: server=%s bytes=%zu text=\"%.*s%s\"%s",
-             t->server, text.n, (int)head.n, head.p, head.n < row.body.n ? "…" : "", hint(why));
+             t->server, text.n, (int)head.n, head.p, head.n < row.body.n ? "…" : "",
+             hint_for_findings(why));
     buf_close(&clean);
 }
 
-static bool is_pending(void *ctx, struct json_value id)
+static bool request_is_pending(void *ctx, struct json_value id)
 {
     bool type_changed;
     return pending_find(&((struct traffic *)ctx)->open[ROW_C2S], id, &type_changed) != NULL;
 }
 
-static bool is_pending_method(void *ctx, struct json_value id, struct slice method)
+static bool request_is_pending_with_method(void *ctx, struct json_value id, struct slice method)
 {
     bool type_changed;
     struct pending *p = pending_find(&((struct traffic *)ctx)->open[ROW_C2S], id, &type_changed);
@@ -68,10 +69,10 @@ static bool is_pending_method(void *ctx, struct json_value id, struct slice meth
 
 struct open_requests stray_open_requests(struct traffic *t)
 {
-    return (struct open_requests){is_pending, is_pending_method, t};
+    return (struct open_requests){request_is_pending, request_is_pending_with_method, t};
 }
 
-void stray_stderr(struct traffic *t, const struct line *line, findings found)
+void stray_record_stderr(struct traffic *t, const struct line *line, findings found)
 {
     struct row row = {
         .kind = KIND_STDERR,
@@ -83,7 +84,7 @@ void stray_stderr(struct traffic *t, const struct line *line, findings found)
         .findings = found,
     };
     struct buf clean = {0};
-    sanitize(&t->stderr_lines, &row, &clean);
+    sanitize_stray_line(&t->stderr_lines, &row, &clean);
     if (t->on_stderr != NULL)
         t->on_stderr(t->owner, row.body);
     journal_append(t->journal, &row);

@@ -16,41 +16,41 @@ void timers_close(struct timers *t)
 }
 
 /* Returns the time without pauses, in which the timers count. */
-static int64_t elapsed_us(const struct timers *t, int64_t now_us)
+static int64_t timers_elapsed_us(const struct timers *t, int64_t now_us)
 {
     return (t->paused != 0 ? t->paused_at_us : now_us) - t->paused_total_us;
 }
 
 /* ---- the heap ------------------------------------------------------------------------------- */
 
-static void put(struct timers *t, size_t i, struct pending *p)
+static void heap_put(struct timers *t, size_t i, struct pending *p)
 {
     t->heap[i] = p;
     p->heap_at = i + 1;
 }
 
-static void sift_up(struct timers *t, size_t i, struct pending *p)
+static void heap_sift_up(struct timers *t, size_t i, struct pending *p)
 {
     while (i > 0 && t->heap[(i - 1) / 2]->due_us > p->due_us) {
-        put(t, i, t->heap[(i - 1) / 2]);
+        heap_put(t, i, t->heap[(i - 1) / 2]);
         i = (i - 1) / 2;
     }
-    put(t, i, p);
+    heap_put(t, i, p);
 }
 
-static void sift_down(struct timers *t, size_t i, struct pending *p)
+static void heap_sift_down(struct timers *t, size_t i, struct pending *p)
 {
     for (size_t child; (child = 2 * i + 1) < t->n; i = child) {
         if (child + 1 < t->n && t->heap[child + 1]->due_us < t->heap[child]->due_us)
             child++;
         if (t->heap[child]->due_us >= p->due_us)
             break;
-        put(t, i, t->heap[child]);
+        heap_put(t, i, t->heap[child]);
     }
-    put(t, i, p);
+    heap_put(t, i, p);
 }
 
-static void heap_take(struct timers *t, struct pending *p)
+static void heap_remove(struct timers *t, struct pending *p)
 {
     if (p->heap_at == 0)
         return;
@@ -59,13 +59,13 @@ static void heap_take(struct timers *t, struct pending *p)
     struct pending *last = t->heap[--t->n];
     if (last == p)
         return;
-    sift_up(t, i, last);
-    sift_down(t, last->heap_at - 1, last);
+    heap_sift_up(t, i, last);
+    heap_sift_down(t, last->heap_at - 1, last);
 }
 
 /* ---- the requests --------------------------------------------------------------------------- */
 
-static int grow(struct timers *t)
+static int heap_grow(struct timers *t)
 {
     size_t cap = t->cap == 0 ? 64 : t->cap * 2;
     struct pending **heap = realloc(t->heap, cap * sizeof *heap);
@@ -76,61 +76,63 @@ static int grow(struct timers *t)
     return 0;
 }
 
-static int64_t later(int64_t a, int64_t b)
+static int64_t later_of_two(int64_t a, int64_t b)
 {
     return a > b ? a : b;
 }
 
-static int64_t earlier(int64_t a, int64_t b)
+static int64_t earlier_of_two(int64_t a, int64_t b)
 {
     return a < b ? a : b;
 }
 
-static int64_t due_by_rules(const struct timers *t, const struct pending *p)
+static int64_t deadline_by_rules(const struct timers *t, const struct pending *p)
 {
     if (p->written_us == 0)
-        return later(p->started_us, t->last_read_us) + p->timeout_us;
+        return later_of_two(p->started_us, t->last_read_us) + p->timeout_us;
     int64_t us = p->started_us + p->timeout_us;
-    return t->max_us > 0 ? earlier(us, p->first_started_us + t->max_us) : us;
+    return t->max_us > 0 ? earlier_of_two(us, p->first_started_us + t->max_us) : us;
 }
 
-bool timers_by_max(const struct timers *t, const struct pending *p)
+bool timers_limited_by_max(const struct timers *t, const struct pending *p)
 {
     return t->max_us > 0 && (p->timeout_us >= t->max_us ||
                              (p->written_us != 0 &&
                               p->first_started_us + t->max_us <= p->started_us + p->timeout_us));
 }
 
-/* Returns the request's deadline in elapsed_us(). A deadline never becomes earlier, so the heap may
+/* Returns the request's deadline in timers_elapsed_us(). A deadline never becomes earlier, so the heap may
  * hold an older value. */
-static int64_t due(const struct timers *t, const struct pending *p)
+static int64_t deadline_with_fair_time(const struct timers *t, const struct pending *p)
 {
-    return later(due_by_rules(t, p), t->fair_us + earlier(p->timeout_us, TIMERS_FAIR_US));
+    return later_of_two(deadline_by_rules(t, p),
+                        t->fair_us + earlier_of_two(p->timeout_us, TIMERS_FAIR_US));
 }
 
 int timers_add(struct timers *t, struct pending *p, int64_t now_us)
 {
-    if (t->n == t->cap && grow(t) < 0)
+    if (t->n == t->cap && heap_grow(t) < 0)
         return MI_ENOMEM;
     if (t->rules != NULL)
-        p->timeout_us =
-            p->waits_for_user ? t->max_us : deadline_of(t->rules, p->flags, p->method, p->target);
+        p->timeout_us = p->waits_for_user
+                            ? t->max_us
+                            : deadline_of_request(t->rules, p->flags, p->method, p->target);
     if (t->max_us > 0 && p->timeout_us > t->max_us)
         p->timeout_us = t->max_us;
-    p->started_us = elapsed_us(t, now_us);
+    p->started_us = timers_elapsed_us(t, now_us);
     p->server_messages = t->server_messages;
     if (t->unwritten == NULL)
         t->unwritten = p;
     if (p->timeout_us > 0) { /* timeout 0: no deadline */
-        p->due_us = due(t, p);
-        sift_up(t, t->n++, p);
+        p->due_us = deadline_with_fair_time(t, p);
+        heap_sift_up(t, t->n++, p);
     }
     return 0;
 }
 
-void timers_written(struct timers *t, uint64_t written, int64_t now_us)
+void timers_note_written(struct timers *t, uint64_t written, int64_t now_us)
 {
-    int64_t now = elapsed_us(t, now_us);
+    int64_t now = timers_elapsed_us(t, now_us);
     if (written != t->written) {
         t->written = written;
         t->last_read_us = now;
@@ -140,7 +142,7 @@ void timers_written(struct timers *t, uint64_t written, int64_t now_us)
          t->unwritten = t->unwritten->next) {
         struct pending *p = t->unwritten;
         if (p->written_us != 0 || p->written_at == PENDING_NOT_STAGED)
-            continue; /* see timers_staged_again() */
+            continue; /* see timers_note_staged_again() */
         p->written_us = now_us > 0 ? now_us : 1;
         p->server_messages = t->server_messages;
         p->started_us = p->first_started_us = now;
@@ -151,34 +153,34 @@ void timers_remove(struct timers *t, struct pending *p)
 {
     if (t->unwritten == p)
         t->unwritten = p->next;
-    heap_take(t, p);
+    heap_remove(t, p);
 }
 
-void timers_restart(struct timers *t, struct pending *oldest, int64_t now_us)
+void timers_begin_new_process(struct timers *t, struct pending *oldest, int64_t now_us)
 {
     t->unwritten = oldest;
     t->written = 0;
     for (struct pending *p = oldest; p != NULL; p = p->next) {
         if (p->written_us != 0) /* unread requests keep the deadline from their receipt */
-            p->started_us = elapsed_us(t, now_us);
+            p->started_us = timers_elapsed_us(t, now_us);
         p->written_us = 0;
     }
 }
 
-void timers_staged_again(struct timers *t, struct pending *oldest)
+void timers_note_staged_again(struct timers *t, struct pending *oldest)
 {
     t->unwritten = oldest;
 }
 
-void timers_progress(struct timers *t, struct pending *p, int64_t now_us)
+void timers_note_progress(struct timers *t, struct pending *p, int64_t now_us)
 {
     if (p->written_us != 0)
-        p->started_us = elapsed_us(t, now_us);
+        p->started_us = timers_elapsed_us(t, now_us);
 }
 
 static bool grant_fair_time(struct timers *t, int64_t now_us)
 {
-    int64_t now = elapsed_us(t, now_us);
+    int64_t now = timers_elapsed_us(t, now_us);
     if (now - t->fair_us < 2 * TIMERS_FAIR_US)
         return false;
     t->fair_us = now;
@@ -197,29 +199,29 @@ void timers_pause(struct timers *t, enum timers_why why, bool pause, int64_t now
     }
 }
 
-bool timers_skip(struct timers *t, int64_t us, int64_t now_us)
+bool timers_skip_stalled_time(struct timers *t, int64_t us, int64_t now_us)
 {
     if (t->paused == 0)
         t->paused_total_us += us;
     return grant_fair_time(t, now_us);
 }
 
-void timers_server_away(struct timers *t, bool away, int64_t now_us)
+void timers_set_server_away(struct timers *t, bool away, int64_t now_us)
 {
     t->server_away = away;
     if (!away)
-        t->last_read_us = elapsed_us(t, now_us);
+        t->last_read_us = timers_elapsed_us(t, now_us);
 }
 
-struct pending *timers_due(struct timers *t, int64_t now_us)
+struct pending *timers_next_expired(struct timers *t, int64_t now_us)
 {
-    int64_t now = elapsed_us(t, now_us);
+    int64_t now = timers_elapsed_us(t, now_us);
     while (t->n > 0 && t->heap[0]->due_us <= now) {
         struct pending *p = t->heap[0];
-        p->due_us = due(t, p);
+        p->due_us = deadline_with_fair_time(t, p);
         if (p->due_us <= now)
             return p;
-        sift_down(t, 0, p);
+        heap_sift_down(t, 0, p);
     }
     return NULL;
 }
@@ -228,6 +230,6 @@ int64_t timers_next(const struct timers *t, int64_t now_us)
 {
     if (t->n == 0 || t->paused != 0)
         return -1; /* this function is called again after the pause */
-    int64_t now = elapsed_us(t, now_us);
+    int64_t now = timers_elapsed_us(t, now_us);
     return t->heap[0]->due_us > now ? t->heap[0]->due_us - now : 0;
 }

@@ -55,32 +55,32 @@ void timers_close(struct timers *t);
 /* A request was staged; it is the newest in its table. */
 MI_MUST int timers_add(struct timers *t, struct pending *p, int64_t now_us);
 /* Removes a request that was answered or cancelled. Call it before pending_remove() and
- * pending_cancel(). */
+ * pending_mark_cancelled(). */
 void timers_remove(struct timers *t, struct pending *p);
 /* A new server process gets all requests, the oldest first: each timer starts again when its request is written.
  * Requests that the old process had not read keep their deadline. */
-void timers_restart(struct timers *t, struct pending *oldest, int64_t now_us);
+void timers_begin_new_process(struct timers *t, struct pending *oldest, int64_t now_us);
 /* The server has read `written` bytes in total: starts timers. */
-void timers_written(struct timers *t, uint64_t written, int64_t now_us);
+void timers_note_written(struct timers *t, uint64_t written, int64_t now_us);
 /* Call it when a waiting request was staged after others. oldest: the oldest of all requests. */
-void timers_staged_again(struct timers *t, struct pending *oldest);
-void timers_progress(struct timers *t, struct pending *p, int64_t now_us);
+void timers_note_staged_again(struct timers *t, struct pending *oldest);
+void timers_note_progress(struct timers *t, struct pending *p, int64_t now_us);
 /* Pauses all timers for this reason, or ends the reason. The timers continue when no reason is
  * left. */
 void timers_pause(struct timers *t, enum timers_why why, bool pause, int64_t now_us);
 /* Call it after this process did not run for `us` microseconds. Returns true if TIMERS_FAIR_US was
  * granted. */
-bool timers_skip(struct timers *t, int64_t us, int64_t now_us);
+bool timers_skip_stalled_time(struct timers *t, int64_t us, int64_t now_us);
 /* `away`: no server reads, because one process is being stopped and the next is not ready. Requests
  * that wait for the next process keep their timeout, which is counted again from when that process
  * is ready. */
-void timers_server_away(struct timers *t, bool away, int64_t now_us);
+void timers_set_server_away(struct timers *t, bool away, int64_t now_us);
 /* Returns a request whose deadline has passed, or NULL. The request stays until it is removed. */
-struct pending *timers_due(struct timers *t, int64_t now_us);
+struct pending *timers_next_expired(struct timers *t, int64_t now_us);
 /* Whether the deadline of a request is that of --max-timeout. */
-bool timers_by_max(const struct timers *t, const struct pending *p);
-/* Microseconds until timers_due() must be called; -1: no request can become due. Never later than the next deadline,
- * and never 0 after a timers_due() that returned NULL. */
+bool timers_limited_by_max(const struct timers *t, const struct pending *p);
+/* Microseconds until timers_next_expired() must be called; -1: no request can become due. Never later than the next deadline,
+ * and never 0 after a timers_next_expired() that returned NULL. */
 int64_t timers_next(const struct timers *t, int64_t now_us);
 
 #endif

@@ -48,10 +48,10 @@ static void ask_page(struct traffic *t, struct slice cursor)
     struct tool_gate *g = &t->gate;
     struct buf b = {0}, meta = {0};
     struct json_out j = json_out_to(&b);
-    handshake_request(&t->handshake, &j, "tools/list");
+    handshake_begin_request(&t->handshake, &j, "tools/list");
     json_out_object(&j, "params");
     if (g->modern) {
-        own_meta(&meta);
+        own_write_meta(&meta);
         json_out_raw(&j, "_meta", buf_slice(&meta));
     }
     if (cursor.p != NULL)
@@ -79,7 +79,9 @@ void tool_ask_begin(struct traffic *t, bool modern)
 {
     struct tool_gate *g = &t->gate;
     const struct deadlines *rules = t->timers.rules;
-    int64_t us = rules != NULL ? deadline_of(rules, 0, slice_of("tools/list"), (struct slice){0}) : 0;
+    int64_t us = rules != NULL
+                     ? deadline_of_request(rules, 0, slice_of("tools/list"), (struct slice){0})
+                     : 0;
     if (us <= 0 || us > TOOL_ASK_US)
         us = TOOL_ASK_US;
     g->asking = true;
@@ -96,7 +98,7 @@ static void add_name(void *ctx, struct slice name, bool read_only, enum tool_fat
 }
 
 /* Takes a page of the list. */
-static void take_page(struct traffic *t, const struct rpc *m)
+static void tool_ask_take_page(struct traffic *t, const struct rpc *m)
 {
     struct tool_gate *g = &t->gate;
     struct changes unused = {0};
@@ -104,7 +106,7 @@ static void take_page(struct traffic *t, const struct rpc *m)
     uint64_t next = tool_rule_next_page(m->next_cursor);
     bool more = next != 0;
     int st = MI_ENOMEM;
-    if (tool_hints_page(&g->asked, g->cursor, next))
+    if (tool_hints_begin_page(&g->asked, g->cursor, next))
         st = tool_rule_cut(g->rule, m->result, &unused, &cut, add_name, &g->asked);
     changes_close(&unused);
     g->asked_cut.listed += cut.listed;
@@ -118,7 +120,8 @@ static void take_page(struct traffic *t, const struct rpc *m)
     } else if (g->changed) {
         tool_ask_fail(t, "the list changed each time it was read");
     } else if (more && (next == g->cursor || ++g->pages >= TOOL_ASK_PAGES_MAX)) {
-        tool_ask_fail(t, "the list does not end: a cursor is repeated, or there are too many pages");
+        tool_ask_fail(t,
+                      "the list does not end: a cursor is repeated, or there are too many pages");
     } else if (more) {
         g->cursor = next;
         ask_page(t, m->next_cursor.text);
@@ -143,7 +146,7 @@ bool tool_ask_answer(struct traffic *t, const struct rpc *m)
     else if (m->in_result[FIELD_TOOLS] != JSON_ARRAY || tool_rule_list_fault(m) != NULL)
         tool_ask_fail(t, "the server answered tools/list without a list of tools");
     else
-        take_page(t, m);
+        tool_ask_take_page(t, m);
     return true;
 }
 
@@ -177,15 +180,15 @@ bool tool_ask_holds(const struct traffic *t)
 
 bool tool_ask_waits(const struct traffic *t, struct json_value id)
 {
-    uint64_t hash = rpc_id_hash_of(id);
+    uint64_t hash = rpc_id_hash_json(id);
     for (const struct tool_ask_line *l = t->gate.first; l != NULL; l = l->next)
         if (l->id == 0 || l->id == hash)
             return true;
     return false;
 }
 
-static bool keep_line(struct tool_gate *g, const struct line *line, findings found, uint64_t id,
-                      int64_t now_us)
+static bool tool_ask_keep_line(struct tool_gate *g, const struct line *line, findings found,
+                               uint64_t id, int64_t now_us)
 {
     struct tool_ask_line *l = calloc(1, sizeof *l);
     struct chunk *c = chunk_new(line->n + 1);
@@ -211,8 +214,8 @@ static bool keep_line(struct tool_gate *g, const struct line *line, findings fou
 bool tool_ask_keep(struct traffic *t, const struct message *x, findings found)
 {
     bool named = x->m.id.type == JSON_STRING || x->m.id.type == JSON_NUMBER;
-    if (keep_line(&t->gate, x->line, found, named ? rpc_id_hash_of(x->m.id) : 0,
-                  journal_now_us(t->journal)))
+    if (tool_ask_keep_line(&t->gate, x->line, found, named ? rpc_id_hash_json(x->m.id) : 0,
+                           journal_now_us(t->journal)))
         return true;
     tool_ask_fail(t, "too many messages of the client wait for it");
     return false;

@@ -20,10 +20,10 @@ void tool_changes_request(struct traffic *t)
 
 /* Whether two definitions are the same when recorded. The old one is sanitized, so the new one is
  * sanitized before the comparison. */
-static bool same_when_recorded(const struct tool *before, const struct tool *now)
+static bool are_equal_when_recorded(const struct tool *before, const struct tool *now)
 {
     struct json_value a = {JSON_OBJECT, before->text}, b = {JSON_OBJECT, now->text};
-    struct redact *r = redact_present();
+    struct redact *r = redact_current();
     struct buf clean = {0};
     size_t n = 0;
     bool same = json_equal(a, b);
@@ -41,8 +41,8 @@ struct change_report {
     size_t n;
 };
 
-static void on_change(void *ctx, enum tools_change change, struct slice name,
-                      const struct tool *before, const struct tool *now)
+static void tool_changes_on_change(void *ctx, enum tools_change change, struct slice name,
+                                   const struct tool *before, const struct tool *now)
 {
     (void)before, (void)now;
     struct change_report *c = ctx;
@@ -57,7 +57,7 @@ static void on_change(void *ctx, enum tools_change change, struct slice name,
 }
 
 /* Whether the lists differ. */
-static bool compare(struct traffic *t)
+static bool compare_tool_lists(struct traffic *t)
 {
     struct previous_tools *p = &t->previous_tools;
     struct change_report c = {0};
@@ -65,7 +65,8 @@ static bool compare(struct traffic *t)
     c.j = json_out_to(&c.detail);
     json_out_object(&c.j, NULL);
     json_out_array(&c.j, "tools");
-    bool differ = tools_diff(&p->tools, &t->tools, same_when_recorded, on_change, &c) > 0;
+    bool differ =
+        tools_diff(&p->tools, &t->tools, are_equal_when_recorded, tool_changes_on_change, &c) > 0;
     if (differ) {
         json_out_end(&c.j);
         json_out_str(&c.j, "before", p->uid);
@@ -81,7 +82,7 @@ static bool compare(struct traffic *t)
     return differ;
 }
 
-void tool_changes_previous(struct traffic *t, struct tools *tools, const char *uid)
+void tool_changes_take_previous(struct traffic *t, struct tools *tools, const char *uid)
 {
     struct previous_tools *p = &t->previous_tools;
     if (p->state != PREVIOUS_TOOLS_WANTED) {
@@ -92,20 +93,21 @@ void tool_changes_previous(struct traffic *t, struct tools *tools, const char *u
     p->tools = *tools;
     *tools = (struct tools){0};
     snprintf(p->uid, sizeof p->uid, "%s", uid);
-    if (p->list_seq != 0 && tools_whole(&t->tools) && compare(t))
+    if (p->list_seq != 0 && tools_are_complete(&t->tools) && compare_tool_lists(t))
         journal_add_rules(t->journal, p->list_seq, RULE(RULE_TOOL_CHANGED));
 }
 
-void tool_changes_result(struct traffic *t, struct message *x, uint64_t cursor)
+void tool_changes_take_result(struct traffic *t, struct message *x, uint64_t cursor)
 {
-    tools_page(&t->tools, &x->m, cursor);
+    tools_add_page(&t->tools, &x->m, cursor);
     t->previous_tools.completes =
-        t->previous_tools.state == PREVIOUS_TOOLS_WANTED && tools_whole(&t->tools);
-    if (t->previous_tools.state == PREVIOUS_TOOLS_KNOWN && tools_whole(&t->tools) && compare(t))
+        t->previous_tools.state == PREVIOUS_TOOLS_WANTED && tools_are_complete(&t->tools);
+    if (t->previous_tools.state == PREVIOUS_TOOLS_KNOWN && tools_are_complete(&t->tools) &&
+        compare_tool_lists(t))
         x->rules |= RULE(RULE_TOOL_CHANGED);
 }
 
-void tool_changes_recorded(struct traffic *t, uint64_t seq)
+void tool_changes_note_recorded(struct traffic *t, uint64_t seq)
 {
     struct previous_tools *p = &t->previous_tools;
     if (p->completes)

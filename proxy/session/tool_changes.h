@@ -12,11 +12,11 @@ void tool_changes_request(struct traffic *t);
 /* Takes the answer to journal_want_previous_tools(): the tools of the session `uid`, which it then
  * owns. If the list of this session came first, they are compared now, and the finding is added to
  * its recorded message. */
-void tool_changes_previous(struct traffic *t, struct tools *tools, const char *uid);
+void tool_changes_take_previous(struct traffic *t, struct tools *tools, const char *uid);
 /* Stores the page of a tools/list result. If the list is complete and differs from the previous
  * list, the difference is noted, logged and recorded as an event. */
-void tool_changes_result(struct traffic *t, struct message *x, uint64_t cursor);
+void tool_changes_take_result(struct traffic *t, struct message *x, uint64_t cursor);
 /* Call it after a result of the server was recorded; it may be one of tools/list. */
-void tool_changes_recorded(struct traffic *t, uint64_t seq);
+void tool_changes_note_recorded(struct traffic *t, uint64_t seq);
 
 #endif

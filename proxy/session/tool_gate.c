@@ -25,17 +25,17 @@ static void refuse_call(struct traffic *t, struct message *x, enum tool_verdict 
         answer_reject(t, x, RPC_INVALID_PARAMS, why, finding_name(found));
         return;
     }
-    message_record(t, x, row_kind_of(x->m.kind), ROW_REFUSED);
+    message_record(t, x, row_kind_of_rpc(x->m.kind), ROW_REFUSED);
     if (x->m.kind != RPC_NOTIFICATION)
-        answer_malformed_to_server(t, x);
+        answer_server_with_error(t, x);
 }
 
-bool tool_gate_admits(struct traffic *t, struct message *x)
+bool tool_gate_admits_message(struct traffic *t, struct message *x)
 {
     struct tool_gate *g = &t->gate;
     struct buf name = {0}, why = {0};
     const char *fault;
-    enum tool_verdict v = tool_call_verdict(g->rule, &g->hints, &x->m, &name, &fault);
+    enum tool_verdict v = tool_call_judge(g->rule, &g->hints, &x->m, &name, &fault);
     if (v != TOOL_CALL_KEPT) {
         tool_call_explain(g->rule, v, fault, buf_slice(&name), buf_str(&g->failure), &why);
         refuse_call(t, x, v, why.failed ? "unknown tool" : buf_str(&why));
@@ -45,11 +45,11 @@ bool tool_gate_admits(struct traffic *t, struct message *x)
     return v == TOOL_CALL_KEPT;
 }
 
-static enum tool_verdict verdict_on(const struct tool_gate *g, const struct rpc *m)
+static enum tool_verdict verdict_on_call(const struct tool_gate *g, const struct rpc *m)
 {
     struct buf name = {0};
     const char *fault;
-    enum tool_verdict v = tool_call_verdict(g->rule, &g->hints, m, &name, &fault);
+    enum tool_verdict v = tool_call_judge(g->rule, &g->hints, m, &name, &fault);
     buf_close(&name);
     return v;
 }
@@ -62,11 +62,11 @@ static bool has_unknown_call(const struct tool_gate *g, const struct rpc *m, boo
     struct rpc one;
     *ret_modern = rpc_is_modern(m);
     if (m->kind != RPC_BATCH)
-        return verdict_on(g, m) == TOOL_CALL_UNKNOWN;
+        return verdict_on_call(g, m) == TOOL_CALL_UNKNOWN;
     struct json_walk w = json_walk_begin((struct json_value){JSON_ARRAY, m->text});
     while (json_walk_next(&w, &key, &v))
         if (rpc_read(v.text, &one) == 0 && one.kind != RPC_BATCH &&
-            verdict_on(g, &one) == TOOL_CALL_UNKNOWN)
+            verdict_on_call(g, &one) == TOOL_CALL_UNKNOWN)
             return true;
     return false;
 }
@@ -97,7 +97,8 @@ struct listing {
     bool belongs; /* the page belongs to the list of g->hints */
 };
 
-static void on_named(void *ctx, struct slice name, bool read_only, enum tool_fate fate)
+static void tool_gate_on_named_tool(void *ctx, struct slice name, bool read_only,
+                                    enum tool_fate fate)
 {
     struct listing *l = ctx;
     if (l->belongs && l->g->rule->read_only)
@@ -110,20 +111,20 @@ static void on_named(void *ctx, struct slice name, bool read_only, enum tool_fat
 
 /* Notes the tools of a page, and adds the changes that cut tools from it. seq: seq of the page's
  * message. Returns 0 or MI_ENOMEM. */
-static int take_list(struct traffic *t, const struct rpc *m, uint64_t cursor, uint64_t seq,
-                     struct changes *c)
+static int tool_gate_take_list(struct traffic *t, const struct rpc *m, uint64_t cursor,
+                               uint64_t seq, struct changes *c)
 {
     struct tool_gate *g = &t->gate;
     struct buf detail = {0};
     struct tool_cut cut;
     uint64_t next = tool_rule_next_page(m->next_cursor);
     struct listing l = {.g = g, .j = json_out_to(&detail)};
-    l.belongs = tool_hints_page(&g->hints, cursor, next);
+    l.belongs = tool_hints_begin_page(&g->hints, cursor, next);
     json_out_object(&l.j, NULL);
     json_out_uint(&l.j, "seq", seq);
     json_out_text(&l.j, "rule", buf_slice(&g->rule->text));
     json_out_array(&l.j, "hidden");
-    int st = tool_rule_cut(g->rule, m->result, c, &cut, on_named, &l);
+    int st = tool_rule_cut(g->rule, m->result, c, &cut, tool_gate_on_named_tool, &l);
     json_out_end(&l.j);
     json_out_uint(&l.j, "hidden_n", cut.hidden);
     json_out_uint(&l.j, "listed_n", cut.listed);
@@ -142,7 +143,7 @@ static int take_list(struct traffic *t, const struct rpc *m, uint64_t cursor, ui
 
 /* Whether the answer may belong to a tools/list. If two pending requests have the same id, the
  * older one is found, which may be the wrong one. */
-static bool lists_tools(const struct traffic *t, const struct pending *p)
+static bool answer_may_list_tools(const struct traffic *t, const struct pending *p)
 {
     if (json_key_is(p->method, "tools/list"))
         return true;
@@ -167,12 +168,12 @@ static int write_cut(struct message *x, const struct changes *c)
     if (copy == NULL)
         return MI_ENOMEM;
     changes_write(c, x->text, copy->data);
-    return message_replace(x, copy, n);
+    return message_replace_text(x, copy, n);
 }
 
-bool tool_gate_takes(struct traffic *t, struct message *x, struct pending *p)
+bool tool_gate_accepts_answer(struct traffic *t, struct message *x, struct pending *p)
 {
-    const char *fault = lists_tools(t, p) ? tool_rule_list_fault(&x->m) : NULL;
+    const char *fault = answer_may_list_tools(t, p) ? tool_rule_list_fault(&x->m) : NULL;
     struct buf why = {0};
     if (fault == NULL)
         return true;
@@ -183,19 +184,20 @@ bool tool_gate_takes(struct traffic *t, struct message *x, struct pending *p)
     return false;
 }
 
-bool tool_gate_answer(struct traffic *t, struct message *x, const struct pending *p, uint64_t seq)
+bool tool_gate_cut_answer(struct traffic *t, struct message *x, const struct pending *p,
+                          uint64_t seq)
 {
     struct changes c = {0};
-    if (x->m.kind != RPC_RESULT || !lists_tools(t, p))
+    if (x->m.kind != RPC_RESULT || !answer_may_list_tools(t, p))
         return true;
-    int st = take_list(t, &x->m, p->asked.cursor, seq, &c);
+    int st = tool_gate_take_list(t, &x->m, p->asked.cursor, seq, &c);
     if (st == 0 && c.n > 0 && x->batch_seq == 0)
         st = write_cut(x, &c);
     changes_close(&c);
     return st == 0 || close_connection(t, ROW_S2C);
 }
 
-void tool_gate_notification(struct traffic *t, const struct message *x)
+void tool_gate_on_notification(struct traffic *t, const struct message *x)
 {
     struct tool_gate *g = &t->gate;
     if (x->dir != ROW_S2C || !rpc_method_is(&x->m, "notifications/tools/list_changed"))
@@ -208,18 +210,18 @@ void tool_gate_notification(struct traffic *t, const struct message *x)
 /* ---- batches -------------------------------------------------------------------------------- */
 
 /* Whether a member of a batch of the server answers a tools/list. */
-static bool member_lists_tools(struct traffic *t, const struct rpc *m)
+static bool batch_member_lists_tools(struct traffic *t, const struct rpc *m)
 {
     bool type_changed;
     if (m->kind != RPC_RESULT && m->kind != RPC_ERROR)
         return false;
-    const struct pending *p = answer_request(t, ROW_S2C, m, &type_changed);
-    return p != NULL && lists_tools(t, p);
+    const struct pending *p = find_request_of_answer(t, ROW_S2C, m, &type_changed);
+    return p != NULL && answer_may_list_tools(t, p);
 }
 
 /* Removes refused members with the comma before them; if no kept member precedes them, with the
  * comma after them. */
-bool tool_gate_batch(struct traffic *t, struct message *batch, size_t *ret_kept)
+bool tool_gate_cut_batch(struct traffic *t, struct message *batch, size_t *ret_kept)
 {
     struct json_walk w = json_walk_begin((struct json_value){JSON_ARRAY, batch->m.text});
     struct slice key, nothing = {"", 0};
@@ -233,9 +235,10 @@ bool tool_gate_batch(struct traffic *t, struct message *batch, size_t *ret_kept)
         const char *end = v.text.p + v.text.n;
         struct tool_cut cut;
         bool json = rpc_read(v.text, &m) == 0;
-        bool list = batch->dir == ROW_S2C && json && member_lists_tools(t, &m);
+        bool list = batch->dir == ROW_S2C && json && batch_member_lists_tools(t, &m);
         if (list ? tool_rule_list_fault(&m) != NULL
-                 : batch->dir == ROW_C2S && json && verdict_on(&t->gate, &m) != TOOL_CALL_KEPT) {
+                 : batch->dir == ROW_C2S && json &&
+                       verdict_on_call(&t->gate, &m) != TOOL_CALL_KEPT) {
             if (*ret_kept > 0)
                 st = changes_add(&c, (struct slice){before, (size_t)(end - before)}, nothing);
             else if (refused == NULL)

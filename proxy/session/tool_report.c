@@ -10,7 +10,7 @@ static void add_unmatched(const struct tool_gate *g, struct buf *b, struct json_
 {
     struct slice pattern;
     size_t n = 0;
-    for (size_t at = 0; tool_rule_unmatched(g->rule, &at, &pattern); n++) {
+    for (size_t at = 0; tool_rule_next_unmatched(g->rule, &at, &pattern); n++) {
         json_out_text(j, NULL, pattern);
         if (n < 8) {
             buf_adds(b, n > 0 ? ", '" : "'");

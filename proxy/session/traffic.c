@@ -56,12 +56,12 @@ void traffic_close(struct traffic *t)
     chunk_drop(t->spare);
 }
 
-void traffic_deadlines(struct traffic *t, const struct deadlines *rules, int64_t max_us)
+void traffic_set_deadlines(struct traffic *t, const struct deadlines *rules, int64_t max_us)
 {
     timers_open(&t->timers, rules, max_us);
 }
 
-static const char *sender(enum row_direction dir)
+static const char *sender_name(enum row_direction dir)
 {
     return dir == ROW_C2S ? "client" : "server";
 }
@@ -84,7 +84,7 @@ static void warn_large(struct traffic *t, const struct message *x)
     message_name(&id, x->m.id.text.p != NULL ? x->m.id.text : none, (struct slice){0});
     log_warn("large message, some clients close the connection at 10 MiB: from=%s server=%s "
              "bytes=%zu id=%s message=\"%s\"",
-             sender(x->dir), t->server, x->size, buf_str(&id), buf_str(&name));
+             sender_name(x->dir), t->server, x->size, buf_str(&id), buf_str(&name));
     buf_close(&name);
     buf_close(&id);
 }
@@ -101,43 +101,43 @@ static void handle_message(struct traffic *t, struct message *x)
 }
 
 /* Whether the message waits for the list of tools; then a copy of its line is handled later. */
-static bool must_wait(struct traffic *t, const struct message *x)
+static bool line_must_wait_for_tools(struct traffic *t, const struct message *x)
 {
     if (!tool_gate_must_wait(t, x))
         return false;
     if (tool_ask_keep(t, x, x->repairs & FINDING(FIND_NO_NEWLINE)))
         return true;
-    traffic_release(t);
+    traffic_release_waiting_lines(t);
     return false;
 }
 
-static void valid_line(struct traffic *t, struct message *x)
+static void handle_valid_line(struct traffic *t, struct message *x)
 {
-    if (t->gate.rule != NULL && x->dir == ROW_C2S && must_wait(t, x))
+    if (t->gate.rule != NULL && x->dir == ROW_C2S && line_must_wait_for_tools(t, x))
         return;
     if (x->repairs & FINDING(FIND_LARGE_MESSAGE))
         warn_large(t, x);
     handle_message(t, x);
     if (t->gate.rule != NULL && x->dir == ROW_S2C)
-        traffic_release(t);
+        traffic_release_waiting_lines(t);
 }
 
 /* ---- invalid lines -------------------------------------------------------------------------- */
 
-static void odd_server_line(struct traffic *t, struct message *x)
+static void handle_odd_server_line(struct traffic *t, struct message *x)
 {
-    if (odd_line(t, x))
-        valid_line(t, x);
+    if (odd_read_line(t, x))
+        handle_valid_line(t, x);
 }
 
 static void add_parse_error(const struct message *x, struct buf *why)
 {
     buf_adds(why, "Parse error: ");
-    lenient_fault(x->m.fault.kind, x->text, x->m.fault.at, why);
+    lenient_append_fault(x->m.fault.kind, x->text, x->m.fault.at, why);
     buf_printf(why, " at byte %zu of the line", x->m.fault.at);
 }
 
-static void invalid_client_line(struct traffic *t, struct message *x)
+static void handle_invalid_client_line(struct traffic *t, struct message *x)
 {
     bool json = x->m.fault.kind == JSON_OK;
     struct buf why = {0};
@@ -165,11 +165,11 @@ static void invalid_client_line(struct traffic *t, struct message *x)
     buf_close(&why);
 }
 
-static void blank_line(struct traffic *t, struct message *x)
+static void handle_blank_line(struct traffic *t, struct message *x)
 {
     x->repairs |= FINDING(FIND_BLANK_LINE);
     if (x->dir == ROW_S2C)
-        odd_blank_line(t);
+        odd_on_blank_line(t);
     if (t->validate == VALIDATE_NONE)
         message_forward(t, x, KIND_NOISE);
     else
@@ -178,9 +178,9 @@ static void blank_line(struct traffic *t, struct message *x)
 
 /* ---- any line ------------------------------------------------------------------------------- */
 
-/* Call it when a line is complete: returns a finding if traffic_unfinished() has reported the
+/* Call it when a line is complete: returns a finding if traffic_note_unfinished() has reported the
  * line. */
-static findings finish_line(struct traffic *t, enum row_direction dir)
+static findings finish_unfinished_line(struct traffic *t, enum row_direction dir)
 {
     bool late = t->unfinished[dir] > 0;
     t->unfinished[dir] = 0;
@@ -189,23 +189,24 @@ static findings finish_line(struct traffic *t, enum row_direction dir)
 
 /* Whether a message that cannot be staged can be answered with an error. A batch would need an
  * answer for each member. */
-static bool must_refuse(struct traffic *t, const struct message *x)
+static bool line_must_be_refused(struct traffic *t, const struct message *x)
 {
     return x->dir == ROW_C2S && x->m.kind != RPC_BATCH && !outbox_reserve(&t->out[ROW_C2S]);
 }
 
 /* Whether a message is a request with the id null, which cannot be answered. A notification whose
  * client writes all members is accepted. */
-static bool lacks_id(const struct traffic *t, const struct message *x)
+static bool request_lacks_id(const struct traffic *t, const struct message *x)
 {
     return x->dir == ROW_C2S && (x->m.findings & FINDING(FIND_NULL_ID)) != 0 &&
            t->validate != VALIDATE_NONE && x->m.kind == RPC_NOTIFICATION &&
            !slice_begins(x->m.method, "notifications/");
 }
 
-static void any_line(struct traffic *t, enum row_direction dir, struct line *line, findings found)
+static void handle_any_line(struct traffic *t, enum row_direction dir, struct line *line,
+                            findings found)
 {
-    found |= finish_line(t, dir);
+    found |= finish_unfinished_line(t, dir);
     struct message x = {
         .dir = dir, .line = line, .text = {line->p, line->n}, .size = line->n, .repairs = found};
     struct slice text = line_strip(x.text, &x.repairs);
@@ -215,34 +216,34 @@ static void any_line(struct traffic *t, enum row_direction dir, struct line *lin
     if (line->n > LARGE_MESSAGE)
         x.repairs |= FINDING(FIND_LARGE_MESSAGE);
     if (t->odd.lines.waits && dir == ROW_S2C)
-        odd_server_line(t, &x);
+        handle_odd_server_line(t, &x);
     else if (line_is_blank(text))
-        blank_line(t, &x);
-    else if (rpc_read(text, &x.m) == 0 && must_refuse(t, &x))
+        handle_blank_line(t, &x);
+    else if (rpc_read(text, &x.m) == 0 && line_must_be_refused(t, &x))
         answer_reject(t, &x, RPC_INTERNAL_ERROR, "out of memory", "out-of-memory");
-    else if (lacks_id(t, &x))
+    else if (request_lacks_id(t, &x))
         answer_reject(t, &x, RPC_INVALID_REQUEST, "Invalid Request: the id of a request is null",
                       "not-jsonrpc");
     else if (x.m.kind != RPC_INVALID)
-        valid_line(t, &x);
+        handle_valid_line(t, &x);
     else if (t->validate == VALIDATE_NONE)
-        odd_forward(t, &x);
+        odd_forward_line(t, &x);
     else if (dir == ROW_C2S)
-        invalid_client_line(t, &x);
+        handle_invalid_client_line(t, &x);
     else
-        odd_server_line(t, &x);
+        handle_odd_server_line(t, &x);
 }
 
-void traffic_line(struct traffic *t, enum row_direction dir, struct line *line)
+void traffic_handle_line(struct traffic *t, enum row_direction dir, struct line *line)
 {
-    any_line(t, dir, line, 0);
+    handle_any_line(t, dir, line, 0);
 }
 
-void traffic_release(struct traffic *t)
+void traffic_release_waiting_lines(struct traffic *t)
 {
     for (struct tool_ask_line *l; (l = tool_ask_next(t)) != NULL;) {
         struct line line = {l->chunk->data, l->n, l->chunk};
-        any_line(t, ROW_C2S, &line, l->found);
+        handle_any_line(t, ROW_C2S, &line, l->found);
         tool_ask_line_free(l);
     }
 }
@@ -250,15 +251,15 @@ void traffic_release(struct traffic *t)
 void traffic_list_failed(struct traffic *t, const char *why)
 {
     tool_ask_fail(t, why);
-    traffic_release(t);
+    traffic_release_waiting_lines(t);
 }
 
-void traffic_last_line(struct traffic *t, enum row_direction dir, struct line *line)
+void traffic_handle_last_line(struct traffic *t, enum row_direction dir, struct line *line)
 {
-    any_line(t, dir, line, FINDING(FIND_NO_NEWLINE));
+    handle_any_line(t, dir, line, FINDING(FIND_NO_NEWLINE));
 }
 
-void traffic_too_long(struct traffic *t, enum row_direction dir, const struct line *line)
+void traffic_handle_too_long(struct traffic *t, enum row_direction dir, const struct line *line)
 {
     struct line head = *line;
     struct message x = {.dir = dir,
@@ -266,18 +267,18 @@ void traffic_too_long(struct traffic *t, enum row_direction dir, const struct li
                         .size = line->n,
                         .text = {line->p, size_min(line->n, HEAD_RECORDED)}};
     rpc_read_head((struct slice){line->p, line->n}, &x.m);
-    x.m.findings = FINDING(FIND_TOO_LONG) | finish_line(t, dir);
+    x.m.findings = FINDING(FIND_TOO_LONG) | finish_unfinished_line(t, dir);
     x.m.fault.kind = JSON_CUT; /* only the head is recorded, and the head alone is not valid JSON */
     struct buf why = {0};
     bool no_memory = line->n <= t->max_message; /* the line was ended by line_give_up() */
     buf_printf(&why, "Invalid Request: the message is longer than %zu bytes; raise --max-message",
                t->max_message);
     if (no_memory)
-        log_error("out of memory for a line: from=%s server=%s bytes>=%zu", sender(dir), t->server,
-                  line->n);
+        log_error("out of memory for a line: from=%s server=%s bytes>=%zu", sender_name(dir),
+                  t->server, line->n);
     else
         log_warn("rejected, too long: from=%s server=%s bytes>%zu; raise --max-message",
-                 sender(dir), t->server, t->max_message);
+                 sender_name(dir), t->server, t->max_message);
     if (dir == ROW_C2S && no_memory)
         answer_reject(t, &x, RPC_INTERNAL_ERROR, "out of memory", "out-of-memory");
     else if (dir == ROW_C2S)
@@ -286,15 +287,15 @@ void traffic_too_long(struct traffic *t, enum row_direction dir, const struct li
         t->timers.server_messages++; /* the server is not silent */
     } else {
         message_record(t, &x, KIND_NOISE, ROW_REFUSED);
-        odd_quote(t, x.text);
+        odd_keep_quote(t, x.text);
     }
     buf_close(&why);
 }
 
-void traffic_unfinished(struct traffic *t, enum row_direction dir, size_t n)
+void traffic_note_unfinished(struct traffic *t, enum row_direction dir, size_t n)
 {
     char detail[80];
-    snprintf(detail, sizeof detail, "{\"from\":\"%s\",\"bytes\":%zu}", sender(dir), n);
+    snprintf(detail, sizeof detail, "{\"from\":\"%s\",\"bytes\":%zu}", sender_name(dir), n);
     journal_event(t->journal, "unfinished-line", detail);
     t->unfinished[dir] = n;
     if (t->unfinished_logged[dir])
@@ -302,7 +303,7 @@ void traffic_unfinished(struct traffic *t, enum row_direction dir, size_t n)
     t->unfinished_logged[dir] = true;
     log_warn("incomplete line: from=%s server=%s bytes=%zu; end each message with a newline, "
              "and flush",
-             sender(dir), t->server, n);
+             sender_name(dir), t->server, n);
 }
 
 bool traffic_must_wait(struct traffic *t)

@@ -21,18 +21,18 @@ void traffic_open(struct traffic *t, const struct journal *j, const char *server
 void traffic_close(struct traffic *t);
 /* Sets deadlines for requests from here on. The rules are borrowed. max_us: value of --max-timeout;
  * 0: none. */
-void traffic_deadlines(struct traffic *t, const struct deadlines *rules, int64_t max_us);
+void traffic_set_deadlines(struct traffic *t, const struct deadlines *rules, int64_t max_us);
 
 /* Handles one line of a peer, as line_next() returned it. The byte behind it may be overwritten. */
-void traffic_line(struct traffic *t, enum row_direction dir, struct line *line);
+void traffic_handle_line(struct traffic *t, enum row_direction dir, struct line *line);
 /* Handles a line longer than --max-message; `line` has its first bytes. */
-void traffic_too_long(struct traffic *t, enum row_direction dir, const struct line *line);
+void traffic_handle_too_long(struct traffic *t, enum row_direction dir, const struct line *line);
 /* The stream ended inside this line. */
-void traffic_last_line(struct traffic *t, enum row_direction dir, struct line *line);
+void traffic_handle_last_line(struct traffic *t, enum row_direction dir, struct line *line);
 /* A line has long been incomplete: n bytes of it have arrived. When it is complete, it gets a finding. */
-void traffic_unfinished(struct traffic *t, enum row_direction dir, size_t n);
+void traffic_note_unfinished(struct traffic *t, enum row_direction dir, size_t n);
 /* Handles the messages of the client that no longer wait for the list of tools (tool_gate.h). Call it after expire_due(). */
-void traffic_release(struct traffic *t);
+void traffic_release_waiting_lines(struct traffic *t);
 /* The list of tools will not come: `why` is a clause. What waited for it is handled. */
 void traffic_list_failed(struct traffic *t, const char *why);
 /* True while the client sends messages that we answer ourselves and does not read the answers. Then

@@ -15,17 +15,18 @@ static uint64_t uncertain_key(const struct traffic *t, const struct pending *p)
 }
 
 /* Says it once: a session with so many has another problem. */
-static void report_full(struct traffic *t)
+static void report_full_table(struct traffic *t)
 {
     if (t->repeats.dropped > 1)
         return;
     journal_event(t->journal, "repeats-full", NULL);
-    log_warn("more than %d calls may have run without an answer: repeats of the oldest ones are not "
-             "noticed: server=%s",
-             REPEATS_MAX, t->server);
+    log_warn(
+        "more than %d calls may have run without an answer: repeats of the oldest ones are not "
+        "noticed: server=%s",
+        REPEATS_MAX, t->server);
 }
 
-void uncertain_note(struct traffic *t, const struct pending *p, const char *cause)
+void uncertain_note_call(struct traffic *t, const struct pending *p, const char *cause)
 {
     if (!json_key_is(p->method, "tools/call") || p->target.p == NULL || t->repeats.window_us == 0 ||
         p->written_at == PENDING_NOT_STAGED || handshake_is_harmless(&t->handshake, p))
@@ -42,9 +43,10 @@ void uncertain_note(struct traffic *t, const struct pending *p, const char *caus
         .task = p->asks_for_task,
     };
     if (u.key == 0 && p->text.p == NULL) {
-        log_warn("too long to be kept, and its tool was marked harmless when it was sent: a repeat of a "
-                 "call that may have run would not be noticed: server=%s seq=%llu",
-                 t->server, (unsigned long long)p->request_seq);
+        log_warn(
+            "too long to be kept, and its tool was marked harmless when it was sent: a repeat of a "
+            "call that may have run would not be noticed: server=%s seq=%llu",
+            t->server, (unsigned long long)p->request_seq);
         return;
     }
     enum repeats_added added = repeats_add(&t->repeats, &u);
@@ -53,29 +55,30 @@ void uncertain_note(struct traffic *t, const struct pending *p, const char *caus
                  "server=%s seq=%llu",
                  t->server, (unsigned long long)p->request_seq);
     else if (added == REPEATS_IN_PLACE)
-        report_full(t);
+        report_full_table(t);
 }
 
-void uncertain_late(struct traffic *t, const struct pending *p, const struct rpc *m,
-                    late_sound_fn sound, struct message *x)
+void uncertain_note_late_answer(struct traffic *t, const struct pending *p, const struct rpc *m,
+                                late_sound_fn sound, struct message *x)
 {
     struct slice text;
     if (t->repeats.n == 0 || !json_key_is(p->method, "tools/call"))
         return;
-    enum late_answer a = late_answer_of(m, &text);
+    enum late_answer a = classify_late_answer(m, &text);
     bool whole = a != LATE_CANCELLED && a != LATE_UNFINISHED;
     if (t->repeats.mode == ON_REPEAT_ANSWER && whole && !sound(t, x, p))
         text = (struct slice){0};
-    (void)repeats_late(&t->repeats, p->request_seq, a, text, journal_now_us(t->journal));
+    (void)repeats_note_late_answer(&t->repeats, p->request_seq, a, text,
+                                   journal_now_us(t->journal));
 }
 
 /* An error, or a request for input, does not tell what happened to the first call. */
-void uncertain_answered(struct traffic *t, const struct pending *p, const struct rpc *m)
+void uncertain_note_answer(struct traffic *t, const struct pending *p, const struct rpc *m)
 {
     struct slice text;
     if (!p->repeats || t->repeats.n == 0)
         return;
-    enum late_answer a = late_answer_of(m, &text);
+    enum late_answer a = classify_late_answer(m, &text);
     if (a == LATE_RESULT || a == LATE_TOOL_ERROR)
-        repeats_settled(&t->repeats, p->call_key);
+        repeats_forget_key(&t->repeats, p->call_key);
 }

@@ -12,14 +12,14 @@
 
 /* Notes that p may run or may have run, although the client gets an error for it, has cancelled it,
  * or gets an error in place of an invalid answer. cause: static. */
-void uncertain_note(struct traffic *t, const struct pending *p, const char *cause);
+void uncertain_note_call(struct traffic *t, const struct pending *p, const char *cause);
 /* Notes a late answer of the server to p; the answer is not recorded yet and will be dropped. If a
  * repeat may get it, the rules that it violates are noted. */
 /* Whether a late answer passes the checks for an answer in time. */
 typedef bool (*late_sound_fn)(struct traffic *t, struct message *x, const struct pending *p);
-void uncertain_late(struct traffic *t, const struct pending *p, const struct rpc *m,
-                    late_sound_fn sound, struct message *x);
+void uncertain_note_late_answer(struct traffic *t, const struct pending *p, const struct rpc *m,
+                                late_sound_fn sound, struct message *x);
 /* The client gets an answer of the server to p. A result of a repeat settles the calls that it repeats. */
-void uncertain_answered(struct traffic *t, const struct pending *p, const struct rpc *m);
+void uncertain_note_answer(struct traffic *t, const struct pending *p, const struct rpc *m);
 
 #endif

@@ -29,7 +29,7 @@ static struct json_out begin_detail(struct store *s)
     return j;
 }
 
-int entries_gap(struct store *s, int64_t t_us, const char *reason)
+int entries_add_gap(struct store *s, int64_t t_us, const char *reason)
 {
     struct json_out j = begin_detail(s);
     json_out_str(&j, "reason", reason);
@@ -55,7 +55,7 @@ static int add_lost(struct store *s, const struct lost_messages *lost)
 
 /* ---- an entry that kills its process -------------------------------------------------------- */
 
-static unsigned kills_of(const struct ring_shared *k, uint64_t at)
+static unsigned count_kills_at(const struct ring_shared *k, uint64_t at)
 {
     return atomic_load(&k->killed_by) == at ? atomic_load(&k->kills) : 0;
 }
@@ -85,7 +85,8 @@ static int add_unrecordable(struct store *s, uint32_t kind, struct slice bytes, 
 
 /* ---- escalations ---------------------------------------------------------------------------- */
 
-static void report(struct store *s, const struct escalation *e, const char *path, uint64_t at)
+static void report_escalation(struct store *s, const struct escalation *e, const char *path,
+                              uint64_t at)
 {
     struct buf full = {0};
     if (at < s->reported_to)
@@ -112,7 +113,7 @@ static void write_file(struct store *s, struct escalations *m, struct writer *w,
         log_warn("cannot write an escalation file: server=%s cause=%s", s->name,
                  escalation_cause_name(e->cause));
     else if (is_new)
-        report(s, e, buf_str(ret_path), at);
+        report_escalation(s, e, buf_str(ret_path), at);
     if (!is_new)
         buf_clear(ret_path);
 }
@@ -121,7 +122,7 @@ void entries_escalate(struct store *s, struct ring_shared *k, struct slice bytes
 {
     struct entry e;
     struct buf path = {0};
-    if (s->escalated_at == at || kills_of(k, at) >= STORE_KILLS_MAX)
+    if (s->escalated_at == at || count_kills_at(k, at) >= STORE_KILLS_MAX)
         return;
     atomic_store(&k->trying, at);
     store_at_step("escalation");
@@ -155,8 +156,8 @@ void store_escalate_early(struct store *s, struct ring *r)
         if (kind != ENTRY_ESCALATION || at < s->early_to)
             continue;
         s->early_to = at + 1;
-        if (s->early_n >= MI_COUNT(s->early.slot) || kills_of(r->shared, at) >= STORE_KILLS_MAX ||
-            form_read(kind, bytes, &e) < 0)
+        if (s->early_n >= MI_COUNT(s->early.slot) ||
+            count_kills_at(r->shared, at) >= STORE_KILLS_MAX || form_read(kind, bytes, &e) < 0)
             continue;
         write_file(s, &s->early, NULL, &e, at, &path);
         s->early_n += path.n > 0;
@@ -173,7 +174,7 @@ static void escalate_stuck(struct store *s, struct no_progress_found f)
     buf_adds(&happened, f.failed ? "" : "got ");
     no_progress_describe(&happened, f.times, f.failed);
     buf_addc(&happened, '.');
-    writer_target(s->w, s->session_id, (uint64_t)f.request, &tool);
+    writer_read_target(s->w, s->session_id, (uint64_t)f.request, &tool);
     struct escalation e = {
         .cause = ESCALATION_NO_PROGRESS,
         .at_us = clock_wall_us(),
@@ -226,7 +227,7 @@ static int add_update(struct store *s, const struct session_update *u)
         struct cell c = field_get(&fields_of_update.list[i], u);
         if (c.type != CELL_TEXT)
             continue;
-        text_utf8(&copy[i], redact_cut(c.text, STORED_NAME_MAX));
+        text_utf8(&copy[i], redact_cut_name(c.text, STORED_NAME_MAX));
         c.text = buf_slice(&copy[i]);
         field_set(&fields_of_update.list[i], &clean, c);
         st = copy[i].failed ? MI_ENOMEM : st;
@@ -234,7 +235,7 @@ static int add_update(struct store *s, const struct session_update *u)
     if (st == 0)
         st = writer_session_update(s->w, s->session_id, &clean);
     if (st == 0 && u->ended_at_us != 0)
-        st = writer_running(s->w, s->session_id, NULL);
+        st = writer_store_running(s->w, s->session_id, NULL);
     for (size_t i = 0; i < FIELDS_OF_UPDATE; i++)
         buf_close(&copy[i]);
     return st;
@@ -253,9 +254,9 @@ bool entries_is_answer(const struct row *r)
     return r->kind == KIND_RESULT || r->kind == KIND_ERROR;
 }
 
-static void note_request(struct store *s, const struct row *r)
+static void entries_note_request(struct store *s, const struct row *r)
 {
-    struct slice body = writer_body(s->w);
+    struct slice body = writer_last_body(s->w);
     findings twice = FINDING(FIND_DUPLICATE_KEY) | FINDING(FIND_DUPLICATE_ENVELOPE_KEY);
     if (body.p != NULL && !r->not_json && (r->findings & twice) == 0)
         log_directory_request(&s->log, r->seq, body, writer_left_body(s->w));
@@ -307,18 +308,18 @@ static int add_message(struct store *s, struct entry *e)
     look_for_large_result(e, &read);
     int st = writer_add(s->w, s->session_id, s->uid, &e->row);
     if (st == 0 && e->row.kind == KIND_REQUEST && e->row.direction == ROW_C2S)
-        note_request(s, &e->row);
+        entries_note_request(s, &e->row);
     if (st < 0 || !e->row.ends_invocation)
         return st;
     char commitment[WRITER_COMMITMENT];
     e->invocation.result_clean = writer_left_body(s->w);
-    if (entries_is_answer(&e->row) && writer_commitment(s->w, commitment))
+    if (entries_is_answer(&e->row) && writer_last_commitment(s->w, commitment))
         e->invocation.commitment = slice_of(commitment);
     log_directory_add(&s->log, &e->invocation);
     return 0;
 }
 
-static int add(struct store *s, struct entry *e, uint64_t at)
+static int entries_add_by_kind(struct store *s, struct entry *e, uint64_t at)
 {
     switch (e->kind) {
     case ENTRY_MESSAGE:
@@ -328,7 +329,7 @@ static int add(struct store *s, struct entry *e, uint64_t at)
     case ENTRY_UPDATE:
         return add_update(s, &e->update);
     case ENTRY_RUNNING:
-        return writer_running(s->w, s->session_id, &e->running);
+        return writer_store_running(s->w, s->session_id, &e->running);
     case ENTRY_INVOCATION:
         log_directory_add(&s->log, &e->invocation);
         return 0;
@@ -350,15 +351,15 @@ int entries_add(struct store *s, struct ring_shared *k, uint32_t kind, struct sl
                 uint64_t at)
 {
     struct entry e;
-    unsigned kills = kills_of(k, at);
+    unsigned kills = count_kills_at(k, at);
     int st;
     atomic_store(&k->trying, at);
     store_at_step("entry");
     if (kills >= STORE_KILLS_MAX)
         st = add_unrecordable(s, kind, bytes, kills);
     else if (form_read(kind, bytes, &e) < 0)
-        st = entries_gap(s, 0, "damaged");
+        st = entries_add_gap(s, 0, "damaged");
     else
-        st = add(s, &e, at);
+        st = entries_add_by_kind(s, &e, at);
     return st;
 }

@@ -10,7 +10,7 @@
 
 /* Adds the waiting occurrences to the row, and writes the total to the file. Without the database, the total covers
  * this session only. The directory is locked. MI_ENOENT: the row or the file does not exist any more. */
-static int count(struct escalation_memory *s, int dir, struct writer *w)
+static int count_occurrences(struct escalation_memory *s, int dir, struct writer *w)
 {
     char file[ESCALATION_FILE_MAX];
     struct escalation_row row = {.count = (int64_t)(s->counted + s->waiting),
@@ -27,14 +27,14 @@ static int count(struct escalation_memory *s, int dir, struct writer *w)
 
 static int write_count(struct escalation_memory *s, int vault_fd, struct writer *w)
 {
-    int dir = vault_dir_sub(vault_fd, VAULT_ESCALATIONS, false);
+    int dir = vault_dir_open_sub(vault_fd, VAULT_ESCALATIONS, false);
     if (dir < 0)
         return MI_ENOENT;
     if (w != NULL)
-        writer_wait(w, ESCALATION_WAIT_US);
+        writer_set_wait(w, ESCALATION_WAIT_US);
     /* without the lock, the count is written with the next occurrence or at the end of the
      * session */
-    int st = escalation_lock(dir) ? count(s, dir, w) : 0;
+    int st = escalation_lock(dir) ? count_occurrences(s, dir, w) : 0;
     close(dir);
     return st;
 }
@@ -45,7 +45,7 @@ struct names {
     struct buf server, tool, method; /* owned; sanitized */
 };
 
-static void names_close(struct names *n)
+static void escalation_names_close(struct names *n)
 {
     buf_close(&n->server);
     buf_close(&n->tool);
@@ -54,11 +54,11 @@ static void names_close(struct names *n)
 
 /* Makes the row of a new problem, without its file. *ret points into `n`. Returns 0 or
  * MI_ENOMEM. */
-static int problem_of(const struct escalation *e, struct names *n, struct escalation_row *ret)
+static int make_problem_row(const struct escalation *e, struct names *n, struct escalation_row *ret)
 {
-    escalation_name(&n->server, e->server != NULL ? slice_of(e->server) : (struct slice){0});
-    escalation_name(&n->tool, e->tool);
-    escalation_name(&n->method, e->method);
+    escalation_append_name(&n->server, e->server != NULL ? slice_of(e->server) : (struct slice){0});
+    escalation_append_name(&n->tool, e->tool);
+    escalation_append_name(&n->method, e->method);
     *ret = (struct escalation_row){
         .cause = e->cause,
         .server = slice_of(buf_str(&n->server)),
@@ -71,7 +71,7 @@ static int problem_of(const struct escalation *e, struct names *n, struct escala
     return n->server.failed || n->tool.failed || n->method.failed ? MI_ENOMEM : 0;
 }
 
-static uint64_t key_of(const struct escalation_row *p)
+static uint64_t problem_key(const struct escalation_row *p)
 {
     struct slice call = p->tool.n > 0 ? p->tool : p->method;
     const struct slice parts[] = {slice_of(escalation_cause_name(p->cause)), p->server,
@@ -84,7 +84,7 @@ static uint64_t key_of(const struct escalation_row *p)
     return h != 0 ? h : 1;
 }
 
-static struct escalation_memory *find(struct escalations *m, uint64_t key)
+static struct escalation_memory *find_slot(struct escalations *m, uint64_t key)
 {
     for (size_t i = 0; i < MI_COUNT(m->slot); i++)
         if (m->slot[i].key == key)
@@ -105,7 +105,7 @@ static struct escalation_memory *take_slot(struct escalations *m, int vault_fd, 
 }
 
 /* Counts another occurrence of a problem in a slot. MI_ENOENT: its file does not exist any more. */
-static int count_again(struct escalation_memory *s, int vault_fd, struct writer *w, int64_t at_us)
+static int count_in_slot(struct escalation_memory *s, int vault_fd, struct writer *w, int64_t at_us)
 {
     s->waiting++;
     s->last_us = at_us;
@@ -156,17 +156,17 @@ static int start_problem(struct escalation_memory *s, int vault_fd, struct write
                          const struct escalation *e, const struct escalation_row *p, bool *ret_new)
 {
     char suffix[ESCALATION_SUFFIX_MAX], recent[ESCALATION_FILE_MAX] = {0};
-    int dir = vault_dir_sub(vault_fd, VAULT_ESCALATIONS, true);
+    int dir = vault_dir_open_sub(vault_fd, VAULT_ESCALATIONS, true);
     if (dir < 0)
         return MI_EIO;
     *s = (struct escalation_memory){.written_us = e->at_us, .last_us = e->at_us, .counted = 1};
     *ret_new = false;
     escalation_suffix(e, suffix);
     if (w != NULL)
-        writer_wait(w, ESCALATION_WAIT_US);
+        writer_set_wait(w, ESCALATION_WAIT_US);
     int st = MI_ENOENT;
     if (escalation_lock(dir)) {
-        escalation_scan(dir, suffix, e->at_us, recent);
+        escalation_find_recent(dir, suffix, e->at_us, recent);
         st = count_known(s, dir, w, p, recent, e, ret_new);
     }
     if (st == MI_ENOENT) {
@@ -181,7 +181,7 @@ static int start_problem(struct escalation_memory *s, int vault_fd, struct write
         *ret_new = true;
     }
     if (st == 0)
-        s->key = key_of(p);
+        s->key = problem_key(p);
     int error = errno;
     close(dir);
     errno = error;
@@ -194,18 +194,18 @@ int escalation_write(struct escalations *m, int vault_fd, struct writer *w,
     struct names names = {0};
     struct escalation_row p;
     bool is_new = false;
-    int st = problem_of(e, &names, &p);
-    struct escalation_memory *s = st == 0 ? find(m, key_of(&p)) : NULL;
+    int st = make_problem_row(e, &names, &p);
+    struct escalation_memory *s = st == 0 ? find_slot(m, problem_key(&p)) : NULL;
     if (st == 0)
         st = MI_ENOENT;
     if (s != NULL && e->at_us - s->first_us < ESCALATION_AGAIN_US)
-        st = count_again(s, vault_fd, w, e->at_us);
+        st = count_in_slot(s, vault_fd, w, e->at_us);
     if (st == MI_ENOENT) {
         if (s == NULL)
             s = take_slot(m, vault_fd, w);
         st = start_problem(s, vault_fd, w, e, &p, &is_new);
     }
-    names_close(&names);
+    escalation_names_close(&names);
     if (st < 0)
         return st;
     buf_printf(ret_path, VAULT_ESCALATIONS "/%s", s->file);

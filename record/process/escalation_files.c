@@ -24,7 +24,7 @@
 
 /* ---- names ---------------------------------------------------------------------------------- */
 
-static void time_stamp(int64_t wall_us, char ret[STAMP_LEN + 1])
+static void write_time_stamp(int64_t wall_us, char ret[STAMP_LEN + 1])
 {
     struct tm tm;
     time_t s = (time_t)(wall_us / 1000000);
@@ -58,7 +58,7 @@ void escalation_suffix(const struct escalation *e, char ret[ESCALATION_SUFFIX_MA
 static int read_all(int dir, const char *name, struct buf *b)
 {
     struct stat st;
-    int fd = vault_dir_file(dir, name, O_RDONLY);
+    int fd = vault_dir_open_file(dir, name, O_RDONLY);
     if (fd < 0)
         return MI_EIO;
     b->max = FILE_MAX;
@@ -79,7 +79,7 @@ static int write_temporary(int dir, const struct buf *b, bool sync, char *ret_na
     if (uid_make(clock_wall_us(), unique) < 0)
         return MI_EIO;
     snprintf(ret_name, ESCALATION_FILE_MAX, WIP "%s", unique);
-    int fd = vault_dir_file(dir, ret_name, O_WRONLY | O_CREAT | O_EXCL);
+    int fd = vault_dir_open_file(dir, ret_name, O_WRONLY | O_CREAT | O_EXCL);
     if (fd < 0)
         return MI_EIO;
     int st = write_and_close(fd, buf_slice(b), sync);
@@ -157,12 +157,13 @@ static void remove_stale(int dir, const char *name)
 }
 
 /* Removes stale files; *ret_recent (ESCALATION_FILE_MAX bytes) is the newest recent file with this suffix, or "". */
-void escalation_scan(int dir, const char *suffix, int64_t at_us,
-                     char ret_recent[ESCALATION_FILE_MAX])
+void escalation_find_recent(int dir, const char *suffix, int64_t at_us,
+                            char ret_recent[ESCALATION_FILE_MAX])
 {
     char from[STAMP_LEN + 1], to[STAMP_LEN + 1];
-    time_stamp(at_us - ESCALATION_AGAIN_US, from);
-    time_stamp(at_us + ESCALATION_AGAIN_US, to); /* later than now if the clock was set back */
+    write_time_stamp(at_us - ESCALATION_AGAIN_US, from);
+    write_time_stamp(at_us + ESCALATION_AGAIN_US,
+                     to); /* later than now if the clock was set back */
     ret_recent[0] = '\0';
     int again = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *d = again >= 0 ? fdopendir(again) : NULL;
@@ -182,7 +183,7 @@ void escalation_scan(int dir, const char *suffix, int64_t at_us,
 }
 
 /* Whether the file of this name describes this very occurrence: everything up to its first time is equal. */
-static bool describes(int dir, const char *name, const struct buf *text)
+static bool file_describes_occurrence(int dir, const char *name, const struct buf *text)
 {
     static const char end[] = "\nlast_at: ";
     struct buf file = {0};
@@ -197,7 +198,7 @@ bool escalation_file_is_of(int dir, const char *name, const struct escalation *e
 {
     struct buf text = {0};
     escalation_text(&text, e);
-    bool same = !text.failed && describes(dir, name, &text);
+    bool same = !text.failed && file_describes_occurrence(dir, name, &text);
     buf_close(&text);
     return same;
 }
@@ -216,13 +217,13 @@ int escalation_make_file(int dir, const struct escalation *e, const char *suffix
     /* if another file has the same name, use the next free millisecond */
     bool made = false;
     for (int i = 0; i < 1000; i++) {
-        time_stamp(e->at_us + i * 1000, stamp);
+        write_time_stamp(e->at_us + i * 1000, stamp);
         snprintf(ret_name, ESCALATION_FILE_MAX, "%s%s", stamp, suffix);
         st = put_in_place(dir, temporary, ret_name);
         made = st == 0;
         if (made || errno != EEXIST)
             break;
-        if (describes(dir, ret_name, &b)) {
+        if (file_describes_occurrence(dir, ret_name, &b)) {
             st = 0;
             break;
         }

@@ -30,7 +30,7 @@ bool escalation_file_is_of(int dir, const char *name, const struct escalation *e
 MI_MUST int escalation_update_file(int dir, const char *name, const struct escalation_row *row);
 /* Removes what killed processes left. *ret_recent: the newest file with this suffix that is not older than
  * ESCALATION_AGAIN_US, or "". */
-void escalation_scan(int dir, const char *suffix, int64_t at_us,
-                     char ret_recent[ESCALATION_FILE_MAX]);
+void escalation_find_recent(int dir, const char *suffix, int64_t at_us,
+                            char ret_recent[ESCALATION_FILE_MAX]);
 
 #endif

@@ -65,22 +65,22 @@ struct text {
     struct redact_lines *lines; /* for TEXT_LINE */
 };
 
-static struct text plain(struct slice s)
+static struct text plain_text_part(struct slice s)
 {
     return (struct text){.s = s, .kind = TEXT_PLAIN};
 }
 
-static struct text message(struct slice s)
+static struct text message_text_part(struct slice s)
 {
     return (struct text){.s = s, .kind = TEXT_MESSAGE};
 }
 
-static struct text value(struct slice s)
+static struct text value_text_part(struct slice s)
 {
     return (struct text){.s = s, .kind = TEXT_VALUE};
 }
 
-static int sanitize(struct redact *r, struct text t, struct buf *out, size_t *ret_n)
+static int sanitize_part(struct redact *r, struct text t, struct buf *out, size_t *ret_n)
 {
     switch (t.kind) {
     case TEXT_MESSAGE:
@@ -97,24 +97,24 @@ static int sanitize(struct redact *r, struct text t, struct buf *out, size_t *re
 /* Appends the sanitized text. Every text that is not a constant must be appended through this function. */
 static void add_sanitized(struct buf *b, struct text t)
 {
-    struct redact *r = redact_present();
+    struct redact *r = redact_current();
     struct buf clean = {0};
     size_t n = 0;
     if (t.s.n > LONG)
         buf_printf(b, "[%zu bytes]", t.s.n);
-    else if (r == NULL || sanitize(r, t, &clean, &n) < 0)
+    else if (r == NULL || sanitize_part(r, t, &clean, &n) < 0)
         b->failed = true;
     else
         buf_slice_add(b, n > 0 ? buf_slice(&clean) : t.s);
     buf_close(&clean);
 }
 
-void escalation_name(struct buf *b, struct slice text)
+void escalation_append_name(struct buf *b, struct slice text)
 {
     struct buf clean = {0};
     if (text.n == 0)
         return;
-    add_sanitized(&clean, plain(text));
+    add_sanitized(&clean, plain_text_part(text));
     text_utf8(b, text_head(buf_slice(&clean), NAME_BYTES));
     b->failed |= clean.failed;
     buf_close(&clean);
@@ -126,7 +126,7 @@ static void add_prose(struct buf *b, struct slice text)
     struct buf clean = {0}, visible = {0};
     if (text.n == 0)
         return;
-    add_sanitized(&clean, plain(text));
+    add_sanitized(&clean, plain_text_part(text));
     text_visible(&visible, text_head(buf_slice(&clean), ESCALATION_TEXT_MAX));
     for (size_t i = 0; i < visible.n; i++) {
         if (strchr("\\<[`", visible.p[i]) != NULL)
@@ -163,7 +163,7 @@ static void add_code_part(struct buf *b, const char *title, struct text text)
     buf_addc(b, '\n');
 }
 
-static struct slice text_of(const char *s)
+static struct slice slice_or_none(const char *s)
 {
     return s != NULL ? slice_of(s) : (struct slice){0};
 }
@@ -173,19 +173,19 @@ static struct slice text_of(const char *s)
 static void add_front_matter(struct buf *b, const struct escalation *e)
 {
     struct escalation_head h = {.cause = e->cause,
-                                .server = text_of(e->server),
+                                .server = slice_or_none(e->server),
                                 .tool = e->tool,
                                 .method = e->method,
-                                .session = text_of(e->session),
+                                .session = slice_or_none(e->session),
                                 .seq = (int64_t)e->seq,
                                 .count = 1,
-                                .action = text_of(e->action)};
+                                .action = slice_or_none(e->action)};
     struct buf clean[FIELDS_OF_ESCALATION_HEAD] = {{0}};
     for (size_t i = 0; i < FIELDS_OF_ESCALATION_HEAD; i++) {
         const struct record_field *f = &fields_of_escalation_head.list[i];
         if (!field_is_text(f) || field_text(f, &h)->p == NULL)
             continue;
-        add_sanitized(&clean[i], plain(*field_text(f, &h)));
+        add_sanitized(&clean[i], plain_text_part(*field_text(f, &h)));
         *field_text(f, &h) = buf_slice(&clean[i]);
         b->failed |= clean[i].failed;
     }
@@ -211,14 +211,14 @@ static void add_call(struct buf *b, const struct escalation *e)
             buf_addc(&line, ' ');
             buf_slice_add(&line, e->tool);
         }
-        add_code(b, plain(buf_slice(&line)));
+        add_code(b, plain_text_part(buf_slice(&line)));
         buf_addc(b, '\n');
         b->failed |= line.failed;
         buf_close(&line);
     }
-    add_code_part(b, "The server's command", value(text_of(e->command)));
-    add_code_part(b, "The request", message(e->request));
-    add_code_part(b, "The answer", message(e->answer));
+    add_code_part(b, "The server's command", value_text_part(slice_or_none(e->command)));
+    add_code_part(b, "The request", message_text_part(e->request));
+    add_code_part(b, "The answer", message_text_part(e->answer));
 }
 
 static void add_look(struct buf *b, const struct escalation *e)
@@ -227,11 +227,11 @@ static void add_look(struct buf *b, const struct escalation *e)
     buf_adds(b, hints[e->cause]);
     buf_adds(b, "\n\n");
     add_prose(b, e->look);
-    if (text_of(e->session).n > 0) {
+    if (slice_or_none(e->session).n > 0) {
         struct buf line = {0};
         buf_adds(b, "To see the whole session, message by message:\n\n");
         buf_printf(&line, "mcp-interposer show %s", e->session);
-        add_code(b, plain(buf_slice(&line)));
+        add_code(b, plain_text_part(buf_slice(&line)));
         buf_addc(b, '\n');
         b->failed |= line.failed;
         buf_close(&line);
@@ -278,15 +278,15 @@ static void add_body(struct buf *b, const struct escalation *e)
         buf_adds(b, "## Post-mortem\n\n");
         add_prose(b, e->post_mortem);
         if (e->post_mortem_json.n > 0) {
-            add_code(b, value(e->post_mortem_json));
+            add_code(b, value_text_part(e->post_mortem_json));
             buf_addc(b, '\n');
         }
     }
     add_stderr(b, e);
     if (e->last_to_server.n > 0 || e->last_to_client.n > 0) {
         buf_adds(b, "## Last messages\n\n");
-        add_code_part(b, "To the server", message(e->last_to_server));
-        add_code_part(b, "To the client", message(e->last_to_client));
+        add_code_part(b, "To the server", message_text_part(e->last_to_server));
+        add_code_part(b, "To the client", message_text_part(e->last_to_client));
     }
 }
 

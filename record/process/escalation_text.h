@@ -11,6 +11,6 @@
 
 void escalation_text(struct buf *b, const struct escalation *e);
 /* Appends the name of a server, tool or method as the database stores it: sanitized and truncated. */
-void escalation_name(struct buf *b, struct slice text);
+void escalation_append_name(struct buf *b, struct slice text);
 
 #endif

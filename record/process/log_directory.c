@@ -41,9 +41,9 @@ void log_directory_close(struct log_directory *a)
 }
 
 /* The sanitized text. Valid until the next clean_ call. */
-static struct slice clean_text(struct log_directory *a, struct slice text)
+static struct slice clean_log_text(struct log_directory *a, struct slice text)
 {
-    struct redact *r = redact_present();
+    struct redact *r = redact_current();
     size_t n = 0;
     if (r == NULL || redact_text(r, text, &a->clean, &n) < 0)
         a->lines.failed = true;
@@ -52,10 +52,10 @@ static struct slice clean_text(struct log_directory *a, struct slice text)
     return text;
 }
 
-/* Does what clean_text() does, for a name as it stands between the quotes of a JSON string. */
+/* Does what clean_log_text() does, for a name as it stands between the quotes of a JSON string. */
 static struct slice clean_raw(struct log_directory *a, struct clean_name *last, struct slice raw)
 {
-    struct redact *r = redact_present();
+    struct redact *r = redact_current();
     struct buf quoted = {0};
     size_t n = 0;
     if (raw.n == 0)
@@ -73,7 +73,7 @@ static struct slice clean_raw(struct log_directory *a, struct clean_name *last, 
 
 static struct slice clean_json(struct log_directory *a, struct slice json)
 {
-    struct redact *r = redact_present();
+    struct redact *r = redact_current();
     size_t n = 0;
     if (r == NULL || redact_value(r, json, &a->clean, &n) < 0)
         a->lines.failed = true;
@@ -113,12 +113,13 @@ static void add_time(struct log_directory *a, struct json_out *j, int64_t wall_u
 }
 
 /* Where these arguments are in the ring; NULL: they are no longer kept. */
-static const char *place_of(const struct log_directory *a, const struct kept_arguments *k)
+static const char *find_kept_arguments(const struct log_directory *a,
+                                       const struct kept_arguments *k)
 {
     return a->kept_n - k->at <= LOG_DIRECTORY_KEPT ? a->kept + k->at % LOG_DIRECTORY_KEPT : NULL;
 }
 
-static void keep_arguments(struct log_directory *a, struct kept_arguments *k, struct slice text)
+static void log_keep_arguments(struct log_directory *a, struct kept_arguments *k, struct slice text)
 {
     if (a->kept == NULL)
         a->kept = malloc(LOG_DIRECTORY_KEPT);
@@ -135,7 +136,7 @@ static void keep_arguments(struct log_directory *a, struct kept_arguments *k, st
 
 /* Returns params.arguments of a message in which no object has a key twice, or {NULL, 0} if it is
  * not an object. Bytes after the arguments are not read. */
-static struct slice arguments_of(struct slice body)
+static struct slice find_call_arguments(struct slice body)
 {
     struct slice key;
     const char *at;
@@ -162,9 +163,9 @@ void log_directory_request(struct log_directory *a, uint64_t seq, struct slice b
     struct kept_arguments *k = &a->request[seq % LOG_DIRECTORY_REQUESTS];
     *k = (struct kept_arguments){.as_received = as_received};
     if (!as_received) {
-        struct slice arguments = arguments_of(body);
+        struct slice arguments = find_call_arguments(body);
         if (arguments.p != NULL)
-            keep_arguments(a, k, arguments);
+            log_keep_arguments(a, k, arguments);
     }
     if (as_received || k->n > 0)
         k->seq = seq;
@@ -176,13 +177,13 @@ void log_directory_request(struct log_directory *a, uint64_t seq, struct slice b
 static struct slice clean_arguments(struct log_directory *a, const struct invocation *x,
                                     bool *ret_whole)
 {
-    struct redact *r = redact_present();
+    struct redact *r = redact_current();
     const struct kept_arguments *k = &a->request[x->seq % LOG_DIRECTORY_REQUESTS];
     bool known = k->seq == x->seq && x->seq != 0;
     *ret_whole = x->arguments.n == x->arguments_n;
     if (known && k->as_received && *ret_whole)
         return x->arguments;
-    const char *kept = known && !k->as_received ? place_of(a, k) : NULL;
+    const char *kept = known && !k->as_received ? find_kept_arguments(a, k) : NULL;
     if (kept != NULL) {
         *ret_whole = true;
         return (struct slice){kept, k->n};
@@ -200,7 +201,7 @@ static void add_arguments(struct log_directory *a, struct json_out *j, const str
     struct buf *b = j->b;
     bool whole;
     struct slice text = clean_arguments(a, x, &whole);
-    size_t at = redact_head(text, LOG_DIRECTORY_TEXT_MAX);
+    size_t at = redact_cut_head(text, LOG_DIRECTORY_TEXT_MAX);
     struct buf head = {0};
     json_out_name(j, "arguments");
     if (x->arguments.n == x->arguments_n || (whole && at == text.n)) {
@@ -225,8 +226,8 @@ static void add_result(struct log_directory *a, struct json_out *j, const struct
         text = buf_slice(&plain);
     }
     if (!x->result_clean)
-        text = clean_text(a, text);
-    size_t n = redact_head(text, LOG_DIRECTORY_TEXT_MAX);
+        text = clean_log_text(a, text);
+    size_t n = redact_cut_head(text, LOG_DIRECTORY_TEXT_MAX);
     json_out_name(j, "result");
     text_json(b, (struct slice){text.p, n});
     if (n < text.n && !b->failed) {
@@ -288,11 +289,11 @@ static int open_day(struct log_directory *a, int vault_fd, const char *day)
     size_t n = strlen(day);
     memcpy(name, day, n);
     memcpy(name + n, ".jsonl", sizeof ".jsonl");
-    int logs = vault_dir_sub(vault_fd, VAULT_LOGS, true);
-    int dir = logs >= 0 ? vault_dir_sub(logs, VAULT_ACTIONS, true) : -1;
+    int logs = vault_dir_open_sub(vault_fd, VAULT_LOGS, true);
+    int dir = logs >= 0 ? vault_dir_open_sub(logs, VAULT_ACTIONS, true) : -1;
     int fd = -1;
     if (dir >= 0)
-        fd = vault_dir_file(dir, name, O_WRONLY | O_APPEND | O_CREAT);
+        fd = vault_dir_open_file(dir, name, O_WRONLY | O_APPEND | O_CREAT);
     int e = errno;
     if (logs >= 0)
         close(logs);
@@ -307,7 +308,7 @@ static int open_day(struct log_directory *a, int vault_fd, const char *day)
 }
 
 /* Opens today's file; opens it again if it was removed meanwhile. */
-static int ready(struct log_directory *a, int vault_fd, int64_t wall_us)
+static int open_todays_log(struct log_directory *a, int vault_fd, int64_t wall_us)
 {
     char day[CLOCK_TEXT_MAX];
     clock_utc_day(wall_us, day);
@@ -315,7 +316,7 @@ static int ready(struct log_directory *a, int vault_fd, int64_t wall_us)
     if (a->fd >= 0 && strcmp(day, a->day) == 0 && !look)
         return 0;
     a->looked_us = wall_us;
-    if (a->fd >= 0 && strcmp(day, a->day) == 0 && vault_dir_linked(a->fd))
+    if (a->fd >= 0 && strcmp(day, a->day) == 0 && vault_dir_is_linked(a->fd))
         return 0;
     if (a->fd >= 0)
         close(a->fd);
@@ -350,7 +351,7 @@ void log_directory_flush(struct log_directory *a, int vault_fd)
 {
     if (a->lines.n == 0)
         return;
-    int st = vault_fd >= 0 ? ready(a, vault_fd, clock_wall_us()) : MI_ENOENT;
+    int st = vault_fd >= 0 ? open_todays_log(a, vault_fd, clock_wall_us()) : MI_ENOENT;
     if (st == 0)
         st = write_lines(a, buf_slice(&a->lines));
     if (st < 0 && !a->failing)

@@ -22,7 +22,7 @@ struct search {
 };
 
 /* Returns the first line of a text, with its newline; empty if there is no complete line. */
-static struct slice first_line(struct slice text)
+static struct slice first_complete_line(struct slice text)
 {
     const char *end = text.n > 0 ? memchr(text.p, '\n', text.n) : NULL;
     return (struct slice){text.p, end != NULL ? (size_t)(end + 1 - text.p) : 0};
@@ -31,8 +31,9 @@ static struct slice first_line(struct slice text)
 static void compare_lines(struct search *s)
 {
     struct slice text = buf_slice(&s->file);
-    for (struct slice line; (line = first_line(text)).n > 0; text.p += line.n, text.n -= line.n) {
-        if (!slice_eq(line, first_line(s->left)))
+    for (struct slice line; (line = first_complete_line(text)).n > 0;
+         text.p += line.n, text.n -= line.n) {
+        if (!slice_eq(line, first_complete_line(s->left)))
             continue;
         s->left.p += line.n;
         s->left.n -= line.n;
@@ -58,9 +59,9 @@ static struct slice search_file(struct search *s, int fd)
 }
 
 /* The process may have been killed in the middle of a line: then only its rest is missing. */
-static void take_torn(struct search *s, struct slice torn)
+static void skip_torn_line(struct search *s, struct slice torn)
 {
-    struct slice line = first_line(s->left);
+    struct slice line = first_complete_line(s->left);
     if (torn.n > 0 && torn.n < line.n && memcmp(torn.p, line.p, torn.n) == 0) {
         s->left.p += torn.n;
         s->left.n -= torn.n;
@@ -71,9 +72,9 @@ static int open_file(int vault_fd, const char *day)
 {
     char name[CLOCK_TEXT_MAX + sizeof ".jsonl"];
     snprintf(name, sizeof name, "%s.jsonl", day);
-    int logs = vault_dir_sub(vault_fd, VAULT_LOGS, false);
-    int dir = logs >= 0 ? vault_dir_sub(logs, VAULT_ACTIONS, false) : -1;
-    int fd = dir >= 0 ? vault_dir_file(dir, name, O_RDONLY) : -1;
+    int logs = vault_dir_open_sub(vault_fd, VAULT_LOGS, false);
+    int dir = logs >= 0 ? vault_dir_open_sub(logs, VAULT_ACTIONS, false) : -1;
+    int fd = dir >= 0 ? vault_dir_open_file(dir, name, O_RDONLY) : -1;
     if (dir >= 0)
         close(dir);
     if (logs >= 0)
@@ -82,7 +83,7 @@ static int open_file(int vault_fd, const char *day)
 }
 
 /* Returns the day of the first line, which begins with {"time":"2026-01-31; 0: unknown. */
-static int64_t day_of(struct slice lines)
+static int64_t day_of_log_lines(struct slice lines)
 {
     static const char start[] = "{\"time\":\"";
     struct tm tm = {0};
@@ -97,7 +98,7 @@ void log_directory_resume(struct log_directory *a, int vault_fd)
 {
     struct search s = {.left = buf_slice(&a->lines)};
     char today[CLOCK_TEXT_MAX], day[CLOCK_TEXT_MAX];
-    int64_t day_us = day_of(s.left), now_us = clock_wall_us();
+    int64_t day_us = day_of_log_lines(s.left), now_us = clock_wall_us();
     if (day_us == 0)
         return;
     clock_utc_day(now_us, today);
@@ -110,7 +111,7 @@ void log_directory_resume(struct log_directory *a, int vault_fd)
             continue;
         struct slice torn = search_file(&s, fd);
         if (strcmp(day, today) == 0) /* the file that is written next */
-            take_torn(&s, torn);
+            skip_torn_line(&s, torn);
         close(fd);
     }
     buf_close(&s.file);

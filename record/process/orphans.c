@@ -43,7 +43,7 @@ static bool is_same_vault(const char *vault, struct slice of)
 static int open_rules(struct orphan *o)
 {
     struct buf error = {0};
-    struct redact *active = redact_present();
+    struct redact *active = redact_current();
     int st = active != NULL ? redact_open_copy(&o->rules, active, &error) : MI_ENOMEM;
     if (st == 0 && o->start.redact_rules.p != NULL)
         st = redact_add_rules(o->rules, o->start.redact_rules, &error);
@@ -56,9 +56,9 @@ static int open_rules(struct orphan *o)
 
 static enum store_result try_batch(struct orphan *o, size_t *ret_n)
 {
-    struct redact *active = redact_swap(o->rules);
+    struct redact *active = redact_swap_current(o->rules);
     enum store_result result = store_batch(o->store, &o->ring, ret_n);
-    redact_swap(active);
+    redact_swap_current(active);
     return result;
 }
 
@@ -73,14 +73,14 @@ static bool may_wait(struct search *s)
         s->said = true;
         log_warn("killed sessions left messages; waiting to store them: another process has locked "
                  "the database: vault=%s pid=%d",
-                 s->vault, (int)vault_dir_writer(s->vault));
+                 s->vault, (int)vault_dir_writer_pid(s->vault));
     }
     s->unusable = now - s->busy_since_us >= ORPHANS_WAIT_US;
     return !s->unusable;
 }
 
 /* Stores everything, then ends the session. */
-static bool store_all(struct orphan *o)
+static bool store_whole_orphan(struct orphan *o)
 {
     for (;;) {
         size_t n = 0;
@@ -104,7 +104,7 @@ static bool store_all(struct orphan *o)
     }
 }
 
-static bool is_unfinished(int fd)
+static bool journal_is_unfinished(int fd)
 {
     uint32_t magic = 0; /* written last */
     struct stat st;
@@ -117,7 +117,7 @@ static void store_orphan(struct search *s, const struct journal_file *f)
 {
     struct orphan o = {.search = s};
     if (ring_open(&o.ring, f->fd) < 0) {
-        if (is_unfinished(f->fd))
+        if (journal_is_unfinished(f->fd))
             journal_file_remove(f);
         return;
     }
@@ -127,7 +127,7 @@ static void store_orphan(struct search *s, const struct journal_file *f)
         store_open(&o.store, &o.start, NULL, NULL) == 0) {
         if (!s->unusable) {
             store_take_over(o.store, &o.ring);
-            done = store_all(&o);
+            done = store_whole_orphan(&o);
         }
         s->left += !done && s->unusable;
     }
@@ -140,20 +140,20 @@ static void store_orphan(struct search *s, const struct journal_file *f)
 
 /* Whether the file still has its name: another process may have stored and removed the journal
  * meanwhile. */
-static bool is_linked(int fd)
+static bool file_still_has_name(int fd)
 {
     struct stat st;
     return fstat(fd, &st) == 0 && st.st_nlink > 0;
 }
 
-static bool on_journal(void *ctx, const struct journal_file *f)
+static bool orphans_on_journal(void *ctx, const struct journal_file *f)
 {
     struct search *s = ctx;
     struct journal_file own;
     if (journal_file_is_held(f, JOURNAL_WRITER) || journal_file_is_held(f, JOURNAL_READER) ||
         journal_file_open(&own, f->uid) < 0)
         return true;
-    if (!journal_file_is_held(&own, JOURNAL_WRITER) && is_linked(own.fd))
+    if (!journal_file_is_held(&own, JOURNAL_WRITER) && file_still_has_name(own.fd))
         store_orphan(s, &own);
     journal_file_close(&own);
     return true;
@@ -162,7 +162,7 @@ static bool on_journal(void *ctx, const struct journal_file *f)
 void orphans_store(const char *vault, void (*between)(void *ctx), void *ctx)
 {
     struct search s = {.vault = vault, .between = between, .ctx = ctx};
-    if (journal_file_each(on_journal, &s) < 0)
+    if (journal_file_each(orphans_on_journal, &s) < 0)
         log_debug("the journals of killed sessions cannot be listed");
     if (s.left > 0 && s.said)
         log_warn(

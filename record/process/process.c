@@ -37,17 +37,17 @@ struct recording {
 
 /* ---- the proxy ------------------------------------------------------------------------------ */
 
-static void tell(const struct recording *p, char what)
+static void tell_proxy(const struct recording *p, char what)
 {
     (void)channel_send(p->cfg->control, &what, 1); /* an error means that the proxy has exited */
 }
 
-static void on_changed(void *ctx)
+static void recording_on_changed(void *ctx)
 {
-    tell(ctx, 'c');
+    tell_proxy(ctx, 'c');
 }
 
-static void on_tools_wanted(void *ctx)
+static void recording_on_tools_wanted(void *ctx)
 {
     struct recording *p = ctx;
     const char *vault = store_vault(p->store);
@@ -60,7 +60,7 @@ static void on_tools_wanted(void *ctx)
     close(fd);
 }
 
-static void on_escalated(void *ctx, enum escalation_cause cause, const char *path)
+static void recording_on_escalated(void *ctx, enum escalation_cause cause, const char *path)
 {
     struct recording *p = ctx;
     log_error("the server needs attention: server=%s cause=%s file=%s", store_name(p->store),
@@ -71,7 +71,7 @@ static void on_escalated(void *ctx, enum escalation_cause cause, const char *pat
 
 /* Opens the file of the lock, and passes it to the proxy before the lock is taken, so that the lock
  * remains if this process is killed. */
-static bool share_lock(struct recording *p, int vault)
+static bool share_lock_with_proxy(struct recording *p, int vault)
 {
     if (p->lock >= 0 && running_lock_is_of(p->lock, vault))
         return true;
@@ -86,19 +86,21 @@ static bool share_lock(struct recording *p, int vault)
     return false;
 }
 
-static void on_begun(void *ctx, int vault, int64_t session_id)
+static void recording_on_session_begun(void *ctx, int vault, int64_t session_id)
 {
     struct recording *p = ctx;
-    int st = share_lock(p, vault) ? running_lock_take(p->lock, vault, session_id) : MI_EIO;
+    int st =
+        share_lock_with_proxy(p, vault) ? running_lock_take(p->lock, vault, session_id) : MI_EIO;
     if (st == MI_EFULL) { /* the file has locks of sessions of an earlier database */
         running_lock_remove(vault);
-        st = share_lock(p, vault) ? running_lock_take(p->lock, vault, session_id) : MI_EIO;
+        st = share_lock_with_proxy(p, vault) ? running_lock_take(p->lock, vault, session_id)
+                                             : MI_EIO;
     }
     if (st < 0)
         log_debug("the session has no lock: %s", strerror(errno));
 }
 
-static bool has_ended(const struct recording *p)
+static bool recording_has_ended(const struct recording *p)
 {
     return p->gone || atomic_load(&p->ring.shared->ended) != 0;
 }
@@ -110,7 +112,7 @@ static void kill_server(const struct recording *p)
         kill(-group, SIGKILL);
 }
 
-_Noreturn static void fail(const char *what)
+_Noreturn static void exit_after_error(const char *what)
 {
     log_error("the recorder process cannot %s: %s", what, strerror(errno));
     _exit(EX_OSERR);
@@ -127,10 +129,11 @@ static void listen_to_proxy(struct recording *p)
         p->gone = true;
         kill_server(p);
     } else if (n < 0) {
-        fail("receive from the proxy"); /* the proxy may still run, so its server must not be
+        exit_after_error(
+            "receive from the proxy"); /* the proxy may still run, so its server must not be
                                          * killed */
     }
-    if (p->ended_us == 0 && has_ended(p))
+    if (p->ended_us == 0 && recording_has_ended(p))
         p->ended_us = clock_mono_us();
 }
 
@@ -144,7 +147,7 @@ static void wait_for_proxy(const struct recording *p, int64_t us)
 
 /* ---- storing -------------------------------------------------------------------------------- */
 
-_Noreturn static void leave(struct recording *p, int status)
+_Noreturn static void exit_recorder(struct recording *p, int status)
 {
     upkeep_close(&p->upkeep);
     store_close(p->store);
@@ -152,7 +155,7 @@ _Noreturn static void leave(struct recording *p, int status)
 }
 
 /* Call it when everything is open: the process then needs only the vault and the journals. */
-static void opened(struct recording *p)
+static void confine_when_open(struct recording *p)
 {
     if (p->is_open)
         return;
@@ -164,16 +167,16 @@ static void opened(struct recording *p)
     if (n > 1)
         close(dir[1]);
     p->is_open = true;
-    tell(p, 'o');
+    tell_proxy(p, 'o');
 }
 
 /* Handles what every call of the store may return. Returns the pause before the next try, in microseconds. */
-static int64_t pause_after(struct recording *p, enum store_result result)
+static int64_t pause_after_result(struct recording *p, enum store_result result)
 {
     p->shut = result == STORE_FAILING && store_vault(p->store) == NULL;
     switch (result) {
     case STORE_DONE:
-        opened(p);
+        confine_when_open(p);
         return 0;
     case STORE_BUSY:
         return 0; /* the call has already waited for the lock */
@@ -182,13 +185,13 @@ static int64_t pause_after(struct recording *p, enum store_result result)
         store_escalate_early(p->store, &p->ring);
         return STORE_RETRY_US;
     case STORE_GONE:
-        leave(p, EX_TEMPFAIL);
+        exit_recorder(p, EX_TEMPFAIL);
     case STORE_DAMAGED:
         log_error("the journal is damaged, the rest of the session is not recorded: session=%s",
                   store_uid(p->store));
         p->damaged = true;
         if (ring_set_trouble(&p->ring, RING_FAILING))
-            tell(p, 'c');
+            tell_proxy(p, 'c');
         return 0;
     }
     return 0;
@@ -200,10 +203,10 @@ static int64_t store_published(struct recording *p)
     while (!p->damaged) {
         size_t n;
         enum store_result result = store_batch(p->store, &p->ring, &n);
-        int64_t pause_us = pause_after(p, result);
+        int64_t pause_us = pause_after_result(p, result);
         if (result == STORE_DONE && n > 0) {
             p->stored_us = clock_mono_us();
-            upkeep_stored(&p->upkeep);
+            upkeep_after_store(&p->upkeep);
         } else if (result != STORE_DAMAGED) {
             return result == STORE_DONE ? -1 : pause_us;
         }
@@ -212,7 +215,7 @@ static int64_t store_published(struct recording *p)
     return -1;
 }
 
-static void on_between(void *ctx)
+static void recording_on_pause(void *ctx)
 {
     struct recording *p = ctx;
     listen_to_proxy(p);
@@ -223,16 +226,16 @@ static void on_between(void *ctx)
 
 /* Ends the session after everything was stored. Returns the pause before the next try, in
  * microseconds. */
-static int64_t end(struct recording *p)
+static int64_t end_recording(struct recording *p)
 {
     upkeep_close(&p->upkeep);
     enum store_result result = store_end(p->store, &p->ring);
     if (result != STORE_DONE)
-        return pause_after(p, result);
+        return pause_after_result(p, result);
     journal_file_remove(&p->file);
     if (store_step != NULL)
         store_step("removed");
-    leave(p, EX_OK);
+    exit_recorder(p, EX_OK);
 }
 
 static void give_up_if_late(struct recording *p)
@@ -243,59 +246,59 @@ static void give_up_if_late(struct recording *p)
         return;
     log_error("some messages were not recorded: session=%s%s", store_uid(p->store),
               p->file.has_name ? "; the next command that reads this vault tries again" : "");
-    leave(p, EX_UNAVAILABLE);
+    exit_recorder(p, EX_UNAVAILABLE);
 }
 
 /* ---- the loop ------------------------------------------------------------------------------- */
 
-static void gather(const struct recording *p)
+static void wait_for_more_entries(const struct recording *p)
 {
-    if (!p->cfg->start.sync_full && !has_ended(p))
+    if (!p->cfg->start.sync_full && !recording_has_ended(p))
         nanosleep(&(struct timespec){0, PROCESS_GATHER_US * 1000}, NULL);
 }
 
-static void run(struct recording *p)
+static void run_recording(struct recording *p)
 {
     for (;;) {
         listen_to_proxy(p);
-        bool ended = has_ended(p);
+        bool ended = recording_has_ended(p);
         int64_t pause_us = store_published(p);
         if (pause_us < 0 && ended)
-            pause_us = end(p);
+            pause_us = end_recording(p);
         if (pause_us >= 0) {
             give_up_if_late(p);
             wait_for_proxy(p, pause_us);
             continue;
         }
-        int64_t us = upkeep_idle(&p->upkeep);
+        int64_t us = upkeep_run_when_idle(&p->upkeep);
         listen_to_proxy(p);
-        if (!has_ended(p) && (p->damaged || ring_sleep(&p->ring))) {
+        if (!recording_has_ended(p) && (p->damaged || ring_reader_sleep(&p->ring))) {
             wait_for_proxy(p, us);
-            ring_awake(&p->ring);
+            ring_reader_awake(&p->ring);
         }
-        gather(p);
+        wait_for_more_entries(p);
     }
 }
 
 void process_run(const struct process_config *cfg)
 {
-    static const struct store_calls calls = {.begun = on_begun,
-                                             .changed = on_changed,
-                                             .tools_wanted = on_tools_wanted,
-                                             .escalated = on_escalated};
+    static const struct store_calls calls = {.begun = recording_on_session_begun,
+                                             .changed = recording_on_changed,
+                                             .tools_wanted = recording_on_tools_wanted,
+                                             .escalated = recording_on_escalated};
     struct recording p = {.cfg = cfg, .lock = cfg->lock};
     title_set("mcp-recorder", "mcp-interposer: recorder of %.*s", (int)cfg->start.name.n,
               cfg->start.name.p);
     if (journal_file_reopen(&p.file, cfg->file) < 0 || ring_open(&p.ring, p.file.fd) < 0)
-        fail("open the journal");
+        exit_after_error("open the journal");
     close(cfg->file->fd); /* otherwise the writer's lock would outlive the writer */
     if (nice(NICE) < 0)
         log_debug("the recorder runs with normal priority");
     if (store_open(&p.store, &cfg->start, &calls, &p) < 0)
-        fail("open its store");
+        exit_after_error("open its store");
     atomic_store(&p.ring.shared->reader_pid, getpid());
     store_take_over(p.store, &p.ring);
-    upkeep_open(&p.upkeep, p.store, cfg->retention, on_between, &p);
-    run(&p);
-    leave(&p, EX_SOFTWARE);
+    upkeep_open(&p.upkeep, p.store, cfg->retention, recording_on_pause, &p);
+    run_recording(&p);
+    exit_recorder(&p, EX_SOFTWARE);
 }

@@ -15,10 +15,10 @@
 
 static int add_session(struct store *s)
 {
-    struct redact *rules = redact_present();
+    struct redact *rules = redact_current();
     struct buf text = {0}, cwd = {0};
     if (rules != NULL)
-        redact_rules(rules, &text);
+        redact_write_rules(rules, &text);
     if (s->start->cwd.p != NULL) /* the name of a directory may have any bytes */
         text_utf8(&cwd, s->start->cwd);
     struct session_record n = {
@@ -54,9 +54,10 @@ static int begin_session(struct store *s, struct ring *r, uint64_t *ret_position
         st = writer_position_read(s->w, s->session_id, ret_position);
     if (st == 0 && *ret_position < tail && !ring_is_finished(r)) {
         *ret_position = tail; /* the vault with the earlier rows was removed */
-        st = entries_gap(s, t_us, s->aside == ASIDE_DONE ? "database damaged" : "vault removed");
+        st =
+            entries_add_gap(s, t_us, s->aside == ASIDE_DONE ? "database damaged" : "vault removed");
         if (st == 0)
-            st = writer_position(s->w, s->session_id, tail);
+            st = writer_store_position(s->w, s->session_id, tail);
     }
     if (st == 0)
         st = writer_commit(s->w);
@@ -66,7 +67,7 @@ static int begin_session(struct store *s, struct ring *r, uint64_t *ret_position
 }
 
 /* Adds the log line of an answer again; the line is the same as when the answer was stored. */
-static void log_again(struct store *s, struct entry *e)
+static void add_log_line_again(struct store *s, struct entry *e)
 {
     char commitment[WRITER_COMMITMENT];
     if (e->kind == ENTRY_MESSAGE && entries_is_answer(&e->row) &&
@@ -91,7 +92,7 @@ static void skip_stored(struct store *s, struct ring *r, uint64_t position)
         n++;
         if (form_read((enum entry_kind)kind, bytes, &e) == 0 &&
             (kind == ENTRY_INVOCATION || (kind == ENTRY_MESSAGE && e.row.ends_invocation)))
-            log_again(s, &e);
+            add_log_line_again(s, &e);
     }
     log_directory_resume(&s->log, s->dir.fd);
     log_directory_flush(&s->log, s->dir.fd);
@@ -124,7 +125,7 @@ enum store_result store_ready(struct store *s, struct ring *r)
     skip_stored(s, r, position);
     /* Trouble that a killed process has reported is over. Our own trouble is over when an entry was
      * stored. */
-    return s->troubled && ring_behind(r) > 0 ? STORE_DONE : store_fine(s, r);
+    return s->troubled && ring_unread_bytes(r) > 0 ? STORE_DONE : store_fine(s, r);
 }
 
 /* ---- the end -------------------------------------------------------------------------------- */
@@ -137,10 +138,10 @@ static int add_damage(struct store *s, struct ring *r)
     int st = writer_begin(s->w, STORE_WAIT_US);
     if (st == 0)
         st = writer_position_read(s->w, s->session_id, &position);
-    if (st == 0 && position < ALL_STORED && ring_behind(r) > 0)
-        st = entries_gap(s, t_us, "damaged");
+    if (st == 0 && position < ALL_STORED && ring_unread_bytes(r) > 0)
+        st = entries_add_gap(s, t_us, "damaged");
     if (st == 0)
-        st = writer_position(s->w, s->session_id, ALL_STORED);
+        st = writer_store_position(s->w, s->session_id, ALL_STORED);
     if (st == 0)
         st = writer_commit(s->w);
     return st;
@@ -156,7 +157,7 @@ static int close_killed(struct store *s)
     int st = running_open(&l, s->dir.path, &error);
     for (size_t i = 0; st == 0 && i < l.n; i++)
         if (l.row[i].session_id == s->session_id)
-            forget = running_group(&l.row[i].r, left, MI_COUNT(left)) == 0;
+            forget = running_read_group(&l.row[i].r, left, MI_COUNT(left)) == 0;
     if (st == 0)
         st = running_end(s->dir.path, s->session_id, forget, &error);
     if (st < 0)
@@ -171,7 +172,7 @@ enum store_result store_end(struct store *s, struct ring *r)
     enum store_result ready = store_ready(s, r);
     if (ready != STORE_DONE)
         return ready;
-    int st = ring_behind(r) > 0 ? add_damage(s, r) : 0;
+    int st = ring_unread_bytes(r) > 0 ? add_damage(s, r) : 0;
     if (st < 0)
         return store_failed(s, r, st);
     escalations_close(&s->escalations, s->dir.fd, s->w);
@@ -182,7 +183,7 @@ enum store_result store_end(struct store *s, struct ring *r)
         atomic_store(&r->shared->ended, 1);
     }
     store_at_step("ended");
-    writer_wait(s->w, STORE_WAIT_US);
+    writer_set_wait(s->w, STORE_WAIT_US);
     if ((st = writer_position_remove(s->w, s->session_id)) < 0)
         return store_failed(s, r, st);
     store_at_step("forgotten");

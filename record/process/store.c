@@ -7,7 +7,7 @@
 
 /* ---- opening and closing -------------------------------------------------------------------- */
 
-static char *copy(struct slice s)
+static char *copy_slice(struct slice s)
 {
     return strndup(s.p != NULL ? s.p : "", s.n);
 }
@@ -20,11 +20,11 @@ int store_open(struct store **ret, const struct session_start *start,
         return MI_ENOMEM;
     *s = (struct store){.start = start,
                         .ctx = ctx,
-                        .uid = copy(start->uid),
-                        .vault = copy(start->vault),
-                        .name = copy(start->name),
-                        .command = copy(start->command),
-                        .host = copy(start->host),
+                        .uid = copy_slice(start->uid),
+                        .vault = copy_slice(start->vault),
+                        .name = copy_slice(start->name),
+                        .command = copy_slice(start->command),
+                        .host = copy_slice(start->host),
                         .dir.fd = -1,
                         .log.fd = -1,
                         .escalated_at = RING_NONE};
@@ -117,7 +117,7 @@ static int fill_batch(struct store *s, struct ring *r, size_t *ret_n)
         sum += bytes.n;
         *ret_n = n + 1;
     }
-    return writer_position(s->w, s->session_id, r->at);
+    return writer_store_position(s->w, s->session_id, r->at);
 }
 
 static void take_new_bodies(struct store *s)
@@ -134,7 +134,7 @@ enum store_result store_batch(struct store *s, struct ring *r, size_t *ret_n)
 {
     size_t n = 0;
     *ret_n = 0;
-    if (ring_behind(r) == 0 && s->resumed)
+    if (ring_unread_bytes(r) == 0 && s->resumed)
         return STORE_DONE;
     enum store_result ready = store_ready(s, r);
     if (ready != STORE_DONE)
@@ -207,7 +207,7 @@ bool store_fill_calls(struct store *s, struct call_fill *f, bool *ret_more)
     if (s->w == NULL)
         return false;
     int st = call_fill_step(f, s->w, STORE_WAIT_US, ret_more);
-    if (st < 0 && (st == MI_ENOMEM || !writer_busy(s->w)))
+    if (st < 0 && (st == MI_ENOMEM || !writer_is_busy(s->w)))
         *ret_more = false; /* the next recorder tries again */
     return st == 0;
 }

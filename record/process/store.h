@@ -1,6 +1,6 @@
 /* store.h - stores the entries of a journal: rows, events, session metadata, log lines, escalations.
  *
- * Once      the position up to which entries are stored is written in the transaction that stores them (writer_position()).
+ * Once      the position up to which entries are stored is written in the transaction that stores them (writer_store_position()).
  *           Entries before it are skipped by the next process: each message and event is stored exactly once,
  *           whenever a process is killed. Log lines are written after the commit and before ring_release(); those that
  *           a killed process has written are found in the files and not written again. An escalation that it has

@@ -79,7 +79,7 @@ enum store_result store_failed(struct store *s, struct ring *r, int st);
 MI_MUST int entries_add(struct store *s, struct ring_shared *k, uint32_t kind, struct slice bytes,
                         uint64_t at);
 /* Adds the event `gap`. */
-MI_MUST int entries_gap(struct store *s, int64_t t_us, const char *reason);
+MI_MUST int entries_add_gap(struct store *s, int64_t t_us, const char *reason);
 /* Whether the message is a result or an error. */
 bool entries_is_answer(const struct row *r);
 /* Writes the files of s->stuck and adds their events. Call it after the transaction. */

@@ -56,7 +56,7 @@ static void escalate_damage(struct store *s, const char *name, struct slice why)
 }
 
 /* Puts the damaged database aside; it must be closed. Returns false if nothing was changed. */
-static bool put_aside(struct store *s)
+static bool put_database_aside(struct store *s)
 {
     char name[ASIDE_NAME_MAX];
     struct buf why = {0};
@@ -83,10 +83,10 @@ int store_open_vault(struct store *s)
     int st = s->dir.fd >= 0 ? 0 : vault_dir_open(&s->dir, s->vault, true, &error);
     if (st == 0)
         st = writer_open(&s->w, &s->dir, s->start->sync_full, &error);
-    if (st == MI_EPROTO && put_aside(s))
+    if (st == MI_EPROTO && put_database_aside(s))
         st = writer_open(&s->w, &s->dir, s->start->sync_full, &error);
     if (st == 0) {
-        writer_level(s->w, s->start->level);
+        writer_set_level(s->w, s->start->level);
         if (s->start->stop_on_error)
             writer_want_bodies(s->w);
     } else {
@@ -113,7 +113,7 @@ bool store_is_gone(struct store *s, int64_t after_us)
     if (s->w != NULL && now - s->looked_us < after_us)
         return false;
     s->looked_us = now;
-    if (s->w != NULL ? !writer_vanished(s->w, s->vault) : !dir_is_gone(&s->dir))
+    if (s->w != NULL ? !writer_database_vanished(s->w, s->vault) : !dir_is_gone(&s->dir))
         return false;
     log_warn("the vault was removed; creating it again: vault=%s", s->vault);
     return true;
@@ -155,7 +155,7 @@ static void save_space(struct store *s)
 
 enum store_result store_fine(struct store *s, struct ring *r)
 {
-    bool all = ring_behind(r) == 0;
+    bool all = ring_unread_bytes(r) == 0;
     if (s->failing && !all) { /* the next batch may fail again */
         save_space(s);
         return STORE_DONE;
@@ -189,8 +189,8 @@ enum store_result store_busy(struct store *s, struct ring *r)
 /* A commit that failed may be found committed later, so the position is read again. */
 enum store_result store_failed(struct store *s, struct ring *r, int st)
 {
-    bool memory = st == MI_ENOMEM, busy = !memory && writer_busy(s->w);
-    bool full = memory || writer_full(s->w), damaged = !memory && writer_damaged(s->w);
+    bool memory = st == MI_ENOMEM, busy = !memory && writer_is_busy(s->w);
+    bool full = memory || writer_is_full(s->w), damaged = !memory && writer_is_damaged(s->w);
     snprintf(s->reason, sizeof s->reason, "%s", memory ? "out of memory" : writer_error(s->w));
     writer_rollback(s->w);
     ring_rewind(r);
@@ -204,7 +204,7 @@ enum store_result store_failed(struct store *s, struct ring *r, int st)
         return STORE_GONE;
     if (damaged) {
         store_close_writer(s);
-        if (put_aside(s))
+        if (put_database_aside(s))
             return STORE_BUSY;
         return store_failing(s, r);
     }

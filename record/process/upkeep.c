@@ -9,7 +9,7 @@
 #define STEP_PAUSE_US 20000    /* pause between two steps of pruning */
 #define FORCED_PAUSE_US 250000 /* pause between checkpoints that a reader prevents, in a burst */
 
-static bool has_rule(const struct retention *r)
+static bool retention_has_rule(const struct retention *r)
 {
     return r->older_us > 0 || r->keep_last > 0 || r->max_bytes > 0;
 }
@@ -22,7 +22,7 @@ void upkeep_open(struct upkeep *u, struct store *s, const struct retention *rule
                          .rule = *rule,
                          .look_us = look_us,
                          .fill_us = INT64_MAX,
-                         .prune_us = has_rule(rule) ? look_us + STEP_PAUSE_US : INT64_MAX,
+                         .prune_us = retention_has_rule(rule) ? look_us + STEP_PAUSE_US : INT64_MAX,
                          .between = between,
                          .ctx = ctx};
 }
@@ -40,19 +40,19 @@ void upkeep_pause(struct upkeep *u)
 
 /* ---- checkpoints ---------------------------------------------------------------------------- */
 
-static void checkpoint(struct upkeep *u)
+static void upkeep_run_checkpoint(struct upkeep *u)
 {
     u->idle_us = 0;
     if (!store_checkpoint(u->store))
         log_debug("checkpoint postponed"); /* tried again after more entries were stored */
 }
 
-void upkeep_stored(struct upkeep *u)
+void upkeep_after_store(struct upkeep *u)
 {
     int64_t pages = store_wal_pages(u->store), now = clock_mono_us();
     if (pages >= UPKEEP_PAGES_MAX && now - u->forced_us >= FORCED_PAUSE_US) {
         u->forced_us = now;
-        checkpoint(u);
+        upkeep_run_checkpoint(u);
     } else if (pages >= UPKEEP_IDLE_PAGES) {
         u->idle_us = now + UPKEEP_IDLE_US;
     }
@@ -61,7 +61,7 @@ void upkeep_stored(struct upkeep *u)
 /* ---- timed work ----------------------------------------------------------------------------- */
 
 /* Returns the delay until the next step. */
-static int64_t prune_some(struct upkeep *u, const char *vault)
+static int64_t upkeep_prune_step(struct upkeep *u, const char *vault)
 {
     struct buf error = {0};
     bool done = false;
@@ -79,16 +79,16 @@ static int64_t prune_some(struct upkeep *u, const char *vault)
     prune_close(u->prune);
     u->prune = NULL;
     if (st == 0)
-        checkpoint(u);
+        upkeep_run_checkpoint(u);
     return st == MI_EBUSY ? UPKEEP_QUIET_US : DAY_US;
 }
 
 /* Returns when the next step is due. */
-static int64_t fill_some(struct upkeep *u)
+static int64_t upkeep_fill_step(struct upkeep *u)
 {
     bool more;
     bool done = store_fill_calls(u->store, &u->fill, &more);
-    upkeep_stored(u); /* the write-ahead log has grown */
+    upkeep_after_store(u); /* the write-ahead log has grown */
     return more ? clock_mono_us() + (done ? STEP_PAUSE_US : UPKEEP_QUIET_US) : INT64_MAX;
 }
 
@@ -99,7 +99,7 @@ static void close_dead(struct upkeep *u, const char *vault)
                                                * look */
 }
 
-int64_t upkeep_idle(struct upkeep *u)
+int64_t upkeep_run_when_idle(struct upkeep *u)
 {
     int64_t now = clock_mono_us();
     if (store_write_out(u->store))
@@ -109,14 +109,15 @@ int64_t upkeep_idle(struct upkeep *u)
         if (vault != NULL)
             close_dead(u, vault);
         u->look_us = clock_mono_us() + (vault != NULL ? UPKEEP_LOOK_US : UPKEEP_DEAD_US);
-        u->fill_us = vault != NULL ? fill_some(u) : INT64_MAX;
+        u->fill_us = vault != NULL ? upkeep_fill_step(u) : INT64_MAX;
     } else if (now >= u->fill_us) {
-        u->fill_us = fill_some(u);
+        u->fill_us = upkeep_fill_step(u);
     } else if (now >= u->prune_us) {
-        u->prune_us = clock_mono_us() + (vault != NULL ? prune_some(u, vault) : UPKEEP_DEAD_US);
+        u->prune_us =
+            clock_mono_us() + (vault != NULL ? upkeep_prune_step(u, vault) : UPKEEP_DEAD_US);
     }
     if (u->idle_us != 0 && now >= u->idle_us)
-        checkpoint(u);
+        upkeep_run_checkpoint(u);
     int64_t next = u->look_us < u->prune_us ? u->look_us : u->prune_us;
     next = u->fill_us < next ? u->fill_us : next;
     if (u->idle_us != 0 && u->idle_us < next)

@@ -47,9 +47,9 @@ void upkeep_open(struct upkeep *u, struct store *s, const struct retention *rule
                  void (*between)(void *ctx), void *ctx);
 void upkeep_close(struct upkeep *u); /* safe to call twice */
 /* Entries were stored. Checkpoints if the log is very long. */
-void upkeep_stored(struct upkeep *u);
+void upkeep_after_store(struct upkeep *u);
 /* There is nothing to store: does what is due. Returns the time until it must be called again, in microseconds. */
-int64_t upkeep_idle(struct upkeep *u);
+int64_t upkeep_run_when_idle(struct upkeep *u);
 /* Call it before the store closes its connection: closes the other connections to the same
  * database, whose locks would be lost (POSIX). */
 void upkeep_pause(struct upkeep *u);

@@ -63,19 +63,19 @@ struct shapes {
 
 /* ---- the table of anchors ---- */
 
-static unsigned pair_of(const char *p)
+static unsigned read_letter_pair(const char *p)
 {
     return (unsigned)(unsigned char)p[0] << 8 | (unsigned char)p[1];
 }
 
-static unsigned bucket_of(unsigned pair)
+static unsigned bucket_of_pair(unsigned pair)
 {
     return (pair ^ pair >> 5) % BUCKETS;
 }
 
 static void add_entry(unsigned pair, size_t rule, size_t letters)
 {
-    uint16_t *head = &anchors.bucket[bucket_of(pair)], *last = head;
+    uint16_t *head = &anchors.bucket[bucket_of_pair(pair)], *last = head;
     assert(anchors.entries_n + 1 < MAX_ENTRIES);
     while (*last != 0)
         last = &anchors.entries[*last].next;
@@ -88,7 +88,7 @@ static void add_pairs(const struct shape_set *a, const struct shape_set *b, size
                       size_t letters)
 {
     unsigned char x[256], y[256];
-    size_t x_n = shape_letters(a, x), y_n = shape_letters(b, y);
+    size_t x_n = shape_set_letters(a, x), y_n = shape_set_letters(b, y);
     for (size_t i = 0; i < x_n; i++)
         for (size_t k = 0; k < y_n; k++)
             add_entry((unsigned)x[i] << 8 | y[k], rule, letters);
@@ -102,7 +102,7 @@ static void add_anchor(size_t rule)
     size_t n = 0;
     f = f != NULL ? f + 1 : r->form;
     for (; n < WINDOW && *f != '|'; n++)
-        shape_atom(&f, (r->flags & SHAPE_FOLD) != 0, &at[n]);
+        shape_read_atom(&f, (r->flags & SHAPE_FOLD) != 0, &at[n]);
     assert(n == WINDOW || n == WINDOW - 1);
     add_pairs(&at[n - 2], &at[n - 1], rule, n);
     shape_scan_add(&at[n - 3]);
@@ -122,22 +122,23 @@ static bool may_hit(const struct shape_rule *rule, struct slice text, size_t at)
 {
     struct shape_hit hit;
     if (!(rule->flags & SHAPE_LOOSE))
-        return shape_form(rule, text, at, &hit);
-    if (rule->fn == shape_assignment)
-        return shape_assignment_name(text, at);
+        return shape_match_form(rule, text, at, &hit);
+    if (rule->fn == shape_match_assignment)
+        return shape_name_may_be_secret(text, at);
     struct shape_rule anchor = {rule->name, rule->form, shape_anchor, rule->flags};
-    return shape_form(&anchor, text, at, &hit);
+    return shape_match_form(&anchor, text, at, &hit);
 }
 
-size_t shapes_place(struct slice text, size_t from, size_t to)
+size_t shapes_find_anchor(struct slice text, size_t from, size_t to)
 {
     anchors_open();
     shape_form_begin();
     struct shape_scan scan;
     shape_scan_begin(&scan, (struct slice){text.p, to}, from > WINDOW - 2 ? from : WINDOW - 2);
     for (size_t end; (end = shape_scan_next(&scan)) < to;) {
-        unsigned pair = pair_of(text.p + end - 1);
-        for (unsigned i = anchors.bucket[bucket_of(pair)]; i != 0; i = anchors.entries[i].next) {
+        unsigned pair = read_letter_pair(text.p + end - 1);
+        for (unsigned i = anchors.bucket[bucket_of_pair(pair)]; i != 0;
+             i = anchors.entries[i].next) {
             const struct entry *e = &anchors.entries[i];
             if (e->pair == pair && end + 1 >= e->letters &&
                 may_hit(&shape_rules[e->rule], text, end + 1 - e->letters))
@@ -147,14 +148,14 @@ size_t shapes_place(struct slice text, size_t from, size_t to)
     return to;
 }
 
-bool shapes_maybe(struct slice text)
+bool shapes_may_match(struct slice text)
 {
-    return shapes_place(text, 0, text.n) < text.n;
+    return shapes_find_anchor(text, 0, text.n) < text.n;
 }
 
 /* ---- one text ---- */
 
-static bool better(const struct pending *a, const struct pending *b)
+static bool is_better_hit(const struct pending *a, const struct pending *b)
 {
     if (a->hit.from != b->hit.from)
         return a->hit.from < b->hit.from;
@@ -163,7 +164,7 @@ static bool better(const struct pending *a, const struct pending *b)
     return a->rule < b->rule;
 }
 
-static size_t end_of(const struct shape_hit *h)
+static size_t end_of_hit(const struct shape_hit *h)
 {
     return h->from + h->n;
 }
@@ -172,14 +173,15 @@ static size_t end_of(const struct shape_hit *h)
 static void shape_find_keep(struct search *s, struct pending p)
 {
     size_t i = 0;
-    while (i < s->pending_n && end_of(&s->pending[i].hit) <= p.hit.from)
+    while (i < s->pending_n && end_of_hit(&s->pending[i].hit) <= p.hit.from)
         i++;
     size_t j = i;
-    while (j < s->pending_n && s->pending[j].hit.from < end_of(&p.hit)) {
+    while (j < s->pending_n && s->pending[j].hit.from < end_of_hit(&p.hit)) {
         struct pending *q = &s->pending[j];
         size_t from = size_min(p.hit.from, q->hit.from);
-        size_t end = end_of(&p.hit) > end_of(&q->hit) ? end_of(&p.hit) : end_of(&q->hit);
-        struct pending one = better(q, &p) ? *q : p;
+        size_t end =
+            end_of_hit(&p.hit) > end_of_hit(&q->hit) ? end_of_hit(&p.hit) : end_of_hit(&q->hit);
+        struct pending one = is_better_hit(q, &p) ? *q : p;
         one.hit.from = from;
         one.hit.n = end - from;
         p = one;
@@ -191,12 +193,12 @@ static void shape_find_keep(struct search *s, struct pending p)
 }
 
 /* Removes the part before `from`, which was already returned. Returns false if nothing is left. */
-static bool clip(struct shape_hit *h, size_t from)
+static bool clip_hit(struct shape_hit *h, size_t from)
 {
-    if (end_of(h) <= from || h->n == 0)
+    if (end_of_hit(h) <= from || h->n == 0)
         return false;
     if (h->from < from) {
-        h->n = end_of(h) - from;
+        h->n = end_of_hit(h) - from;
         h->from = from;
     }
     return true;
@@ -204,11 +206,11 @@ static bool clip(struct shape_hit *h, size_t from)
 
 /* Whether `at` is inside a hit of the same rule. The rule is not tried there: it could only find a
  * part of the same secret. */
-static bool within_own(const struct search *s, size_t at, size_t rule)
+static bool is_within_hit_of_rule(const struct search *s, size_t at, size_t rule)
 {
     for (size_t i = s->pending_n; i-- > 0;) {
         const struct pending *p = &s->pending[i];
-        if (p->hit.from <= at && at < end_of(&p->hit))
+        if (p->hit.from <= at && at < end_of_hit(&p->hit))
             return strcmp(shape_rules[p->rule].name, shape_rules[rule].name) == 0;
     }
     return false;
@@ -216,8 +218,8 @@ static bool within_own(const struct search *s, size_t at, size_t rule)
 
 static void try_window(struct search *s)
 {
-    unsigned pair = pair_of(s->text.p + s->end - 1);
-    for (unsigned i = anchors.bucket[bucket_of(pair)]; i != 0; i = anchors.entries[i].next) {
+    unsigned pair = read_letter_pair(s->text.p + s->end - 1);
+    for (unsigned i = anchors.bucket[bucket_of_pair(pair)]; i != 0; i = anchors.entries[i].next) {
         const struct entry *e = &anchors.entries[i];
         struct pending p;
         if (e->pair != pair || s->end + 1 < e->letters)
@@ -227,8 +229,9 @@ static void try_window(struct search *s)
         p.rule = e->rule;
         if (mark > s->masked)
             s->masked = mark;
-        if (at >= s->masked && !within_own(s, at, p.rule) &&
-            shape_form(&shape_rules[e->rule], s->text, at, &p.hit) && clip(&p.hit, s->from))
+        if (at >= s->masked && !is_within_hit_of_rule(s, at, p.rule) &&
+            shape_match_form(&shape_rules[e->rule], s->text, at, &p.hit) &&
+            clip_hit(&p.hit, s->from))
             shape_find_keep(s, p);
     }
 }
@@ -237,7 +240,7 @@ static void try_window(struct search *s)
 static void shape_find_settle(struct search *s)
 {
     while (s->pending_n < MAX_PENDING) {
-        if (s->pending_n > 0 && s->end >= end_of(&s->pending[0].hit) + WINDOW + SHAPE_BACK_MAX)
+        if (s->pending_n > 0 && s->end >= end_of_hit(&s->pending[0].hit) + WINDOW + SHAPE_BACK_MAX)
             return;
         s->end = shape_scan_next(&s->scan);
         if (s->end >= s->text.n)
@@ -260,8 +263,8 @@ static void search_begin(struct search *s, struct slice text, size_t from)
 }
 
 /* Finds the next hit of each pattern, and replaces *best if one of them is better. */
-static bool next_pattern_hit(const struct shapes *sh, struct slice text, size_t from, bool found,
-                             struct shape_hit *best)
+static bool find_next_pattern_hit(const struct shapes *sh, struct slice text, size_t from,
+                                  bool found, struct shape_hit *best)
 {
     for (size_t i = 0; i < sh->patterns_n; i++) {
         struct pattern *p = &sh->patterns[i];
@@ -282,9 +285,9 @@ static bool next_pattern_hit(const struct shapes *sh, struct slice text, size_t 
 
 static bool shape_find_grow(struct shape_hit *hit, const struct shape_hit *other)
 {
-    if (other->n == 0 || other->from >= end_of(hit) || end_of(other) <= end_of(hit))
+    if (other->n == 0 || other->from >= end_of_hit(hit) || end_of_hit(other) <= end_of_hit(hit))
         return false;
-    hit->n = end_of(other) - hit->from;
+    hit->n = end_of_hit(other) - hit->from;
     return true;
 }
 
@@ -301,14 +304,15 @@ static void merge_overlapping(const struct shapes *sh, struct shape_hit *hit)
             grew = shape_find_grow(hit, &sh->patterns[i].next) || grew;
     }
     size_t overlapping = 0;
-    while (overlapping < s->pending_n && s->pending[overlapping].hit.from < end_of(hit))
+    while (overlapping < s->pending_n && s->pending[overlapping].hit.from < end_of_hit(hit))
         overlapping++;
     memmove(s->pending, s->pending + overlapping,
             (s->pending_n - overlapping) * sizeof *s->pending);
     s->pending_n -= overlapping;
 }
 
-bool shapes_next(const struct shapes *sh, struct slice text, size_t from, struct shape_hit *ret)
+bool shapes_find_next(const struct shapes *sh, struct slice text, size_t from,
+                      struct shape_hit *ret)
 {
     struct search *s = sh->search;
     if (from == 0 || from != s->from || text.p != s->text.p || text.n != s->text.n) {
@@ -321,10 +325,10 @@ bool shapes_next(const struct shapes *sh, struct slice text, size_t from, struct
     bool found = s->pending_n > 0;
     if (found)
         best = s->pending[0].hit;
-    if (!next_pattern_hit(sh, text, from, found, &best))
+    if (!find_next_pattern_hit(sh, text, from, found, &best))
         return false;
     merge_overlapping(sh, &best);
-    s->from = end_of(&best);
+    s->from = end_of_hit(&best);
     *ret = best;
     return true;
 }

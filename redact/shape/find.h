@@ -42,14 +42,15 @@ void shapes_close(struct shapes *s); /* accepts NULL */
 /* Quick test. Returns false if no built-in rule has a hit in the text. The text may also be a JSON
  * string with its escapes, provided that none of them is \u or \/; the answer then applies to the
  * unescaped string. */
-bool shapes_maybe(struct slice text);
+bool shapes_may_match(struct slice text);
 /* Returns the first offset in [from, to) where a built-in rule may have a hit. If it returns `to`,
- * there is none, and shapes_maybe() is false for every part of the range. */
-size_t shapes_place(struct slice text, size_t from, size_t to);
-/* Whether the user has added patterns. shapes_maybe() and shapes_place() ignore them. */
+ * there is none, and shapes_may_match() is false for every part of the range. */
+size_t shapes_find_anchor(struct slice text, size_t from, size_t to);
+/* Whether the user has added patterns. shapes_may_match() and shapes_find_anchor() ignore them. */
 bool shapes_has_patterns(const struct shapes *s);
 /* Finds the next hit at or after `from`, which is 0 or the end of the previous hit. */
-bool shapes_next(const struct shapes *s, struct slice text, size_t from, struct shape_hit *ret);
+bool shapes_find_next(const struct shapes *s, struct slice text, size_t from,
+                      struct shape_hit *ret);
 
 /* The number of bytes that rules have examined so far, for tests of complexity. */
 uint64_t shapes_work(void);

@@ -14,7 +14,7 @@ static void set_range(struct shape_set *s, char from, char to)
         s->bits[c >> 6] |= UINT64_C(1) << (c & 63);
 }
 
-static void set_text(struct shape_set *s, const char *chars)
+static void set_add_chars(struct shape_set *s, const char *chars)
 {
     for (; *chars != '\0'; chars++)
         set_range(s, *chars, *chars);
@@ -36,12 +36,12 @@ static void set_escape(struct shape_set *s, char c)
         set_range(s, 'a', 'z');
     }
     if (c == 'w')
-        set_text(s, "_-");
+        set_add_chars(s, "_-");
     if (c == 'b')
-        set_text(s, "+/");
+        set_add_chars(s, "+/");
 }
 
-size_t shape_letters(const struct shape_set *s, unsigned char ret[256])
+size_t shape_set_letters(const struct shape_set *s, unsigned char ret[256])
 {
     size_t n = 0;
     for (unsigned i = 0; i < 4; i++)
@@ -50,7 +50,7 @@ size_t shape_letters(const struct shape_set *s, unsigned char ret[256])
     return n;
 }
 
-void shape_atom(const char **p, bool fold, struct shape_set *ret)
+void shape_read_atom(const char **p, bool fold, struct shape_set *ret)
 {
     const char *f = *p;
     *ret = (struct shape_set){{0}};
@@ -90,16 +90,16 @@ static void count_read(const char **p, size_t *min, size_t *max)
 }
 
 /* Matches the part of the form before '<' leftwards from text[at]. */
-static bool back_read(const char **form, struct slice text, size_t at, size_t *from)
+static bool match_form_backwards(const char **form, struct slice text, size_t at, size_t *from)
 {
     const char *f = *form, *mark = strchr(f, '<');
     if (mark == NULL)
         return true;
     struct shape_set set;
     size_t min, max, n = 0;
-    shape_atom(&f, false, &set);
+    shape_read_atom(&f, false, &set);
     count_read(&f, &min, &max);
-    while (n < at && n < max && shape_in(&set, text.p[at - n - 1]))
+    while (n < at && n < max && shape_set_has(&set, text.p[at - n - 1]))
         n++;
     shape_work += n;
     *from = at - n;
@@ -113,7 +113,7 @@ static bool back_read(const char **form, struct slice text, size_t at, size_t *f
 static size_t shape_form_run(const struct shape_set *set, struct slice text, size_t i, size_t max)
 {
     size_t n = 0;
-    while (n < max && i + n < text.n && shape_in(set, text.p[i + n]))
+    while (n < max && i + n < text.n && shape_set_has(set, text.p[i + n]))
         n++;
     shape_work += n + 1;
     return n;
@@ -123,14 +123,14 @@ static size_t shape_form_run(const struct shape_set *set, struct slice text, siz
 
 /* Whether s has no digit, letters of one case only, and no word that is too long. Then s is not a
  * token but words separated by dashes. */
-static bool plain_words(struct slice s)
+static bool has_only_plain_words(struct slice s)
 {
     bool lower = false, upper = false;
     size_t word = 0;
     for (size_t i = 0; i < s.n; i++) {
         lower = lower || char_is_lower(s.p[i]);
         upper = upper || char_is_upper(s.p[i]);
-        word = shape_alnum(s.p[i]) ? word + 1 : 0;
+        word = shape_is_alnum(s.p[i]) ? word + 1 : 0;
         if (char_is_digit(s.p[i]) || (lower && upper) || word > WORD_MAX)
             return false;
     }
@@ -164,7 +164,7 @@ static size_t rest_of_run(const struct shape_set *set, struct slice text, size_t
 
 /* Tokens of GitHub and npm: the last six characters are the CRC-32 of the preceding ones. Such a token is no
  * placeholder, whatever it looks like. */
-static bool has_checksum(struct slice body)
+static bool token_has_checksum(struct slice body)
 {
     static const char digits[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
     if (body.n <= 6)
@@ -182,27 +182,28 @@ static bool has_checksum(struct slice body)
     return true;
 }
 
-static bool is_placeholder(struct slice s);
+static bool word_is_placeholder(struct slice s);
 
-bool shape_form(const struct shape_rule *rule, struct slice text, size_t at, struct shape_hit *ret)
+bool shape_match_form(const struct shape_rule *rule, struct slice text, size_t at,
+                      struct shape_hit *ret)
 {
     const char *f = rule->form;
     size_t from = at, end = 0, i = at, head = 0, min = 0, max = 0, n = 0;
     bool fold = (rule->flags & SHAPE_FOLD) != 0, edgeless = (rule->flags & SHAPE_EDGELESS) != 0;
     struct shape_set set = {{0}};
-    if (!back_read(&f, text, at, &from))
+    if (!match_form_backwards(&f, text, at, &from))
         return false;
     while (*f != '\0') {
         if (*f == '|') {
             head = i;
-            if (rule->fn == NULL && !edgeless && !shape_edge_left(text, from))
+            if (rule->fn == NULL && !edgeless && !shape_left_edge_is_free(text, from))
                 return false;
         } else if (*f == '(') {
             from = i;
         } else if (*f == ')') {
             end = i;
         } else {
-            shape_atom(&f, fold, &set);
+            shape_read_atom(&f, fold, &set);
             count_read(&f, &min, &max);
             n = shape_form_run(&set, text, i, size_min(max, FORM_FIRST));
             if (n < min)
@@ -216,12 +217,13 @@ bool shape_form(const struct shape_rule *rule, struct slice text, size_t at, str
         ret->rule = rule->name;
         return rule->fn(text, at, ret);
     }
-    if (i < text.n && n < FORM_FIRST && shape_alnum(text.p[i]) && shape_alnum(text.p[i - 1]))
+    if (i < text.n && n < FORM_FIRST && shape_is_alnum(text.p[i]) && shape_is_alnum(text.p[i - 1]))
         return false;
     struct slice hit = {text.p + from, (end != 0 ? end : i) - from},
                  body = {text.p + head, i - head};
-    bool words = !(rule->flags & SHAPE_CAPITALS) && plain_words(from < at ? hit : body);
-    if (!(rule->flags & SHAPE_CRC && has_checksum(body)) && (words || is_placeholder(hit)))
+    bool words = !(rule->flags & SHAPE_CAPITALS) && has_only_plain_words(from < at ? hit : body);
+    if (!(rule->flags & SHAPE_CRC && token_has_checksum(body)) &&
+        (words || word_is_placeholder(hit)))
         return false;
     if (rule->flags & SHAPE_ALONE && ((from > 0 && strchr("+/", text.p[from - 1]) != NULL) ||
                                       (i < text.n && strchr("+/=", text.p[i]) != NULL)))
@@ -241,7 +243,7 @@ static bool shape_form_hex(char c)
     return char_is_digit(c) || ((c | 0x20) >= 'a' && (c | 0x20) <= 'f');
 }
 
-static bool ends_escape(const char *end, size_t n)
+static bool escape_ends_at(const char *end, size_t n)
 {
     if (n >= 2 && end[-2] == '\\' && strchr("nrtbf0", end[-1]) != NULL)
         return true;
@@ -255,7 +257,7 @@ static bool ends_escape(const char *end, size_t n)
 }
 
 /* ESC [ 1 ; 31 m */
-static bool ends_colour(const char *end, size_t n)
+static bool colour_code_ends_at(const char *end, size_t n)
 {
     size_t i = 1;
     if (end[-1] != 'm')
@@ -266,14 +268,14 @@ static bool ends_colour(const char *end, size_t n)
     return i < n && end[-(ptrdiff_t)i - 1] == '[';
 }
 
-bool shape_edge_left(struct slice text, size_t at)
+bool shape_left_edge_is_free(struct slice text, size_t at)
 {
-    if (at == 0 || !shape_alnum(text.p[at - 1]))
+    if (at == 0 || !shape_is_alnum(text.p[at - 1]))
         return true;
-    return ends_escape(text.p + at, at) || ends_colour(text.p + at, at);
+    return escape_ends_at(text.p + at, at) || colour_code_ends_at(text.p + at, at);
 }
 
-static bool one_begins(const char *p, size_t n, const char *list)
+static bool any_listed_begins(const char *p, size_t n, const char *list)
 {
     while (*list != '\0') {
         size_t len = strcspn(list, " ");
@@ -291,7 +293,8 @@ bool shape_contains(struct slice s, const char *list)
         if (p == list || p[-1] == ' ')
             set_range(&first, *p, *p);
     for (size_t i = 0; i < s.n; i++)
-        if (shape_in(&first, shape_fold(s.p[i])) && one_begins(s.p + i, s.n - i, list))
+        if (shape_set_has(&first, shape_lower_case(s.p[i])) &&
+            any_listed_begins(s.p + i, s.n - i, list))
             return true;
     shape_work += s.n;
     return false;
@@ -299,11 +302,11 @@ bool shape_contains(struct slice s, const char *list)
 
 #define LISTED_MAX 32 /* bytes of the longest word in a list */
 
-bool shape_listed(struct slice word, const char *list)
+bool shape_is_listed(struct slice word, const char *list)
 {
     if (word.n == 0 || word.n > LISTED_MAX)
         return false;
-    char first = shape_fold(word.p[0]);
+    char first = shape_lower_case(word.p[0]);
     while (*list != '\0') { /* called often for long lists: compare only likely words */
         size_t n = 0;
         while (list[n] != ' ' && list[n] != '\0')
@@ -315,7 +318,7 @@ bool shape_listed(struct slice word, const char *list)
     return false;
 }
 
-static size_t distinct(struct slice s)
+static size_t count_distinct_letters(struct slice s)
 {
     struct shape_set seen = {{0}};
     for (size_t i = 0; i < s.n; i++)
@@ -328,14 +331,14 @@ static size_t distinct(struct slice s)
 
 /* Whether s cannot be a secret: it contains a word such as "example", repeats letters, or has few
  * different letters. */
-static bool is_placeholder(struct slice s)
+static bool word_is_placeholder(struct slice s)
 {
     size_t same = 1;
     s.n = size_min(s.n, 256);
     for (size_t i = 1; i < s.n && same < 10; i++)
         same = s.p[i] == s.p[i - 1] ? same + 1 : 1;
     shape_work += s.n;
-    if (same >= 10 || (s.n >= 16 && distinct(s) < 7))
+    if (same >= 10 || (s.n >= 16 && count_distinct_letters(s) < 7))
         return true;
     return shape_contains(s, "example placeholder changeme your_ your- yourtoken yourkey xxxxxx");
 }
@@ -345,10 +348,10 @@ bool shape_is_example(struct slice s)
     size_t up = 1;
     for (size_t i = 1; i < size_min(s.n, 256) && up < 10; i++)
         up = s.p[i] == s.p[i - 1] + 1 ? up + 1 : 1;
-    return up >= 10 || is_placeholder(s);
+    return up >= 10 || word_is_placeholder(s);
 }
 
-bool shape_varied(struct slice s)
+bool shape_is_varied(struct slice s)
 {
     unsigned kinds = 0;
     for (size_t i = 0; i < s.n; i++)
@@ -357,10 +360,10 @@ bool shape_varied(struct slice s)
                  : char_is_upper(s.p[i]) ? 4u
                                          : 8u;
     shape_work += s.n;
-    return __builtin_popcount(kinds) >= 2 && distinct(s) >= size_min(s.n / 2, 8);
+    return __builtin_popcount(kinds) >= 2 && count_distinct_letters(s) >= size_min(s.n / 2, 8);
 }
 
-bool shape_template(struct slice s)
+bool shape_is_template(struct slice s)
 {
     if (s.n == 0)
         return true;
@@ -396,7 +399,7 @@ size_t shape_mark_end(struct slice text, size_t at)
     for (size_t i = strlen(SHAPE_MARK); i < rest.n && i < 96; i++) {
         if (rest.p[i] == ']')
             return at + i + 1;
-        if (!shape_alnum(rest.p[i]) && strchr("._-", rest.p[i]) == NULL)
+        if (!shape_is_alnum(rest.p[i]) && strchr("._-", rest.p[i]) == NULL)
             return 0;
     }
     return 0;

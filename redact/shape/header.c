@@ -6,9 +6,9 @@
 #define LINE_MAX_LEN 4096 /* bytes of a header's value */
 #define JUDGED 192        /* bytes of a token that are examined */
 
-static bool token68(char c)
+static bool is_token68_char(char c)
 {
-    return shape_base64(c) || c == '.' || c == '~' || c == '=';
+    return shape_is_base64(c) || c == '.' || c == '~' || c == '=';
 }
 
 static size_t shape_header_skip(struct slice text, size_t i, const char *chars)
@@ -20,10 +20,10 @@ static size_t shape_header_skip(struct slice text, size_t i, const char *chars)
 }
 
 /* The end of a token's characters. */
-static size_t token_end(struct slice text, size_t i, size_t most)
+static size_t end_of_token(struct slice text, size_t i, size_t most)
 {
     size_t from = i;
-    while (i < text.n && i - from < most && token68(text.p[i]))
+    while (i < text.n && i - from < most && is_token68_char(text.p[i]))
         i++;
     shape_work += i - from;
     while (i > from && text.p[i - 1] == '.')
@@ -46,12 +46,12 @@ static size_t shape_header_line_end(struct slice text, size_t i, char quote)
             break;
     }
     shape_work += i - from;
-    while (i > from && shape_blank(text.p[i - 1]))
+    while (i > from && shape_is_blank(text.p[i - 1]))
         i--;
     return i;
 }
 
-static bool hit(struct shape_hit *ret, size_t from, size_t end)
+static bool set_hit(struct shape_hit *ret, size_t from, size_t end)
 {
     ret->from = from;
     ret->n = end - from;
@@ -63,7 +63,7 @@ static struct slice shape_header_part(struct slice text, size_t from, size_t end
     return (struct slice){text.p + from, end - from};
 }
 
-static bool has_digit(struct slice s)
+static bool slice_has_digit(struct slice s)
 {
     for (size_t i = 0; i < s.n; i++)
         if (char_is_digit(s.p[i]))
@@ -73,17 +73,17 @@ static bool has_digit(struct slice s)
 
 /* ---- the three schemes, anywhere ---- */
 
-bool shape_bearer(struct slice text, size_t at, struct shape_hit *ret)
+bool shape_match_bearer(struct slice text, size_t at, struct shape_hit *ret)
 {
     size_t from = shape_header_skip(text, at + 6, " \t:");
-    if (from == at + 6 || !shape_edge_left(text, at))
+    if (from == at + 6 || !shape_left_edge_is_free(text, at))
         return false;
-    size_t end = token_end(text, from, SIZE_MAX);
+    size_t end = end_of_token(text, from, SIZE_MAX);
     struct slice v = shape_header_part(text, from, end);
-    return v.n >= 16 && shape_varied(v) && !shape_is_example(v) && hit(ret, from, end);
+    return v.n >= 16 && shape_is_varied(v) && !shape_is_example(v) && set_hit(ret, from, end);
 }
 
-static bool decodes_to_pair(struct slice s)
+static bool base64_has_user_and_password(struct slice s)
 {
     unsigned bits = 0, held = 0;
     bool colon = false;
@@ -110,30 +110,31 @@ static bool decodes_to_pair(struct slice s)
     return colon && n >= 3;
 }
 
-bool shape_basic(struct slice text, size_t at, struct shape_hit *ret)
+bool shape_match_basic(struct slice text, size_t at, struct shape_hit *ret)
 {
     size_t from = shape_header_skip(text, at + 5, " \t:");
-    if (from == at + 5 || !shape_edge_left(text, at))
+    if (from == at + 5 || !shape_left_edge_is_free(text, at))
         return false;
-    size_t end = token_end(text, from, SIZE_MAX);
+    size_t end = end_of_token(text, from, SIZE_MAX);
     struct slice v = shape_header_part(text, from, end);
-    return v.n >= 4 && memchr(v.p, '.', v.n) == NULL && decodes_to_pair(v) && hit(ret, from, end);
+    return v.n >= 4 && memchr(v.p, '.', v.n) == NULL && base64_has_user_and_password(v) &&
+           set_hit(ret, from, end);
 }
 
-bool shape_digest(struct slice text, size_t at, struct shape_hit *ret)
+bool shape_match_digest(struct slice text, size_t at, struct shape_hit *ret)
 {
     size_t from = shape_header_skip(text, at + 6, " \t");
     if (from == at + 6 || !slice_begins(shape_header_part(text, from, text.n), "username="))
         return false;
     struct slice v = shape_header_part(text, from, shape_header_line_end(text, from, 0));
-    return memmem(v.p, v.n, "%s", 2) == NULL && hit(ret, from, from + v.n);
+    return memmem(v.p, v.n, "%s", 2) == NULL && set_hit(ret, from, from + v.n);
 }
 
 /* ---- headers ---- */
 
 /* The value of `NAME: value` or NAME=value, where NAME ends at text[i]. */
-static bool header_value(struct slice text, size_t i, const char *seps, size_t *ret_from,
-                         char *ret_quote)
+static bool find_header_value(struct slice text, size_t i, const char *seps, size_t *ret_from,
+                              char *ret_quote)
 {
     i = shape_header_skip(text, i, "\\\"'`] \t");
     if (i >= text.n || strchr(seps, text.p[i]) == NULL || text.p[i] == '\0')
@@ -156,7 +157,7 @@ static bool header_value(struct slice text, size_t i, const char *seps, size_t *
     return i < text.n;
 }
 
-bool shape_authorization(struct slice text, size_t at, struct shape_hit *ret)
+bool shape_match_authorization(struct slice text, size_t at, struct shape_hit *ret)
 {
     static const char known[] =
         "bearer basic token apikey api-key key ntlm negotiate hawk ssws splunk "
@@ -166,54 +167,56 @@ bool shape_authorization(struct slice text, size_t at, struct shape_hit *ret)
         "digest oauth hmac aws4-hmac-sha256 goog4-rsa-sha256 signature hawk";
     size_t from;
     char quote;
-    if (!header_value(text, at + 13, ":=", &from, &quote))
+    if (!find_header_value(text, at + 13, ":=", &from, &quote))
         return false;
     size_t word = from;
-    while (word < text.n && word - from < 32 && (shape_alnum(text.p[word]) || text.p[word] == '-'))
+    while (word < text.n && word - from < 32 &&
+           (shape_is_alnum(text.p[word]) || text.p[word] == '-'))
         word++;
     struct slice scheme = shape_header_part(text, from, word);
     size_t next = shape_header_skip(text, word, " \t");
-    bool scheme_known = next > word && shape_listed(scheme, known);
-    if (scheme_known && shape_listed(scheme, of_pairs)) {
+    bool scheme_known = next > word && shape_is_listed(scheme, known);
+    if (scheme_known && shape_is_listed(scheme, of_pairs)) {
         struct slice v = shape_header_part(
             text, next, shape_header_line_end(text, next, quote == '"' ? 0 : quote));
-        return memchr(v.p, '=', v.n) != NULL && hit(ret, next, next + v.n);
+        return memchr(v.p, '=', v.n) != NULL && set_hit(ret, next, next + v.n);
     }
     if (scheme_known)
         from = next;
-    size_t end = token_end(text, from, JUDGED);
+    size_t end = end_of_token(text, from, JUDGED);
     while (end < text.n && end - from < JUDGED && text.p[end] == ':') /* id:secret */
-        end = token_end(text, end + 1, JUDGED);
+        end = end_of_token(text, end + 1, JUDGED);
     struct slice v = shape_header_part(text, from, end);
-    if (shape_template(v) || shape_listed(v, "token required missing invalid none null true false"))
+    if (shape_is_template(v) ||
+        shape_is_listed(v, "token required missing invalid none null true false"))
         return false;
     if (memmem(v.p, v.n, "://", 3) != NULL || (end < text.n && text.p[end] == '('))
         return false;
     if (v.n < (scheme_known ? 4 : 8) || shape_is_example(v))
         return false;
-    if (!scheme_known && !(shape_varied(v) && has_digit(v)))
+    if (!scheme_known && !(shape_is_varied(v) && slice_has_digit(v)))
         return false;
-    return hit(ret, from, token_end(text, end, SIZE_MAX));
+    return set_hit(ret, from, end_of_token(text, end, SIZE_MAX));
 }
 
-bool shape_cookie(struct slice text, size_t at, struct shape_hit *ret)
+bool shape_match_cookie(struct slice text, size_t at, struct shape_hit *ret)
 {
     size_t from;
     char quote;
-    if (!header_value(text, at + 6, ":", &from, &quote))
+    if (!find_header_value(text, at + 6, ":", &from, &quote))
         return false;
     size_t name = from; /* require NAME=VALUE of some length, to skip prose */
     while (name < text.n && name - from < 128 &&
-           (shape_alnum(text.p[name]) || memchr("_-.!#$%&'*+^`|~", text.p[name], 15) != NULL))
+           (shape_is_alnum(text.p[name]) || memchr("_-.!#$%&'*+^`|~", text.p[name], 15) != NULL))
         name++;
     if (name == from || name == text.n || text.p[name] != '=')
         return false;
     size_t end = shape_header_line_end(text, from, quote);
-    return end > name + 4 && hit(ret, from, end);
+    return end > name + 4 && set_hit(ret, from, end);
 }
 
 /* Signatures of URLs: sig=…, X-Amz-Signature=… */
-bool shape_signature(struct slice text, size_t at, struct shape_hit *ret)
+bool shape_match_signature(struct slice text, size_t at, struct shape_hit *ret)
 {
     size_t i = at + 3;
     struct slice rest = shape_header_part(text, i, text.n);
@@ -224,24 +227,24 @@ bool shape_signature(struct slice text, size_t at, struct shape_hit *ret)
     if (i >= text.n || text.p[i] != '=')
         return false;
     size_t from = ++i;
-    while (i < text.n && (token68(text.p[i]) || text.p[i] == '%'))
+    while (i < text.n && (is_token68_char(text.p[i]) || text.p[i] == '%'))
         i++;
     shape_work += i - from;
     struct slice v = shape_header_part(text, from, i);
-    return v.n >= 20 && shape_varied(v) && !shape_is_example(v) && hit(ret, from, i);
+    return v.n >= 20 && shape_is_varied(v) && !shape_is_example(v) && set_hit(ret, from, i);
 }
 
 /* ---- curl -u user:pass ---- */
 
-bool shape_curl(struct slice text, size_t at, struct shape_hit *ret)
+bool shape_match_curl(struct slice text, size_t at, struct shape_hit *ret)
 {
     size_t stop = size_min(text.n, at + 512);
-    if (!shape_edge_left(text, at))
+    if (!shape_left_edge_is_free(text, at))
         return false;
     for (size_t i = at + 4; i + 4 < stop && text.p[i] != '\n'; i++) {
         size_t k = i + 3;
         shape_work++;
-        if (memcmp(text.p + i, "curl", 4) == 0 && shape_edge_left(text, i))
+        if (memcmp(text.p + i, "curl", 4) == 0 && shape_left_edge_is_free(text, i))
             break; /* another curl command begins */
         if (strncmp(text.p + i, " -u", 3) != 0) {
             if (i + 9 >= stop || strncmp(text.p + i, " --user", 7) != 0)
@@ -251,7 +254,7 @@ bool shape_curl(struct slice text, size_t at, struct shape_hit *ret)
         k = shape_header_skip(text, k, " =\"'\\");
         size_t colon = k;
         while (colon < stop &&
-               (shape_alnum(text.p[colon]) || strchr("_.@+-", text.p[colon]) != NULL))
+               (shape_is_alnum(text.p[colon]) || strchr("_.@+-", text.p[colon]) != NULL))
             colon++;
         if (colon >= stop || text.p[colon] != ':')
             continue;
@@ -260,8 +263,8 @@ bool shape_curl(struct slice text, size_t at, struct shape_hit *ret)
                strchr("\"'`\\[", text.p[end]) == NULL)
             end++;
         struct slice v = shape_header_part(text, colon + 1, end);
-        return v.n >= 3 && !shape_template(v) && !shape_listed(v, "password pass") &&
-               hit(ret, colon + 1, end);
+        return v.n >= 3 && !shape_is_template(v) && !shape_is_listed(v, "password pass") &&
+               set_hit(ret, colon + 1, end);
     }
     return false;
 }

@@ -29,7 +29,7 @@ int shape_pattern_open(struct shape_pattern **ret, const char *name, const char 
 {
     size_t n = strlen(name);
     for (size_t i = 0; i < n; i++)
-        if (!shape_alnum(name[i]) && strchr("._-", name[i]) == NULL)
+        if (!shape_is_alnum(name[i]) && strchr("._-", name[i]) == NULL)
             return shape_pattern_refuse(error, name,
                                         "invalid name: use letters, digits, '.', '_' and '-'");
     if (n == 0 || n > SHAPE_NAME_MAX)

@@ -7,10 +7,10 @@ const struct shape_rule shape_rules[] = {
     {"", "\\[red|", shape_mark, 0}, /* a redaction mark: anchors inside it are ignored */
 
     /* any provider */
-    {"private-key", "BEGI|N ", shape_pem, SHAPE_LOOSE},
-    {"private-key", "PuTTY|-User-Key-File-", shape_pem, SHAPE_LOOSE},
-    {"private-key", "LS0tL|S1CRUdJTi", shape_pem_base64, 0},
-    {"jwt", "eyJ|", shape_jwt, 0},
+    {"private-key", "BEGI|N ", shape_match_pem, SHAPE_LOOSE},
+    {"private-key", "PuTTY|-User-Key-File-", shape_match_pem, SHAPE_LOOSE},
+    {"private-key", "LS0tL|S1CRUdJTi", shape_match_pem_base64, 0},
+    {"jwt", "eyJ|", shape_match_jwt, 0},
     {"age-secret-key", "AGE-|SECRET-KEY-1[0-9A-Z]{58}", NULL, 0},
     {"password-hash", "$2[abxy]$|\\d{2}$[./0-9A-Za-z]{53}", NULL, SHAPE_EDGELESS},
     {"password-hash",
@@ -20,7 +20,7 @@ const struct shape_rule shape_rules[] = {
 
     /* clouds */
     {"aws-access-key-id", "A[KSBC][IC]A|[A-Z2-7]{16}", NULL, SHAPE_CAPITALS},
-    {"aws-secret-key", "A[KS]IA|", shape_aws_secret, 0},
+    {"aws-secret-key", "A[KS]IA|", shape_match_aws_secret, 0},
     {"aws-session-token", "IQoJ|b3JpZ2lu[A-Za-z0-9+/_-]{80,}={0,2}", NULL, 0},
     {"aws-session-token", "FwoG|ZXIvYXdz[A-Za-z0-9+/_-]{80,}={0,2}", NULL, 0},
     {"aws-bedrock-key", "ABSK|\\b{100,280}={0,2}", NULL, 0},
@@ -187,21 +187,21 @@ const struct shape_rule shape_rules[] = {
     {"posthog-key", "ph[xs]_|\\a{40,50}", NULL, 0},
 
     /* recognized by their context */
-    {"basic-auth", "basi|c", shape_basic, SHAPE_FOLD | SHAPE_LOOSE},
-    {"authorization", "auth|orization", shape_authorization, SHAPE_FOLD | SHAPE_LOOSE},
-    {"bearer", "bear|er", shape_bearer, SHAPE_FOLD | SHAPE_LOOSE},
-    {"digest-auth", "dige|st", shape_digest, SHAPE_FOLD | SHAPE_LOOSE},
-    {"cookie", "cook|ie", shape_cookie, SHAPE_FOLD | SHAPE_LOOSE},
-    {"signature", "sig|", shape_signature, SHAPE_FOLD},
-    {"url-password", "://|", shape_url, 0},
-    {"url-password", "%3a%|2f%2f", shape_url_encoded, SHAPE_FOLD},
-    {"curl-user", "curl|", shape_curl, SHAPE_LOOSE},
-    {"assignment", "pass|", shape_assignment, SHAPE_FOLD | SHAPE_LOOSE},
-    {"assignment", "pwd|", shape_assignment, SHAPE_FOLD | SHAPE_LOOSE},
-    {"assignment", "secr|et", shape_assignment, SHAPE_FOLD | SHAPE_LOOSE},
-    {"assignment", "toke|n", shape_assignment, SHAPE_FOLD | SHAPE_LOOSE},
-    {"assignment", "key|", shape_assignment, SHAPE_FOLD | SHAPE_LOOSE},
-    {"assignment", "cred|ential", shape_assignment, SHAPE_FOLD | SHAPE_LOOSE},
+    {"basic-auth", "basi|c", shape_match_basic, SHAPE_FOLD | SHAPE_LOOSE},
+    {"authorization", "auth|orization", shape_match_authorization, SHAPE_FOLD | SHAPE_LOOSE},
+    {"bearer", "bear|er", shape_match_bearer, SHAPE_FOLD | SHAPE_LOOSE},
+    {"digest-auth", "dige|st", shape_match_digest, SHAPE_FOLD | SHAPE_LOOSE},
+    {"cookie", "cook|ie", shape_match_cookie, SHAPE_FOLD | SHAPE_LOOSE},
+    {"signature", "sig|", shape_match_signature, SHAPE_FOLD},
+    {"url-password", "://|", shape_match_url, 0},
+    {"url-password", "%3a%|2f%2f", shape_match_url_encoded, SHAPE_FOLD},
+    {"curl-user", "curl|", shape_match_curl, SHAPE_LOOSE},
+    {"assignment", "pass|", shape_match_assignment, SHAPE_FOLD | SHAPE_LOOSE},
+    {"assignment", "pwd|", shape_match_assignment, SHAPE_FOLD | SHAPE_LOOSE},
+    {"assignment", "secr|et", shape_match_assignment, SHAPE_FOLD | SHAPE_LOOSE},
+    {"assignment", "toke|n", shape_match_assignment, SHAPE_FOLD | SHAPE_LOOSE},
+    {"assignment", "key|", shape_match_assignment, SHAPE_FOLD | SHAPE_LOOSE},
+    {"assignment", "cred|ential", shape_match_assignment, SHAPE_FOLD | SHAPE_LOOSE},
 };
 
 const size_t shape_rules_n = MI_COUNT(shape_rules);

@@ -51,38 +51,39 @@ extern uint64_t shape_work; /* the counter of shapes_work() */
 
 /* ---- letters ---- */
 
-static inline bool shape_alnum(char c)
+static inline bool shape_is_alnum(char c)
 {
     return char_is_digit(c) || char_is_lower((char)(c | 0x20));
 }
-static inline bool shape_blank(char c)
+static inline bool shape_is_blank(char c)
 {
     return c == ' ' || c == '\t';
 }
-static inline char shape_fold(char c)
+static inline char shape_lower_case(char c)
 {
     return char_is_upper(c) ? (char)(c | 0x20) : c;
 }
-static inline bool shape_base64(char c) /* either alphabet, without '=' */
+static inline bool shape_is_base64(char c) /* either alphabet, without '=' */
 {
-    return shape_alnum(c) || c == '+' || c == '/' || c == '-' || c == '_';
+    return shape_is_alnum(c) || c == '+' || c == '/' || c == '-' || c == '_';
 }
 
-/* One atom of a form; shape_atom() advances *p past it. */
+/* One atom of a form; shape_read_atom() advances *p past it. */
 struct shape_set {
     uint64_t bits[4];
 };
-void shape_atom(const char **p, bool fold, struct shape_set *ret);
-static inline bool shape_in(const struct shape_set *s, char c)
+void shape_read_atom(const char **p, bool fold, struct shape_set *ret);
+static inline bool shape_set_has(const struct shape_set *s, char c)
 {
     return (s->bits[(unsigned char)c >> 6] >> ((unsigned char)c & 63) & 1) != 0;
 }
 
 /* Writes the letters of a set; returns their number. */
-size_t shape_letters(const struct shape_set *s, unsigned char ret[256]);
+size_t shape_set_letters(const struct shape_set *s, unsigned char ret[256]);
 
 /* Whether there is a hit for the rule whose anchor is at text[at]. */
-bool shape_form(const struct shape_rule *rule, struct slice text, size_t at, struct shape_hit *ret);
+bool shape_match_form(const struct shape_rule *rule, struct slice text, size_t at,
+                      struct shape_hit *ret);
 /* Call it for each new text: drops cached results, which are identified by address. */
 void shape_form_begin(void);
 
@@ -90,19 +91,19 @@ void shape_form_begin(void);
 
 /* Whether a token that begins at text[at] has an edge on its left. The last letter of an escape
  * (\n, %3D, a colour) is also an edge. */
-bool shape_edge_left(struct slice text, size_t at);
+bool shape_left_edge_is_free(struct slice text, size_t at);
 /* Whether s is an example: it contains a word such as "example" or a part of the alphabet, repeats
  * letters, or has few different letters. Used for shapes that many texts have. A text with the
  * prefix and length of a provider's token is replaced even if it is an example. */
 bool shape_is_example(struct slice s);
 /* Whether s has at least two kinds of characters (lower, upper, digit, other), and enough different
  * characters. */
-bool shape_varied(struct slice s);
+bool shape_is_varied(struct slice s);
 /* Whether s is a placeholder: ${X}, <password>, {{ x }}, %s, ****, $(cmd). */
-bool shape_template(struct slice s);
+bool shape_is_template(struct slice s);
 /* Whether the word is in the list, ignoring case. The list has words in lower case, separated by
  * blanks. */
-bool shape_listed(struct slice word, const char *list);
+bool shape_is_listed(struct slice word, const char *list);
 /* Whether s contains a word of the list, ignoring case. */
 bool shape_contains(struct slice s, const char *list);
 /* Returns the end of the mark `[redacted:RULE]` that begins at text[at], or 0 if no mark begins
@@ -113,21 +114,21 @@ size_t shape_mark_end(struct slice text, size_t at);
 
 bool shape_anchor(struct slice text, size_t at, struct shape_hit *ret); /* always a hit */
 bool shape_mark(struct slice text, size_t at, struct shape_hit *ret);   /* never a hit */
-bool shape_pem(struct slice text, size_t at, struct shape_hit *ret);
-bool shape_pem_base64(struct slice text, size_t at, struct shape_hit *ret);
-bool shape_jwt(struct slice text, size_t at, struct shape_hit *ret);
-bool shape_aws_secret(struct slice text, size_t at, struct shape_hit *ret);
-bool shape_url(struct slice text, size_t at, struct shape_hit *ret);
-bool shape_url_encoded(struct slice text, size_t at, struct shape_hit *ret);
-bool shape_bearer(struct slice text, size_t at, struct shape_hit *ret);
-bool shape_basic(struct slice text, size_t at, struct shape_hit *ret);
-bool shape_digest(struct slice text, size_t at, struct shape_hit *ret);
-bool shape_authorization(struct slice text, size_t at, struct shape_hit *ret);
-bool shape_cookie(struct slice text, size_t at, struct shape_hit *ret);
-bool shape_signature(struct slice text, size_t at, struct shape_hit *ret);
-bool shape_curl(struct slice text, size_t at, struct shape_hit *ret);
+bool shape_match_pem(struct slice text, size_t at, struct shape_hit *ret);
+bool shape_match_pem_base64(struct slice text, size_t at, struct shape_hit *ret);
+bool shape_match_jwt(struct slice text, size_t at, struct shape_hit *ret);
+bool shape_match_aws_secret(struct slice text, size_t at, struct shape_hit *ret);
+bool shape_match_url(struct slice text, size_t at, struct shape_hit *ret);
+bool shape_match_url_encoded(struct slice text, size_t at, struct shape_hit *ret);
+bool shape_match_bearer(struct slice text, size_t at, struct shape_hit *ret);
+bool shape_match_basic(struct slice text, size_t at, struct shape_hit *ret);
+bool shape_match_digest(struct slice text, size_t at, struct shape_hit *ret);
+bool shape_match_authorization(struct slice text, size_t at, struct shape_hit *ret);
+bool shape_match_cookie(struct slice text, size_t at, struct shape_hit *ret);
+bool shape_match_signature(struct slice text, size_t at, struct shape_hit *ret);
+bool shape_match_curl(struct slice text, size_t at, struct shape_hit *ret);
 /* Whether this is the name of a secret, regardless of what follows. */
-bool shape_assignment_name(struct slice text, size_t at);
-bool shape_assignment(struct slice text, size_t at, struct shape_hit *ret);
+bool shape_name_may_be_secret(struct slice text, size_t at);
+bool shape_match_assignment(struct slice text, size_t at, struct shape_hit *ret);
 
 #endif

@@ -17,7 +17,7 @@ static int base64_value(char c)
 }
 
 /* Decodes up to `max` bytes. Returns their number. */
-static size_t base64_head(struct slice s, char *ret, size_t max)
+static size_t decode_base64_head(struct slice s, char *ret, size_t max)
 {
     unsigned bits = 0, held = 0;
     size_t n = 0;
@@ -50,7 +50,7 @@ static const char *shape_token_find(const char *p, const char *end, const char *
 #define PEM_GAP_MAX 1024     /* most bytes of headers before the base64 of a key */
 
 /* The length of white space, plain or escaped, or 0. */
-static size_t space_len(const char *p, const char *end)
+static size_t escaped_space_len(const char *p, const char *end)
 {
     if (*p == ' ' || *p == '\t' || *p == '\r' || *p == '\n')
         return 1;
@@ -62,20 +62,20 @@ static size_t space_len(const char *p, const char *end)
 
 /* Returns the end of the body of a key: base64 after headers such as `DEK-Info: AES-256-CBC,0A…`.
  * *ret_n is the number of base64 characters. */
-static const char *key_words(const char *p, const char *end, size_t *ret_n)
+static const char *find_key_body_end(const char *p, const char *end, size_t *ret_n)
 {
     const char *last = p, *begin = p;
     bool header = false;
     *ret_n = 0;
     while (p < end && p - last < PEM_GAP_MAX) {
-        size_t n = space_len(p, end);
+        size_t n = escaped_space_len(p, end);
         if (n > 0) {
             header = header && *p != '\n' && n == 1;
             p += n;
             continue;
         }
         const char *word = p;
-        while (p < end && (shape_base64(*p) || *p == '=') && space_len(p, end) == 0)
+        while (p < end && (shape_is_base64(*p) || *p == '=') && escaped_space_len(p, end) == 0)
             p++;
         size_t run = (size_t)(p - word);
         if (p < end && *p == ':' && run >= 4 && run < 32) { /* the name of a header */
@@ -100,7 +100,7 @@ static const char *key_words(const char *p, const char *end, size_t *ret_n)
 
 /* Returns the end of the last line of the key, and in *ret_last the start of that line; NULL if
  * another key begins before it, or if it is too far away. */
-static const char *key_end(const char *p, const char *end, const char **ret_last)
+static const char *find_key_end(const char *p, const char *end, const char **ret_last)
 {
     const char *q;
     if ((size_t)(end - p) > PEM_MAX)
@@ -124,31 +124,31 @@ static const char *key_end(const char *p, const char *end, const char **ret_last
 }
 
 /* Whether [p, end) is only base64, with a run that is long enough for a key. */
-static bool has_key(const char *p, const char *end)
+static bool range_is_key_body(const char *p, const char *end)
 {
     size_t all = 0, now = 0, longest = 0;
     shape_work += (uint64_t)(end - p);
     for (; p < end; p++) {
-        now = shape_base64(*p) && *p != '-' ? now + 1 : 0;
+        now = shape_is_base64(*p) && *p != '-' ? now + 1 : 0;
         all += now > 0;
         longest = now > longest ? now : longest;
     }
     return all >= PEM_BODY_MIN && longest >= 16;
 }
 
-static bool key_text(struct slice text, size_t from, const char *body, struct shape_hit *ret)
+static bool match_key_text(struct slice text, size_t from, const char *body, struct shape_hit *ret)
 {
-    const char *end = text.p + text.n, *last, *to = key_end(body, end, &last);
+    const char *end = text.p + text.n, *last, *to = find_key_end(body, end, &last);
     if (to == NULL || shape_token_find(body, to, SHAPE_MARK) != NULL) {
         size_t letters;
-        last = to = key_words(body, end, &letters);
+        last = to = find_key_body_end(body, end, &letters);
     }
     ret->from = from;
     ret->n = (size_t)(to - text.p) - from;
-    return has_key(body, last);
+    return range_is_key_body(body, last);
 }
 
-bool shape_pem(struct slice text, size_t at, struct shape_hit *ret)
+bool shape_match_pem(struct slice text, size_t at, struct shape_hit *ret)
 {
     const char *p = text.p + at, *end = text.p + text.n;
     if (*p == 'P') { /* a PuTTY key: everything up to its checksum */
@@ -160,7 +160,7 @@ bool shape_pem(struct slice text, size_t at, struct shape_hit *ret)
         body += strlen("Private-Lines: ");
         while (body < end && char_is_digit(*body))
             body++;
-        const char *to = key_words(body, end, &letters);
+        const char *to = find_key_body_end(body, end, &letters);
         ret->from = (size_t)(body - text.p);
         ret->n = (size_t)(to - body);
         return letters >= PEM_BODY_MIN;
@@ -178,20 +178,20 @@ bool shape_pem(struct slice text, size_t at, struct shape_hit *ret)
         p++;
     while (text.p[from] == ' ')
         from++;
-    return key_text(text, from, p, ret);
+    return match_key_text(text, from, p, ret);
 }
 
-bool shape_pem_base64(struct slice text, size_t at, struct shape_hit *ret)
+bool shape_match_pem_base64(struct slice text, size_t at, struct shape_hit *ret)
 {
     char head[96];
-    if (!shape_edge_left(text, at))
+    if (!shape_left_edge_is_free(text, at))
         return false;
-    size_t n = base64_head((struct slice){text.p + at, text.n - at}, head, sizeof head);
+    size_t n = decode_base64_head((struct slice){text.p + at, text.n - at}, head, sizeof head);
     if (memmem(head, n, "PRIVATE KEY", 11) == NULL)
         return false;
     ret->from = at;
     size_t i = at;
-    while (i < text.n && shape_base64(text.p[i]))
+    while (i < text.n && shape_is_base64(text.p[i]))
         i++;
     shape_work += i - at;
     ret->n = i - at;
@@ -204,29 +204,29 @@ bool shape_pem_base64(struct slice text, size_t at, struct shape_hit *ret)
 
 /* Reads a part of a JWT. File names have the same characters, so a match that begins inside a name
  * is not a token. */
-static size_t jwt_part(struct slice text, size_t at)
+static size_t read_jwt_part(struct slice text, size_t at)
 {
     size_t i = at;
-    while (i < text.n && (shape_alnum(text.p[i]) || text.p[i] == '-' || text.p[i] == '_'))
+    while (i < text.n && (shape_is_alnum(text.p[i]) || text.p[i] == '-' || text.p[i] == '_'))
         i++;
     shape_work += i - at;
     return i - at;
 }
 
-bool shape_jwt(struct slice text, size_t at, struct shape_hit *ret)
+bool shape_match_jwt(struct slice text, size_t at, struct shape_hit *ret)
 {
     char head[768];
-    if (!shape_edge_left(text, at) || (at > 0 && strchr("-_", text.p[at - 1]) != NULL))
+    if (!shape_left_edge_is_free(text, at) || (at > 0 && strchr("-_", text.p[at - 1]) != NULL))
         return false;
-    struct slice part = {text.p + at, jwt_part(text, at)};
+    struct slice part = {text.p + at, read_jwt_part(text, at)};
     size_t end = at + part.n, parts = 1;
     if (part.n < 12 || end + 1 >= text.n || text.p[end] != '.')
         return false;
-    size_t n = base64_head(part, head, sizeof head);
+    size_t n = decode_base64_head(part, head, sizeof head);
     if (memmem(head, n, "\"alg\"", 5) == NULL && memmem(head, n, "\"enc\"", 5) == NULL)
         return false;
     while (parts < 5 && end < text.n && text.p[end] == '.') {
-        end += 1 + jwt_part(text, end + 1);
+        end += 1 + read_jwt_part(text, end + 1);
         parts++;
     }
     while (end > at && text.p[end - 1] == '.')
@@ -239,10 +239,10 @@ bool shape_jwt(struct slice text, size_t at, struct shape_hit *ret)
 /* ---- AWS ---- */
 
 /* An AWS secret key has no prefix: it is recognized by its 40 characters near a key id. */
-bool shape_aws_secret(struct slice text, size_t at, struct shape_hit *ret)
+bool shape_match_aws_secret(struct slice text, size_t at, struct shape_hit *ret)
 {
     size_t i = at + 20, stop = size_min(text.n, i + 256);
-    if (at + 20 > text.n || !shape_edge_left(text, at))
+    if (at + 20 > text.n || !shape_left_edge_is_free(text, at))
         return false;
     for (size_t k = at + 4; k < at + 20; k++)
         if (!char_is_upper(text.p[k]) && !char_is_digit(text.p[k]))
@@ -254,7 +254,7 @@ bool shape_aws_secret(struct slice text, size_t at, struct shape_hit *ret)
         unsigned kinds = 0;
         for (; i + n < text.n && n <= 40; n++) {
             char c = text.p[i + n];
-            if (!shape_alnum(c) && c != '/' && c != '+')
+            if (!shape_is_alnum(c) && c != '/' && c != '+')
                 break;
             kinds |= char_is_digit(c) ? 1u : char_is_lower(c) ? 2u : char_is_upper(c) ? 4u : 0u;
         }
@@ -274,7 +274,7 @@ bool shape_aws_secret(struct slice text, size_t at, struct shape_hit *ret)
 
 #define URL_USER_MAX 1024
 
-static bool ends_url(char c)
+static bool char_ends_url(char c)
 {
     switch (c) {
     case '"':
@@ -295,21 +295,21 @@ static bool ends_url(char c)
     }
 }
 
-static bool url_secret(struct slice pass)
+static bool is_url_secret(struct slice pass)
 {
-    return pass.n > 0 && !shape_template(pass) &&
-           !shape_listed(pass, "password passwd pass pwd pw secret yourpassword your_password "
-                               "your-password changeme token") &&
+    return pass.n > 0 && !shape_is_template(pass) &&
+           !shape_is_listed(pass, "password passwd pass pwd pw secret yourpassword your_password "
+                                  "your-password changeme token") &&
            !(pass.p[0] == ':') && !shape_contains(pass, "placeholder");
 }
 
-bool shape_url(struct slice text, size_t at, struct shape_hit *ret)
+bool shape_match_url(struct slice text, size_t at, struct shape_hit *ret)
 {
     size_t from = at + 3, stop = size_min(text.n, from + URL_USER_MAX);
     size_t colon = 0, host = 0, slash = 0;
-    if (at == 0 || !shape_alnum(text.p[at - 1]))
+    if (at == 0 || !shape_is_alnum(text.p[at - 1]))
         return false;
-    for (size_t i = from; i < stop && !ends_url(text.p[i]); i++) {
+    for (size_t i = from; i < stop && !char_ends_url(text.p[i]); i++) {
         char c = text.p[i];
         if (c == ':' && text.n - i > 2 && text.p[i + 1] == '/' && text.p[i + 2] == '/')
             break; /* another URL begins */
@@ -329,7 +329,7 @@ bool shape_url(struct slice text, size_t at, struct shape_hit *ret)
         struct slice user = {text.p + from, host - from};
         ret->from = from;
         ret->n = user.n;
-        return (slash == 0 || slash > host) && user.n >= 20 && shape_varied(user) &&
+        return (slash == 0 || slash > host) && user.n >= 20 && shape_is_varied(user) &&
                !shape_is_example(user) && memchr(user.p, '.', user.n) == NULL;
     }
     struct slice pass = {text.p + colon + 1, host - colon - 1};
@@ -342,15 +342,15 @@ bool shape_url(struct slice text, size_t at, struct shape_hit *ret)
     }
     ret->from = colon + 1;
     ret->n = pass.n;
-    return url_secret(pass);
+    return is_url_secret(pass);
 }
 
 /* user%3Apass%40 after %3A%2F%2F: a URL as a parameter of another URL. */
-bool shape_url_encoded(struct slice text, size_t at, struct shape_hit *ret)
+bool shape_match_url_encoded(struct slice text, size_t at, struct shape_hit *ret)
 {
     size_t i = at + 9, colon = 0;
     size_t stop = size_min(text.n, i + URL_USER_MAX);
-    for (; i + 3 <= stop && !ends_url(text.p[i]) && text.p[i] != '&'; i++) {
+    for (; i + 3 <= stop && !char_ends_url(text.p[i]) && text.p[i] != '&'; i++) {
         shape_work++;
         if (text.p[i] != '%')
             continue;
@@ -361,7 +361,7 @@ bool shape_url_encoded(struct slice text, size_t at, struct shape_hit *ret)
         if (colon != 0 && strncasecmp(text.p + i, "%40", 3) == 0) {
             ret->from = colon;
             ret->n = i - colon;
-            return i > colon && url_secret((struct slice){text.p + colon, i - colon});
+            return i > colon && is_url_secret((struct slice){text.p + colon, i - colon});
         }
     }
     return false;

@@ -16,17 +16,17 @@ struct name {
     bool flag; /* -x or --x */
 };
 
-static bool in_name(char c)
+static bool is_char_of_name(char c)
 {
-    return shape_alnum(c) || c == '_' || c == '-' || c == '.';
+    return shape_is_alnum(c) || c == '_' || c == '-' || c == '.';
 }
 
-static void name_at(struct slice text, size_t at, struct name *ret)
+static void read_name_at(struct slice text, size_t at, struct name *ret)
 {
     size_t from = at, end = at;
-    while (from > 0 && at - from < NAME_MAX_LEN && in_name(text.p[from - 1]))
+    while (from > 0 && at - from < NAME_MAX_LEN && is_char_of_name(text.p[from - 1]))
         from--;
-    while (end < text.n && end - at < NAME_MAX_LEN && in_name(text.p[end]))
+    while (end < text.n && end - at < NAME_MAX_LEN && is_char_of_name(text.p[end]))
         end++;
     shape_work += end - from;
     /* \npassword= with an escape in the text */
@@ -39,8 +39,8 @@ static void name_at(struct slice text, size_t at, struct name *ret)
     }
     ret->text = (struct slice){text.p + from, end - from};
     for (size_t i = from; i < end; i++)
-        if (shape_alnum(text.p[i]))
-            ret->plain[ret->plain_n++] = shape_fold(text.p[i]);
+        if (shape_is_alnum(text.p[i]))
+            ret->plain[ret->plain_n++] = shape_lower_case(text.p[i]);
     while (ret->plain_n > 0 && char_is_digit(ret->plain[ret->plain_n - 1]))
         ret->plain_n--;
     ret->plain[ret->plain_n] = '\0';
@@ -79,7 +79,8 @@ static const struct word not_secret[] = {
     W("skiptoken"),     W("bypass"),          W("compass"),
 };
 
-static bool name_ends(const struct name *n, const struct word *list, size_t list_count_rows)
+static bool name_ends_with_word(const struct name *n, const struct word *list,
+                                size_t list_count_rows)
 {
     for (size_t i = 0; i < list_count_rows; i++) {
         const struct word *w = &list[i];
@@ -92,7 +93,7 @@ static bool name_ends(const struct name *n, const struct word *list, size_t list
 
 /* Whether the name ends with this short word as a separate word: DB_PASS, smtp.pass, ftpPwd,
  * pass. */
-static bool ends_short(const struct name *n, const char *word)
+static bool name_ends_with_short_word(const struct name *n, const char *word)
 {
     size_t len = strlen(word), at = n->text.n - len;
     if (n->plain_n < len || n->text.n < len || memcmp(n->plain + n->plain_n - len, word, len) != 0)
@@ -101,7 +102,7 @@ static bool ends_short(const struct name *n, const char *word)
         return true;
     while (at > 0 && char_is_digit(n->text.p[at + len - 1])) /* DB_PASS2 */
         at--;
-    return at > 0 && (!shape_alnum(n->text.p[at - 1]) ||
+    return at > 0 && (!shape_is_alnum(n->text.p[at - 1]) ||
                       (char_is_lower(n->text.p[at - 1]) && char_is_upper(n->text.p[at])));
 }
 
@@ -109,13 +110,13 @@ enum strength { NAME_NONE, NAME_WEAK, NAME_STRONG };
 
 static enum strength name_strength(const struct name *n)
 {
-    if (n->plain_n == 0 || name_ends(n, not_secret, MI_COUNT(not_secret)))
+    if (n->plain_n == 0 || name_ends_with_word(n, not_secret, MI_COUNT(not_secret)))
         return NAME_NONE;
-    if (name_ends(n, strong, MI_COUNT(strong)) || ends_short(n, "pass"))
+    if (name_ends_with_word(n, strong, MI_COUNT(strong)) || name_ends_with_short_word(n, "pass"))
         return NAME_STRONG;
-    if (ends_short(n, "pwd"))
+    if (name_ends_with_short_word(n, "pwd"))
         return slice_is(n->text, "OLDPWD") ? NAME_NONE : NAME_STRONG;
-    return name_ends(n, weak, MI_COUNT(weak)) ? NAME_WEAK : NAME_NONE;
+    return name_ends_with_word(n, weak, MI_COUNT(weak)) ? NAME_WEAK : NAME_NONE;
 }
 
 /* ---- between name and value ---- */
@@ -141,12 +142,12 @@ struct place {
 static size_t skip_blanks(struct slice text, size_t i)
 {
     size_t most = size_min(text.n, i + 16);
-    while (i < most && shape_blank(text.p[i]))
+    while (i < most && shape_is_blank(text.p[i]))
         i++;
     return i;
 }
 
-static bool quote(char c)
+static bool is_quote_char(char c)
 {
     return c == '"' || c == '\'' || c == '`';
 }
@@ -156,7 +157,7 @@ static size_t skip_quote(struct slice text, size_t i, struct place *p)
     size_t k = i;
     while (k < text.n && text.p[k] == '\\' && k - i < 8)
         k++;
-    if (k >= text.n || !quote(text.p[k]))
+    if (k >= text.n || !is_quote_char(text.p[k]))
         return i;
     if (p != NULL) {
         p->quote = text.p[k];
@@ -165,26 +166,27 @@ static size_t skip_quote(struct slice text, size_t i, struct place *p)
     return k + 1;
 }
 
-static bool begins_line(struct slice text, const char *name)
+static bool name_begins_line(struct slice text, const char *name)
 {
     const char *p = name;
-    while (p > text.p && name - p < 40 && (shape_blank(p[-1]) || p[-1] == '-' || quote(p[-1])))
+    while (p > text.p && name - p < 40 &&
+           (shape_is_blank(p[-1]) || p[-1] == '-' || is_quote_char(p[-1])))
         p--;
     return p == text.p || p[-1] == '\n' || p[-1] == '\r';
 }
 
-static bool word_at(struct slice text, size_t i, const char *word)
+static bool word_is_at(struct slice text, size_t i, const char *word)
 {
     size_t n = strlen(word);
     return i + n < text.n && strncasecmp(text.p + i, word, n) == 0 &&
-           (shape_blank(text.p[i + n]) || text.p[i + n] == ':');
+           (shape_is_blank(text.p[i + n]) || text.p[i + n] == ':');
 }
 
-static bool place_after(struct slice text, const struct name *n, struct place *ret)
+static bool find_value_place(struct slice text, const struct name *n, struct place *ret)
 {
     size_t end = (size_t)(n->text.p - text.p) + n->text.n;
     size_t i = skip_quote(text, end, NULL);
-    *ret = (struct place){.line_begins = begins_line(text, n->text.p)};
+    *ret = (struct place){.line_begins = name_begins_line(text, n->text.p)};
     if (i < text.n && text.p[i] == ']')
         i++;
     size_t k = skip_blanks(text, i);
@@ -209,7 +211,7 @@ static bool place_after(struct slice text, const struct name *n, struct place *r
         k++;
     } else if (k > i && i == end && n->flag) {
         ret->sep = SEP_FLAG;
-    } else if (k > i && (word_at(text, k, "is") || word_at(text, k, "was"))) {
+    } else if (k > i && (word_is_at(text, k, "is") || word_is_at(text, k, "was"))) {
         ret->sep = SEP_IS;
         k += text.p[k + 1] == 'a' || text.p[k + 1] == 'A' ? 3 : 2;
         k = skip_blanks(text, k);
@@ -218,8 +220,8 @@ static bool place_after(struct slice text, const struct name *n, struct place *r
     } else {
         return false;
     }
-    ret->tight = ret->sep == SEP_EQUALS && (k >= text.n || !shape_blank(text.p[k])) &&
-                 !shape_blank(text.p[i]);
+    ret->tight = ret->sep == SEP_EQUALS && (k >= text.n || !shape_is_blank(text.p[k])) &&
+                 !shape_is_blank(text.p[i]);
     ret->at = skip_quote(text, skip_blanks(text, k), ret);
     return ret->at < text.n;
 }
@@ -233,7 +235,7 @@ static bool escape_ends(struct slice text, size_t i)
     return text.p[i] == '\\' && i + 1 < text.n && strchr("nrt\"'", text.p[i + 1]) != NULL;
 }
 
-static size_t quoted_end(struct slice text, const struct place *p, size_t stop)
+static size_t end_of_quoted_value(struct slice text, const struct place *p, size_t stop)
 {
     size_t i = p->at;
     for (; i < stop && text.p[i] != '\n'; i++) {
@@ -247,7 +249,7 @@ static size_t quoted_end(struct slice text, const struct place *p, size_t stop)
     return i;
 }
 
-static size_t bare_end(struct slice text, const struct place *p, size_t stop)
+static size_t end_of_bare_value(struct slice text, const struct place *p, size_t stop)
 {
     size_t i = p->at;
     for (; i < stop; i++) {
@@ -262,12 +264,12 @@ static size_t bare_end(struct slice text, const struct place *p, size_t stop)
 }
 
 /* The value up to its closing quote, or to the end of an unquoted word; at most `most` bytes. */
-static struct slice value_at(struct slice text, struct place *p, size_t most)
+static struct slice read_value_at(struct slice text, struct place *p, size_t most)
 {
     const char *v = text.p + p->at;
     size_t stop = p->at + size_min(text.n - p->at, most), i;
     if (p->quote != 0) {
-        i = quoted_end(text, p, stop);
+        i = end_of_quoted_value(text, p, stop);
         if (i == stop && i < text.n)
             return (struct slice){v, i - p->at};
         if (i < stop && text.p[i] == p->quote) {
@@ -277,7 +279,7 @@ static struct slice value_at(struct slice text, struct place *p, size_t most)
         }
         p->quote = 0; /* the closing quote is missing */
     }
-    i = bare_end(text, p, stop);
+    i = end_of_bare_value(text, p, stop);
     size_t n = i - p->at;
     if (i == stop && i < text.n)
         return (struct slice){v, n};
@@ -287,10 +289,10 @@ static struct slice value_at(struct slice text, struct place *p, size_t most)
     return (struct slice){v, n};
 }
 
-static bool ends_line(struct slice text, struct slice v)
+static bool value_ends_line(struct slice text, struct slice v)
 {
     const char *p = v.p + v.n, *end = text.p + text.n;
-    while (p < end && (shape_blank(*p) || quote(*p) || *p == ','))
+    while (p < end && (shape_is_blank(*p) || is_quote_char(*p) || *p == ','))
         p++;
     return p == end || *p == '\n' || *p == '\r';
 }
@@ -307,29 +309,29 @@ static size_t identifier_len(struct slice v, bool *ret_digit, size_t *ret_joints
             *ret_digit = true;
         else if (c == '.' || c == ':' || c == '>' || c == '?')
             ++*ret_joints;
-        else if (!shape_alnum(c) && c != '_' && c != '$' && c != '-')
+        else if (!shape_is_alnum(c) && c != '_' && c != '$' && c != '-')
             break;
     }
     return i;
 }
 
-static bool same_name(const struct name *n, struct slice v)
+static bool value_repeats_name(const struct name *n, struct slice v)
 {
     size_t i = n->plain_n, k = v.n;
     while (i > 0 && k > 0) {
-        if (!shape_alnum(v.p[k - 1])) {
+        if (!shape_is_alnum(v.p[k - 1])) {
             k--;
             continue;
         }
-        if (shape_fold(v.p[--k]) != n->plain[--i])
+        if (shape_lower_case(v.p[--k]) != n->plain[--i])
             return false;
     }
     return true;
 }
 
 /* Whether the value is an expression in source code: password = self.read(x). */
-static bool expression(struct slice text, const struct name *n, const struct place *p,
-                       struct slice v)
+static bool value_is_expression(struct slice text, const struct name *n, const struct place *p,
+                                struct slice v)
 {
     bool digit, upper = true;
     size_t joints, len = identifier_len(v, &digit, &joints);
@@ -343,13 +345,13 @@ static bool expression(struct slice text, const struct name *n, const struct pla
         return false;
     for (size_t i = 0; i < v.n; i++)
         upper = upper && !char_is_lower(v.p[i]);
-    if (same_name(n, v) || (upper && memchr(v.p, '_', v.n) != NULL))
+    if (value_repeats_name(n, v) || (upper && memchr(v.p, '_', v.n) != NULL))
         return true;
     if (joints > 0)
         return !p->tight || !p->line_begins || c == ',' || c == ')';
     if (p->tight)
         return (c == ',' || c == ')') && shape_contains(v, "pass secret token key cred auth");
-    return !p->line_begins || c == ',' || c == ';' || !ends_line(text, v);
+    return !p->line_begins || c == ',' || c == ';' || !value_ends_line(text, v);
 }
 
 static const char not_values[] =
@@ -362,7 +364,7 @@ static const char not_values[] =
     "redacted] protected default prompt file env environment basic bearer authentication length "
     "strength policy mismatch mandatory too short long weak strong field input type";
 
-static bool digits_only(struct slice v)
+static bool has_only_digits(struct slice v)
 {
     size_t i = 0;
     while (i < v.n && char_is_digit(v.p[i]))
@@ -371,7 +373,7 @@ static bool digits_only(struct slice v)
 }
 
 /* Whether v has both letters and digits, or a symbol in the middle. Plain words do not. */
-static bool odd(struct slice v)
+static bool has_unusual_characters(struct slice v)
 {
     bool letter = false, digit = false, sign = false;
     for (size_t i = 0; i < v.n; i++) {
@@ -382,22 +384,22 @@ static bool odd(struct slice v)
     return (letter && digit) || sign;
 }
 
-static bool path(struct slice v)
+static bool value_is_path(struct slice v)
 {
     return v.n == 0 || v.p[0] == '/' || v.p[0] == '~' || slice_begins(v, "./") ||
            slice_begins(v, "../") || memmem(v.p, v.n, "://", 3) != NULL ||
            shape_contains(v, ".json .pem .txt .env .yaml .yml .key .crt .md");
 }
 
-static bool strong_value(struct slice text, const struct name *n, const struct place *p,
-                         struct slice v)
+static bool is_strong_value(struct slice text, const struct name *n, const struct place *p,
+                            struct slice v)
 {
     bool spaces = memchr(v.p, ' ', v.n) != NULL;
     if (v.n < 4 || shape_contains(v, "placeholder changeme xxxxxx"))
         return false;
     if (v.n >= 16 && shape_contains(v, "example"))
         return false;
-    if (strcmp(n->plain, "pwd") == 0 && path(v))
+    if (strcmp(n->plain, "pwd") == 0 && value_is_path(v))
         return false;
     if (spaces) /* a passphrase, or prose */
         return p->sep != SEP_IS && v.n <= 200 &&
@@ -405,19 +407,19 @@ static bool strong_value(struct slice text, const struct name *n, const struct p
                                   "required cannot failed secret passphrase");
     if (strcmp(n->plain, "pass") == 0 && char_is_digit(v.p[0]) && shape_contains(v, "."))
         return false; /* a version number */
-    if (digits_only(v))
+    if (has_only_digits(v))
         return p->sep == SEP_EQUALS || v.n >= 6;
     if (p->sep == SEP_EQUALS || p->quote != 0)
         return true;
-    if (p->sep == SEP_COLON && p->line_begins && ends_line(text, v))
+    if (p->sep == SEP_COLON && p->line_begins && value_ends_line(text, v))
         return true;
     if (p->sep == SEP_IS)
-        return v.n >= 6 && odd(v) &&
+        return v.n >= 6 && has_unusual_characters(v) &&
                !shape_contains(v, "base64 sha1 sha2 sha3 sha5 md5 utf8 utf-8 argon2 pbkdf2 oauth2");
-    return v.n >= 6 && odd(v);
+    return v.n >= 6 && has_unusual_characters(v);
 }
 
-static bool weak_value(const struct place *p, struct slice v)
+static bool is_weak_value(const struct place *p, struct slice v)
 {
     bool digit = false;
     for (size_t i = 0; i < v.n; i++) {
@@ -425,43 +427,45 @@ static bool weak_value(const struct place *p, struct slice v)
         if ((unsigned char)v.p[i] <= ' ')
             return false;
     }
-    if (v.n < (p->sep == SEP_EQUALS || p->quote != 0 ? 8u : 12u) || path(v) || digits_only(v))
+    if (v.n < (p->sep == SEP_EQUALS || p->quote != 0 ? 8u : 12u) || value_is_path(v) ||
+        has_only_digits(v))
         return false;
-    return shape_varied(v) && !shape_is_example(v) &&
+    return shape_is_varied(v) && !shape_is_example(v) &&
            (digit || (v.n >= 20 && (p->quote != 0 || p->tight)));
 }
 
-bool shape_assignment_name(struct slice text, size_t at)
+bool shape_name_may_be_secret(struct slice text, size_t at)
 {
     struct name n = {0};
-    name_at(text, at, &n);
+    read_name_at(text, at, &n);
     return name_strength(&n) != NAME_NONE;
 }
 
-bool shape_assignment(struct slice text, size_t at, struct shape_hit *ret)
+bool shape_match_assignment(struct slice text, size_t at, struct shape_hit *ret)
 {
     struct name n = {0};
     struct place p;
-    name_at(text, at, &n);
+    read_name_at(text, at, &n);
     if (n.text.p - text.p >= 3 && memcmp(n.text.p - 3, "://", 3) == 0)
         return false; /* a user name in a URL */
-    if (!place_after(text, &n, &p))
+    if (!find_value_place(text, &n, &p))
         return false;
     enum strength strength = name_strength(&n);
     if (strength == NAME_NONE)
         return false;
-    struct slice v = value_at(text, &p, VALUE_HEAD);
-    if (shape_template(v) || shape_mark_end(text, p.at) != 0 || shape_listed(v, not_values))
+    struct slice v = read_value_at(text, &p, VALUE_HEAD);
+    if (shape_is_template(v) || shape_mark_end(text, p.at) != 0 || shape_is_listed(v, not_values))
         return false;
-    if (p.quote == 0 && p.sep != SEP_IS && p.sep != SEP_FLAG && expression(text, &n, &p, v))
+    if (p.quote == 0 && p.sep != SEP_IS && p.sep != SEP_FLAG &&
+        value_is_expression(text, &n, &p, v))
         return false;
     if (p.element &&
         !slice_begins((struct slice){v.p + v.n, (size_t)(text.p + text.n - v.p) - v.n}, "</"))
         return false;
-    if (!(strength == NAME_STRONG ? strong_value(text, &n, &p, v) : weak_value(&p, v)))
+    if (!(strength == NAME_STRONG ? is_strong_value(text, &n, &p, v) : is_weak_value(&p, v)))
         return false;
     if (v.n == VALUE_HEAD)
-        v = value_at(text, &p, SIZE_MAX);
+        v = read_value_at(text, &p, SIZE_MAX);
     ret->from = p.at;
     ret->n = v.n;
     return true;

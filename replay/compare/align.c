@@ -20,7 +20,7 @@ struct aligning {
 
 /* ---- memory ---- */
 
-static void *numbers(size_t n)
+static void *allocate_numbers(size_t n)
 {
     return calloc(n + 1, sizeof(uint32_t));
 }
@@ -28,13 +28,13 @@ static void *numbers(size_t n)
 static int aligning_open(struct aligning *x)
 {
     size_t lists = (size_t)x->n + x->m + x->topics;
-    x->class_a = numbers(x->n);
-    x->class_b = numbers(x->m);
-    x->to_b = numbers(x->n);
-    x->to_a = numbers(x->m);
-    x->first = numbers(lists);
-    x->list_of = numbers(lists);
-    x->next = numbers(x->m);
+    x->class_a = allocate_numbers(x->n);
+    x->class_b = allocate_numbers(x->m);
+    x->to_b = allocate_numbers(x->n);
+    x->to_a = allocate_numbers(x->m);
+    x->first = allocate_numbers(lists);
+    x->list_of = allocate_numbers(lists);
+    x->next = allocate_numbers(x->m);
     x->equal = calloc((size_t)x->n + 1, 1);
     x->moved = calloc((size_t)x->n + 1, 1);
     return x->class_a != NULL && x->class_b != NULL && x->to_b != NULL && x->to_a != NULL &&
@@ -59,8 +59,8 @@ static void aligning_close(struct aligning *x)
 
 /* ---- pairs ---- */
 
-static int classify(struct map *map, const struct align_call *call, uint32_t n, uint32_t *classes,
-                    uint32_t *ret)
+static int classify_calls(struct map *map, const struct align_call *call, uint32_t n,
+                          uint32_t *classes, uint32_t *ret)
 {
     for (uint32_t i = 0; i < n; i++) {
         const uint32_t *known = map_get(map, call[i].key);
@@ -82,9 +82,9 @@ static void set_pair(struct aligning *x, uint32_t i, uint32_t j, bool equal)
 static int pair_in_order(struct aligning *x)
 {
     struct map map = {0};
-    int st = classify(&map, x->a, x->n, &x->classes, x->class_a);
+    int st = classify_calls(&map, x->a, x->n, &x->classes, x->class_a);
     if (st == 0)
-        st = classify(&map, x->b, x->m, &x->classes, x->class_b);
+        st = classify_calls(&map, x->b, x->m, &x->classes, x->class_b);
     if (st == 0)
         st = lcs_pair(x->class_a, x->n, x->class_b, x->m, x->to_b);
     map_close(&map);
@@ -142,7 +142,7 @@ static int pair_group(struct group *g)
     if (n == 0 || n == m || n * m > NEAR_PAIRS || n * m > g->x->distances)
         return 0; /* pairs them in order of appearance */
     g->x->distances -= n * m;
-    int st = near_pair(n, m, distance_in_group, g, partner);
+    int st = near_pair_lists(n, m, distance_in_group, g, partner);
     for (uint32_t i = 0; st == 0 && i < n; i++)
         set_pair(g->x, g->a[a_is_short ? i : partner[i]], g->b[a_is_short ? partner[i] : i], false);
     return st;
@@ -196,7 +196,7 @@ static int pair_between(struct aligning *x, const uint32_t *in_order, uint32_t *
  * in order lie between them, and so are in every longest ascending subsequence. */
 static int find_crossing(struct aligning *x)
 {
-    uint32_t *values = numbers(x->n);
+    uint32_t *values = allocate_numbers(x->n);
     bool *in_order = calloc((size_t)x->n + 1, 1);
     uint32_t pairs = 0;
     int st = MI_ENOMEM;
@@ -226,8 +226,8 @@ static int pair_all(struct aligning *x)
 {
     uint32_t round = 0;
     int st = pair_in_order(x);
-    uint32_t *in_order = st == 0 ? numbers(x->n) : NULL;
-    uint32_t *before = st == 0 ? numbers(x->n) : NULL;
+    uint32_t *in_order = st == 0 ? allocate_numbers(x->n) : NULL;
+    uint32_t *before = st == 0 ? allocate_numbers(x->n) : NULL;
     if (in_order == NULL || before == NULL) {
         st = st < 0 ? st : MI_ENOMEM;
     } else {
@@ -278,7 +278,7 @@ static uint32_t write_rows(const struct aligning *x, struct align_row *rows)
     return n;
 }
 
-int align(const struct align_sides *sides, struct align_row **ret, uint32_t *ret_n)
+int align_calls(const struct align_sides *sides, struct align_row **ret, uint32_t *ret_n)
 {
     struct aligning x = {
         .a = sides->a,

@@ -52,6 +52,6 @@ struct align_sides {
 };
 
 /* 0, MI_ENOMEM, or the status of the distance function. */
-MI_MUST int align(const struct align_sides *sides, struct align_row **ret, uint32_t *ret_n);
+MI_MUST int align_calls(const struct align_sides *sides, struct align_row **ret, uint32_t *ret_n);
 
 #endif

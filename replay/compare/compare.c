@@ -28,7 +28,7 @@ static void compare_at(struct comparison *c, struct json_value a, struct json_va
 
 /* ---- sanitized text ---- */
 
-static struct slice rest(struct slice s, size_t n)
+static struct slice slice_after(struct slice s, size_t n)
 {
     return (struct slice){s.p + n, s.n - n};
 }
@@ -61,17 +61,17 @@ static bool compare_fits(struct slice recorded, struct slice live)
             return live.n == piece.n;
         if (is_truncated)
             return true;
-        live = rest(live, (size_t)(at - live.p) + piece.n);
-        recorded = rest(recorded, (size_t)(close + 1 - recorded.p));
+        live = slice_after(live, (size_t)(at - live.p) + piece.n);
+        recorded = slice_after(recorded, (size_t)(close + 1 - recorded.p));
         first = false;
     }
 }
 
 /* Whether the sanitizer has changed string a, and b matches the rest of a. */
-static bool matches_left(struct comparison *c, struct json_value a, struct json_value b)
+static bool matches_left_sanitized(struct comparison *c, struct json_value a, struct json_value b)
 {
     struct slice raw = json_string_raw(a);
-    if (a.type != JSON_STRING || b.type == JSON_NONE || marks_of(raw) == MARKS_NONE)
+    if (a.type != JSON_STRING || b.type == JSON_NONE || marks_in_text(raw) == MARKS_NONE)
         return false;
     if (slice_begins(raw, MARKS_REDACTED) && memchr(raw.p, ']', raw.n) == raw.p + raw.n - 1)
         return true; /* a mark for the whole value matches any type */
@@ -86,7 +86,8 @@ static bool matches_left(struct comparison *c, struct json_value a, struct json_
 
 static bool matches_sanitized(struct comparison *c, struct json_value a, struct json_value b)
 {
-    return matches_left(c, a, b) || (c->rules->both_recorded && matches_left(c, b, a));
+    return matches_left_sanitized(c, a, b) ||
+           (c->rules->both_recorded && matches_left_sanitized(c, b, a));
 }
 
 /* Does the same for the text of two values. */
@@ -94,13 +95,13 @@ static bool matches_as_text(const struct comparison *c, struct slice a, struct s
 {
     if (a.p == NULL || b.p == NULL)
         return false;
-    return (marks_of(a) != MARKS_NONE && compare_fits(a, b)) ||
-           (c->rules->both_recorded && marks_of(b) != MARKS_NONE && compare_fits(b, a));
+    return (marks_in_text(a) != MARKS_NONE && compare_fits(a, b)) ||
+           (c->rules->both_recorded && marks_in_text(b) != MARKS_NONE && compare_fits(b, a));
 }
 
 /* ---- reporting ---- */
 
-static bool has_token(struct slice pointer, const char *token)
+static bool pointer_has_token(struct slice pointer, const char *token)
 {
     size_t n = strlen(token);
     const char *at = memmem(pointer.p, pointer.n, token, n);
@@ -115,8 +116,8 @@ static void compare_report(struct comparison *c, struct json_value a, struct jso
         .pointer = p,
         .recorded = a.text,
         .live = b.text,
-        .in_schema = slice_begins(p, "/tools/") &&
-                     (has_token(p, "/inputSchema") || has_token(p, "/outputSchema")),
+        .in_schema = slice_begins(p, "/tools/") && (pointer_has_token(p, "/inputSchema") ||
+                                                    pointer_has_token(p, "/outputSchema")),
         .is_entry = is_entry,
         .entry = c->entry,
         .below = c->entry.p != NULL ? (struct slice){p.p + c->entry_n, p.n - c->entry_n} : p,
@@ -132,15 +133,15 @@ static bool compare_same(struct comparison *c, struct json_value a, struct json_
         return a.type == b.type;
     buf_clear(&c->a);
     buf_clear(&c->b);
-    canon_value(&c->a, a);
-    canon_value(&c->b, b);
+    canon_write_value(&c->a, a);
+    canon_write_value(&c->b, b);
     c->failed |= c->a.failed || c->b.failed;
     return !c->failed && slice_eq(buf_slice(&c->a), buf_slice(&c->b));
 }
 
 /* ---- objects ---- */
 
-static bool one_of(struct slice key, const char *const *names)
+static bool key_is_one_of(struct slice key, const char *const *names)
 {
     for (size_t i = 0; names[i] != NULL; i++)
         if (json_key_is(key, names[i]))
@@ -149,7 +150,7 @@ static bool one_of(struct slice key, const char *const *names)
 }
 
 /* Whether each server generates the value: then only its presence can be compared. */
-static bool is_generated(enum place place, struct slice key)
+static bool value_is_generated(enum place place, struct slice key)
 {
     static const char *const root[] = {"nextCursor", "requestState",  "taskId",
                                        "createdAt",  "lastUpdatedAt", NULL};
@@ -159,7 +160,7 @@ static bool is_generated(enum place place, struct slice key)
                                : place == TASK        ? task
                                : place == SERVER_INFO ? server
                                                       : NULL;
-    return names != NULL && one_of(key, names);
+    return names != NULL && key_is_one_of(key, names);
 }
 
 static struct json_value compare_get(struct comparison *c, struct json_value object,
@@ -174,7 +175,7 @@ static struct json_value compare_get(struct comparison *c, struct json_value obj
     return v;
 }
 
-static const char *entry_key(struct slice list)
+static const char *entry_name_member(struct slice list)
 {
     return json_key_is(list, "tools") || json_key_is(list, "prompts") ? "name"
            : json_key_is(list, "resources")                           ? "uri"
@@ -191,15 +192,15 @@ static void compare_member(struct comparison *c, struct slice key, struct json_v
     buf_clear(&c->key);
     json_unescape(&c->key, key);
     pointer_set there =
-        set != 0 ? pointers_down(c->rules->ignore, set, depth, buf_slice(&c->key)) : 0;
+        set != 0 ? pointers_below_member(c->rules->ignore, set, depth, buf_slice(&c->key)) : 0;
     if ((place == ROOT && json_key_is(key, "_meta")) ||
-        pointers_end(c->rules->ignore, there, depth + 1))
+        pointers_end_at(c->rules->ignore, there, depth + 1))
         return;
-    if (is_generated(place, key) && (a.type == JSON_NONE) == (b.type == JSON_NONE))
+    if (value_is_generated(place, key) && (a.type == JSON_NONE) == (b.type == JSON_NONE))
         return;
     size_t n = c->pointer.n;
     pointer_add(&c->pointer, buf_slice(&c->key));
-    const char *by = place == ROOT ? entry_key(key) : NULL;
+    const char *by = place == ROOT ? entry_name_member(key) : NULL;
     if (by != NULL && a.type == JSON_ARRAY && b.type == JSON_ARRAY)
         compare_lists(c, a, b, there, depth + 1, by);
     else
@@ -243,8 +244,8 @@ static void compare_element(struct comparison *c, size_t i, struct json_value a,
                             struct json_value b, pointer_set set, size_t depth,
                             struct json_value name)
 {
-    pointer_set there = pointers_down_index(c->rules->ignore, set, depth, i);
-    if (pointers_end(c->rules->ignore, there, depth + 1))
+    pointer_set there = pointers_below_index(c->rules->ignore, set, depth, i);
+    if (pointers_end_at(c->rules->ignore, there, depth + 1))
         return;
     size_t n = c->pointer.n;
     pointer_add_index(&c->pointer, i);
@@ -289,7 +290,7 @@ struct entries {
     size_t n, cap;
 };
 
-static int by_hash(const void *x, const void *y)
+static int compare_entries_by_hash(const void *x, const void *y)
 {
     const struct entry *a = x, *b = y;
     if (a->hash != b->hash)
@@ -297,23 +298,23 @@ static int by_hash(const void *x, const void *y)
     return a->at < b->at ? -1 : a->at > b->at;
 }
 
-static int by_index(const void *x, const void *y)
+static int compare_entries_by_index(const void *x, const void *y)
 {
     const struct entry *a = x, *b = y;
     return a->at < b->at ? -1 : a->at > b->at;
 }
 
 /* The name of an entry; the entry itself if it has no name. */
-static struct json_value compare_name_of(struct json_value entry, const char *by)
+static struct json_value entry_name(struct json_value entry, const char *by)
 {
     struct json_value name = json_get(entry, by);
     return name.type != JSON_NONE ? name : entry;
 }
 
-static uint64_t compare_hash_of(struct comparison *c, struct json_value name)
+static uint64_t hash_of_entry_name(struct comparison *c, struct json_value name)
 {
     buf_clear(&c->a);
-    canon_value(&c->a, name);
+    canon_write_value(&c->a, name);
     c->failed |= c->a.failed;
     return canon_hash(buf_slice(&c->a));
 }
@@ -325,14 +326,14 @@ static bool read_entries(struct comparison *c, struct entries *e, struct json_va
     struct json_value v;
     struct json_walk w = json_walk_begin(list);
     while (json_walk_next(&w, &key, &v)) {
-        struct json_value name = compare_name_of(v, by);
+        struct json_value name = entry_name(v, by);
         if (!GROW(e->list, e->n, e->cap))
             return false;
-        e->list[e->n] = (struct entry){compare_hash_of(c, name), e->n, v, name, false};
+        e->list[e->n] = (struct entry){hash_of_entry_name(c, name), e->n, v, name, false};
         e->n++;
     }
     if (e->n > 0)
-        qsort(e->list, e->n, sizeof *e->list, by_hash);
+        qsort(e->list, e->n, sizeof *e->list, compare_entries_by_hash);
     return true;
 }
 
@@ -340,7 +341,7 @@ static bool read_entries(struct comparison *c, struct entries *e, struct json_va
  * must get its own partner. */
 static struct json_value take_entry(struct comparison *c, struct entries *e, struct json_value name)
 {
-    uint64_t hash = compare_hash_of(c, name);
+    uint64_t hash = hash_of_entry_name(c, name);
     size_t from = 0, to = e->n;
     while (from < to) {
         size_t mid = from + (to - from) / 2;
@@ -367,11 +368,11 @@ static void compare_lists(struct comparison *c, struct json_value a, struct json
         c->failed = c->ended = true;
     struct json_walk w = json_walk_begin(a);
     for (size_t i = 0; !c->ended && json_walk_next(&w, &key, &v); i++) {
-        struct json_value name = compare_name_of(v, by);
+        struct json_value name = entry_name(v, by);
         compare_element(c, i, v, take_entry(c, &e, name), set, depth, name);
     }
     if (e.n > 0)
-        qsort(e.list, e.n, sizeof *e.list, by_index);
+        qsort(e.list, e.n, sizeof *e.list, compare_entries_by_index);
     for (size_t i = 0; !c->ended && i < e.n; i++)
         if (!e.list[i].paired)
             compare_element(c, i, (struct json_value){0}, e.list[i].value, set, depth,
@@ -403,8 +404,8 @@ int compare_values(struct json_value recorded, struct json_value live,
                    const struct compare_rules *rules, compare_fn fn, void *ctx)
 {
     struct comparison c = {.rules = rules, .fn = fn, .ctx = ctx};
-    pointer_set all = pointers_root(rules->ignore);
-    if (!pointers_end(rules->ignore, all, 0))
+    pointer_set all = pointers_at_root(rules->ignore);
+    if (!pointers_end_at(rules->ignore, all, 0))
         compare_at(&c, recorded, live, all, 0, ROOT);
     bool failed = c.failed || c.pointer.failed || c.a.failed || c.b.failed || c.key.failed;
     buf_close(&c.pointer);

@@ -58,14 +58,14 @@ static void write_exit_status(struct diff *d, enum diff_side side)
     snprintf(d->exit_status[side], sizeof d->exit_status[side], "%lld", (long long)s->exit_status);
 }
 
-static bool count_one(void *ctx, const struct canon_difference *x)
+static bool diff_count_difference(void *ctx, const struct canon_difference *x)
 {
     size_t *left = ctx;
     (void)x;
     return --*left > 0;
 }
 
-/* How much the requests of two calls differ; for align(). */
+/* How much the requests of two calls differ; for align_calls(). */
 static int replay_diff_distance(void *ctx, uint32_t a, uint32_t b)
 {
     struct diff *d = ctx;
@@ -73,11 +73,12 @@ static int replay_diff_distance(void *ctx, uint32_t a, uint32_t b)
     struct rpc m[DIFF_SIDES];
     size_t left = NEAR_DISTANCE;
     for (int i = 0; i < DIFF_SIDES; i++) {
-        int st = side_request(&d->side[i], call[i], &m[i]);
+        int st = side_read_request(&d->side[i], call[i], &m[i]);
         if (st < 0)
             return st == MI_ENOENT ? NEAR_DISTANCE : fail_source(d, (enum diff_side)i, st);
     }
-    return (int)canon_differences(&m[DIFF_A], &m[DIFF_B], &d->rules->canon, count_one, &left);
+    return (int)canon_find_differences(&m[DIFF_A], &m[DIFF_B], &d->rules->canon,
+                                       diff_count_difference, &left);
 }
 
 static int align_sides(struct diff *d)
@@ -92,7 +93,7 @@ static int align_sides(struct diff *d)
         .distance = replay_diff_distance,
         .ctx = d,
     };
-    int st = align(&sides, &d->rows, &d->rows_n);
+    int st = align_calls(&sides, &d->rows, &d->rows_n);
     for (int i = 0; st == 0 && i < DIFF_SIDES; i++)
         if ((st = pages_open(&d->pages[i], &d->side[i])) < 0)
             st = fail_source(d, (enum diff_side)i, st);
@@ -114,7 +115,7 @@ int diff_begin(struct diff **ret, struct source *a, struct source *b,
     return st == 0 ? side_open(&d->side[DIFF_B], b, rules) : st;
 }
 
-int diff_step(struct diff *d, bool *ret_done)
+int diff_load_step(struct diff *d, bool *ret_done)
 {
     enum diff_side side = (enum diff_side)d->loaded;
     bool loaded;
@@ -133,7 +134,7 @@ int diff_open(struct diff **ret, struct source *a, struct source *b, const struc
     bool done = false;
     int st = diff_begin(&d, a, b, rules);
     while (st == 0 && !done)
-        st = diff_step(d, &done);
+        st = diff_load_step(d, &done);
     if (st == 0) {
         *ret = d;
         return 0;
@@ -145,17 +146,17 @@ int diff_open(struct diff **ret, struct source *a, struct source *b, const struc
 
 /* ---- the alignment ---- */
 
-uint32_t diff_calls(const struct diff *d, enum diff_side side)
+uint32_t diff_count_calls(const struct diff *d, enum diff_side side)
 {
     return d->side[side].n;
 }
 
 struct diff_call diff_call(const struct diff *d, enum diff_side side, uint32_t call)
 {
-    return side_call(&d->side[side], call);
+    return side_get_call(&d->side[side], call);
 }
 
-uint32_t diff_rows(const struct diff *d)
+uint32_t diff_count_rows(const struct diff *d)
 {
     return d->rows_n;
 }
@@ -203,18 +204,18 @@ static void replay_diff_tell(struct looking *l, struct diff_difference one, stru
         l->fn = NULL;
 }
 
-static struct json_value json_of(struct slice text)
+static struct json_value json_value_of_text(struct slice text)
 {
     return text.p != NULL ? (struct json_value){json_type_at(text.p[0]), text}
                           : (struct json_value){0};
 }
 
-static bool on_params(void *ctx, const struct canon_difference *x)
+static bool diff_on_params_difference(void *ctx, const struct canon_difference *x)
 {
     struct looking *l = ctx;
     if (l->initialize && slice_is(x->pointer, "/clientInfo/version"))
         return true;
-    if (!compare_equal_sanitized(json_of(x->ours), json_of(x->theirs)))
+    if (!compare_equal_sanitized(json_value_of_text(x->ours), json_value_of_text(x->theirs)))
         replay_diff_tell(l, (struct diff_difference){.pointer = x->pointer}, x->ours, x->theirs);
     return !l->failed;
 }
@@ -265,16 +266,17 @@ static int look_at_params(struct looking *l, struct align_row row)
 {
     struct rpc m[DIFF_SIDES];
     bool both;
-    int st = read_both(l->d, row, side_request, m, &both);
+    int st = read_both(l->d, row, side_read_request, m, &both);
     if (st < 0 || !both || slice_eq(m[DIFF_A].params.text, m[DIFF_B].params.text))
         return st;
     l->part = DIFF_PARAMS;
     l->initialize = rpc_method_is(&m[DIFF_A], "initialize");
-    (void)canon_differences(&m[DIFF_A], &m[DIFF_B], &l->d->rules->canon, on_params, l);
+    (void)canon_find_differences(&m[DIFF_A], &m[DIFF_B], &l->d->rules->canon,
+                                 diff_on_params_difference, l);
     return l->failed ? MI_ENOMEM : 0;
 }
 
-static struct json_value content_of(const struct rpc *m)
+static struct json_value answer_content(const struct rpc *m)
 {
     return m->kind == RPC_ERROR ? m->error : m->result;
 }
@@ -284,9 +286,9 @@ static struct json_value content_of(const struct rpc *m)
 static bool are_lists(const struct diff *d, struct align_row row)
 {
     const struct pages *a = &d->pages[DIFF_A], *b = &d->pages[DIFF_B];
-    if (!pages_has(a, row.a) && !pages_has(b, row.b))
+    if (!pages_has_call(a, row.a) && !pages_has_call(b, row.b))
         return false;
-    uint32_t first_a = pages_first(a, row.a), first_b = pages_first(b, row.b);
+    uint32_t first_a = pages_first_call(a, row.a), first_b = pages_first_call(b, row.b);
     if (first_a == row.a || first_b == row.b)
         return first_a == row.a && first_b == row.b;
     for (uint32_t i = 0; i < d->rows_n; i++)
@@ -296,11 +298,12 @@ static bool are_lists(const struct diff *d, struct align_row row)
 }
 
 /* Sets the values of sides that have several pages. 0, MI_ENOENT or an error. */
-static int take_lists(struct diff *d, struct align_row row, struct json_value value[DIFF_SIDES])
+static int diff_take_lists(struct diff *d, struct align_row row,
+                           struct json_value value[DIFF_SIDES])
 {
     const uint32_t call[DIFF_SIDES] = {row.a, row.b};
     for (int i = 0; i < DIFF_SIDES; i++) {
-        if (!pages_has(&d->pages[i], call[i]))
+        if (!pages_has_call(&d->pages[i], call[i]))
             continue;
         buf_clear(&d->list[i]);
         int st = pages_result(&d->pages[i], &d->side[i], call[i], &d->list[i]);
@@ -316,11 +319,11 @@ static int look_at_answers(struct looking *l, struct align_row row)
     struct compare_rules rules = {.ignore = &l->d->rules->canon.ignore, .both_recorded = true};
     struct rpc m[DIFF_SIDES];
     bool both;
-    int st = read_both(l->d, row, side_answer, m, &both);
+    int st = read_both(l->d, row, side_read_answer, m, &both);
     l->look->unread = st == 0 && !both;
     if (st < 0 || !both)
         return st;
-    struct json_value value[DIFF_SIDES] = {content_of(&m[DIFF_A]), content_of(&m[DIFF_B])};
+    struct json_value value[DIFF_SIDES] = {answer_content(&m[DIFF_A]), answer_content(&m[DIFF_B])};
     struct slice *a = &value[DIFF_A].text, *b = &value[DIFF_B].text;
     l->part = m[DIFF_A].kind == RPC_ERROR ? DIFF_ERROR : DIFF_RESULT;
     if (m[DIFF_A].kind != m[DIFF_B].kind) {
@@ -329,7 +332,7 @@ static int look_at_answers(struct looking *l, struct align_row row)
         return l->failed ? MI_ENOMEM : 0;
     }
     if (l->part == DIFF_RESULT && are_lists(l->d, row))
-        st = take_lists(l->d, row, value);
+        st = diff_take_lists(l->d, row, value);
     if (st == 0 && !slice_eq(*a, *b))
         st = compare_values(value[DIFF_A], value[DIFF_B], &rules, replay_diff_on_answer, l);
     l->look->unread = st == MI_ENOENT;
@@ -338,20 +341,20 @@ static int look_at_answers(struct looking *l, struct align_row row)
 
 /* Whether the error is the interposer's: it says how long it has waited, and what the server's
  * process was doing. */
-static bool is_ours(enum call_status s)
+static bool error_is_of_interposer(enum call_status s)
 {
     return s == CALL_TIMEOUT || s == CALL_SERVER_GONE || s == CALL_INTERRUPTED;
 }
 
-static bool is_slower(const struct diff_rules *r, const struct diff_call *a,
-                      const struct diff_call *b)
+static bool call_is_slower(const struct diff_rules *r, const struct diff_call *a,
+                           const struct diff_call *b)
 {
     return r->slower > 0 && a->took_us >= 0 && b->took_us >= 0 &&
            (double)b->took_us > r->slower * (double)a->took_us &&
            b->took_us - a->took_us > r->slower_min_us;
 }
 
-int diff_look(struct diff *d, uint32_t i, diff_fn fn, void *ctx, struct diff_look *ret)
+int diff_compare_row(struct diff *d, uint32_t i, diff_fn fn, void *ctx, struct diff_look *ret)
 {
     struct align_row row = d->rows[i];
     *ret = (struct diff_look){.moved = row.moved};
@@ -360,22 +363,23 @@ int diff_look(struct diff *d, uint32_t i, diff_fn fn, void *ctx, struct diff_loo
     struct looking l = {.d = d, .fn = fn, .ctx = ctx, .look = ret};
     struct diff_call a = diff_call(d, DIFF_A, row.a), b = diff_call(d, DIFF_B, row.b);
     ret->status = a.status != b.status;
-    ret->slower = is_slower(d->rules, &a, &b);
+    ret->slower = call_is_slower(d->rules, &a, &b);
     int st = look_at_params(&l, row);
-    if (st == 0 && a.answer != 0 && b.answer != 0 && !(a.status == b.status && is_ours(a.status)))
+    if (st == 0 && a.answer != 0 && b.answer != 0 &&
+        !(a.status == b.status && error_is_of_interposer(a.status)))
         st = look_at_answers(&l, row);
     return st;
 }
 
-bool diff_changed(const struct diff_look *l)
+bool diff_row_has_changed(const struct diff_look *l)
 {
     return l->differences > 0 || l->status || l->slower;
 }
 
-int diff_params(struct diff *d, enum diff_side side, uint32_t call, struct slice *ret)
+int diff_read_params(struct diff *d, enum diff_side side, uint32_t call, struct slice *ret)
 {
     struct rpc m;
-    int st = side_request(&d->side[side], call, &m);
+    int st = side_read_request(&d->side[side], call, &m);
     *ret = (struct slice){0};
     if (st == MI_ENOENT)
         return 0;

@@ -1,24 +1,24 @@
 /* diff.h - two recordings compared call by call.
  *
  *     diff_open(&d, a, b, &rules, &error);
- *     for (uint32_t i = 0; i < diff_rows(d); i++)
- *         diff_look(d, i, on_difference, ctx, &look);
+ *     for (uint32_t i = 0; i < diff_count_rows(d); i++)
+ *         diff_compare_row(d, i, on_difference, ctx, &look);
  *     diff_close(d);
  *
- * Steps     diff_begin() and repeated diff_step() do the work of diff_open() in steps of some
+ * Steps     diff_begin() and repeated diff_load_step() do the work of diff_open() in steps of some
  *           milliseconds, if the source reads quickly. The last step aligns the calls: for 20,000
  *           calls on each side, it takes 3 ms if all are equal, 26 ms if all differ.
  * Calls     the requests of the client, each with its outcome. An answered `ping` is left out: the
  *           number of these depends on time.
  * Rows      pairs of calls (align.h), or single calls. Requests are compared in canonical form
  *           (canon.h, with `across`), so a row of two calls may have the kind ALIGN_CHANGED and yet
- *           no difference, for example when only one of them was redacted: diff_look() decides.
+ *           no difference, for example when only one of them was redacted: diff_compare_row() decides.
  * Answers   results and errors are compared as by `verify` (compare.h), also where the sanitizer
  *           changed values.
  * Owns      about 400 bytes for each call, and the bodies of one row. Sources and rules are borrowed.
  * Errors    MI_ENOMEM, MI_EFULL, or an error of the source, with a sentence in `error` or
  *           diff_error().
- * Blocks    on the sources: diff_open() reads all messages once, diff_look() the bodies of one row. */
+ * Blocks    on the sources: diff_open() reads all messages once, diff_compare_row() the bodies of one row. */
 #ifndef MI_REPLAY_COMPARE_DIFF_H
 #define MI_REPLAY_COMPARE_DIFF_H
 
@@ -55,16 +55,16 @@ MI_MUST int diff_open(struct diff **ret, struct source *a, struct source *b,
  * diff_error(). */
 MI_MUST int diff_begin(struct diff **ret, struct source *a, struct source *b,
                        const struct diff_rules *rules);
-MI_MUST int diff_step(struct diff *d, bool *ret_done);
+MI_MUST int diff_load_step(struct diff *d, bool *ret_done);
 void diff_close(struct diff *d); /* NULL is allowed */
 const char *diff_error(struct diff *d);
 
 /* ---- the alignment ---- */
 
-uint32_t diff_calls(const struct diff *d, enum diff_side side);
+uint32_t diff_count_calls(const struct diff *d, enum diff_side side);
 /* Valid until diff_close(). */
 struct diff_call diff_call(const struct diff *d, enum diff_side side, uint32_t call);
-uint32_t diff_rows(const struct diff *d);
+uint32_t diff_count_rows(const struct diff *d);
 struct align_row diff_row(const struct diff *d, uint32_t row);
 
 /* ---- a row ---- */
@@ -100,11 +100,12 @@ struct diff_look {
 };
 
 /* Compares the two calls of a row. A row with one call has no differences. fn may be NULL. */
-MI_MUST int diff_look(struct diff *d, uint32_t row, diff_fn fn, void *ctx, struct diff_look *ret);
+MI_MUST int diff_compare_row(struct diff *d, uint32_t row, diff_fn fn, void *ctx,
+                             struct diff_look *ret);
 /* Whether the calls of the row differ. Only moving them does not make the calls differ. */
-bool diff_changed(const struct diff_look *l);
-/* The params of a call, as JSON; {NULL, 0} if it has none. Valid until the next diff_params(). */
-MI_MUST int diff_params(struct diff *d, enum diff_side side, uint32_t call, struct slice *ret);
+bool diff_row_has_changed(const struct diff_look *l);
+/* The params of a call, as JSON; {NULL, 0} if it has none. Valid until the next diff_read_params(). */
+MI_MUST int diff_read_params(struct diff *d, enum diff_side side, uint32_t call, struct slice *ret);
 
 /* ---- the sessions ---- */
 

@@ -37,8 +37,8 @@ static void lcs_widen(struct reach *r, int64_t *furthest, int64_t low, int64_t h
         r->max--;
 }
 
-static bool step_forward(struct search *s, const struct part *p, struct reach *f,
-                         const struct reach *b, bool odd, struct point *ret)
+static bool lcs_step_forward(struct search *s, const struct part *p, struct reach *f,
+                             const struct reach *b, bool odd, struct point *ret)
 {
     lcs_widen(f, s->forward, p->x0 - p->y1, p->x1 - p->y0, -1);
     for (int64_t d = f->max; d >= f->min; d -= 2) {
@@ -55,8 +55,8 @@ static bool step_forward(struct search *s, const struct part *p, struct reach *f
     return false;
 }
 
-static bool step_backward(struct search *s, const struct part *p, struct reach *b,
-                          const struct reach *f, bool odd, struct point *ret)
+static bool lcs_step_backward(struct search *s, const struct part *p, struct reach *b,
+                              const struct reach *f, bool odd, struct point *ret)
 {
     lcs_widen(b, s->backward, p->x0 - p->y1, p->x1 - p->y0, INT64_MAX);
     for (int64_t d = b->max; d >= b->min; d -= 2) {
@@ -74,8 +74,8 @@ static bool step_backward(struct search *s, const struct part *p, struct reach *
 }
 
 /* The furthest point that one of the directions has reached. */
-static struct point furthest(const struct search *s, const struct part *p, const struct reach *f,
-                             const struct reach *b)
+static struct point lcs_furthest_point(const struct search *s, const struct part *p,
+                                       const struct reach *f, const struct reach *b)
 {
     struct point from = {p->x0, p->y0}, to = {p->x1, p->y1};
     for (int64_t d = f->max; d >= f->min; d -= 2) {
@@ -105,10 +105,10 @@ static struct point lcs_split(struct search *s, const struct part *p)
     s->forward[first] = p->x0;
     s->backward[last] = p->x1;
     for (int cost = 1;; cost++) {
-        if (step_forward(s, p, &f, &b, odd, &at) || step_backward(s, p, &b, &f, odd, &at))
+        if (lcs_step_forward(s, p, &f, &b, odd, &at) || lcs_step_backward(s, p, &b, &f, odd, &at))
             return at;
         if (cost == LCS_EXACT)
-            return furthest(s, p, &f, &b);
+            return lcs_furthest_point(s, p, &f, &b);
     }
 }
 
@@ -117,7 +117,7 @@ static void lcs_pair_equal(struct search *s, int64_t x, int64_t y)
     s->partner[x] = (uint32_t)y;
 }
 
-static int64_t size(const struct part *p)
+static int64_t lcs_part_size(const struct part *p)
 {
     return p->x1 - p->x0 + p->y1 - p->y0;
 }
@@ -134,7 +134,7 @@ static void lcs_search(struct search *s, struct part p)
             return;
         struct point at = lcs_split(s, &p);
         struct part head = {p.x0, at.x, p.y0, at.y}, tail = {at.x, p.x1, at.y, p.y1};
-        bool head_is_small = size(&head) < size(&tail);
+        bool head_is_small = lcs_part_size(&head) < lcs_part_size(&tail);
         lcs_search(s, head_is_small ? head : tail);
         p = head_is_small ? tail : head;
     }

@@ -17,6 +17,6 @@
 typedef int (*near_fn)(void *ctx, uint32_t of_short, uint32_t of_long);
 
 /* Sets partner[i] to the member of the long list for member i of the short one. 0, or the status of fn. n <= m. */
-MI_MUST int near_pair(uint32_t n, uint32_t m, near_fn fn, void *ctx, uint32_t *partner);
+MI_MUST int near_pair_lists(uint32_t n, uint32_t m, near_fn fn, void *ctx, uint32_t *partner);
 
 #endif

@@ -14,7 +14,7 @@ static const char *const lists[][2] = {
 };
 
 /* NULL if the method is not of a list. */
-static const char *list_of(struct slice method)
+static const char *list_name_of_method(struct slice method)
 {
     for (size_t i = 0; i < MI_COUNT(lists); i++)
         if (slice_is(method, lists[i][0]))
@@ -54,7 +54,7 @@ static uint64_t list_pages_hash_of(struct json_value cursor, struct buf *scratch
 }
 
 /* The newest page that had this cursor for its next page. */
-static struct page *page_before(struct pages *p, uint32_t topic, uint64_t cursor)
+static struct page *find_previous_page(struct pages *p, uint32_t topic, uint64_t cursor)
 {
     for (size_t i = p->n; cursor != 0 && i > 0; i--) {
         struct page *x = &p->list[i - 1];
@@ -67,16 +67,16 @@ static struct page *page_before(struct pages *p, uint32_t topic, uint64_t cursor
 static int add_page(struct pages *p, struct side *s, uint32_t call, struct buf *scratch)
 {
     struct rpc request, answer;
-    int st = side_request(s, call, &request);
+    int st = side_read_request(s, call, &request);
     if (st == 0)
-        st = side_answer(s, call, &answer);
+        st = side_read_answer(s, call, &answer);
     if (st < 0)
         return st == MI_ENOENT ? 0 : st;
     uint64_t from = list_pages_hash_of(request.cursor, scratch);
     uint64_t to = list_pages_hash_of(answer.next_cursor, scratch);
     if (scratch->failed)
         return MI_ENOMEM;
-    struct page *before = page_before(p, s->call[call].topic, from);
+    struct page *before = find_previous_page(p, s->call[call].topic, from);
     if (answer.kind != RPC_RESULT || (before == NULL && to == 0))
         return 0;
     struct page one = {call, call, PAGES_NONE, s->call[call].topic, to};
@@ -96,20 +96,20 @@ int pages_open(struct pages *p, struct side *s)
     int st = 0;
     *p = (struct pages){0};
     for (uint32_t i = 0; st == 0 && i < s->n; i++) {
-        struct diff_call c = side_call(s, i);
-        if (c.answer != 0 && list_of(c.method) != NULL)
+        struct diff_call c = side_get_call(s, i);
+        if (c.answer != 0 && list_name_of_method(c.method) != NULL)
             st = add_page(p, s, i, &scratch);
     }
     buf_close(&scratch);
     return st;
 }
 
-bool pages_has(const struct pages *p, uint32_t call)
+bool pages_has_call(const struct pages *p, uint32_t call)
 {
     return list_pages_find(p, call) != NULL;
 }
 
-uint32_t pages_first(const struct pages *p, uint32_t call)
+uint32_t pages_first_call(const struct pages *p, uint32_t call)
 {
     const struct page *x = list_pages_find(p, call);
     return x != NULL ? x->first : call;
@@ -146,14 +146,14 @@ static void add_entries(struct buf *b, struct json_value entries)
 }
 
 /* Appends the entries of the first page, whose result is given, and of all other pages. */
-static int add_all(const struct pages *p, struct side *s, const struct page *x,
-                   struct json_value result, const char *list, struct buf *b)
+static int add_all_entries(const struct pages *p, struct side *s, const struct page *x,
+                           struct json_value result, const char *list, struct buf *b)
 {
     add_entries(b, json_get(result, list));
     while (x->next != PAGES_NONE) {
         struct rpc m;
         x = &p->list[x->next];
-        int st = side_answer(s, x->call, &m);
+        int st = side_read_answer(s, x->call, &m);
         if (st < 0)
             return st;
         add_entries(b, json_get(m.result, list));
@@ -167,9 +167,9 @@ static int add_all(const struct pages *p, struct side *s, const struct page *x,
 int pages_result(const struct pages *p, struct side *s, uint32_t call, struct buf *b)
 {
     const struct page *x = list_pages_find(p, call);
-    const char *list = list_of(side_call(s, call).method);
+    const char *list = list_name_of_method(side_get_call(s, call).method);
     struct rpc m;
-    int st = x != NULL && list != NULL ? side_answer(s, call, &m) : MI_ENOENT;
+    int st = x != NULL && list != NULL ? side_read_answer(s, call, &m) : MI_ENOENT;
     if (st < 0)
         return st;
     buf_addc(b, '{');
@@ -178,7 +178,7 @@ int pages_result(const struct pages *p, struct side *s, uint32_t call, struct bu
     if (b->failed)
         return MI_ENOMEM;
     if (x->first == call)
-        st = add_all(p, s, x, m.result, list, b);
+        st = add_all_entries(p, s, x, m.result, list, b);
     else
         buf_addc(b, ']');
     buf_addc(b, '}');

@@ -10,11 +10,11 @@
 #include "replay/compare/diff.h"
 
 struct side {
-    struct source *source;   /* borrowed */
-    struct plan *plan;       /* owned */
-    uint32_t *exchange;      /* owned; index of the exchange of each call */
-    struct align_call *call; /* owned */
-    uint32_t n, listed;      /* number of calls, and of exchanges that were searched for them */
+    struct source *source;      /* borrowed */
+    struct plan *plan;          /* owned */
+    uint32_t *exchange;         /* owned; index of the exchange of each call */
+    struct align_call *call;    /* owned */
+    uint32_t n, listed;         /* number of calls, and of exchanges that were searched for them */
     struct buf request, answer; /* owned; the bodies read last */
 };
 
@@ -24,10 +24,10 @@ MI_MUST int side_open(struct side *s, struct source *source, const struct diff_r
 MI_MUST int side_load(struct side *s, const struct diff_rules *rules, struct intern *topics,
                       bool *ret_done);
 void side_close(struct side *s);
-struct diff_call side_call(const struct side *s, uint32_t call);
+struct diff_call side_get_call(const struct side *s, uint32_t call);
 /* Reads the request or the answer of a call; valid until the next call of the same function. 0;
  * MI_ENOENT: it was not recorded; or an error. */
-MI_MUST int side_request(struct side *s, uint32_t call, struct rpc *ret);
-MI_MUST int side_answer(struct side *s, uint32_t call, struct rpc *ret);
+MI_MUST int side_read_request(struct side *s, uint32_t call, struct rpc *ret);
+MI_MUST int side_read_answer(struct side *s, uint32_t call, struct rpc *ret);
 
 #endif

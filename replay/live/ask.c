@@ -29,7 +29,7 @@ static int find_request(struct talk *t, const struct rpc *live, uint32_t *ret)
         if (it->kind != RPC_REQUEST || it->from_client || it->used || it->lost ||
             it->answer == TALK_NONE || t->items[it->answer].lost)
             continue;
-        st = talk_body(t, i, &t->other);
+        st = talk_read_body(t, i, &t->other);
         if (st == 0 && rpc_read(buf_slice(&t->other), &m) == 0 && rpc_method_is(&m, method.p))
             *ret = i;
     }
@@ -41,8 +41,8 @@ static int find_request(struct talk *t, const struct rpc *live, uint32_t *ret)
 
 /* Puts the client's recorded answer to this request of the server into `out`. *ret_refused: why
  * there is none; else NULL. */
-static int recorded_answer(struct talk *t, const struct rpc *live, struct buf *out,
-                           const char **ret_refused)
+static int find_recorded_answer(struct talk *t, const struct rpc *live, struct buf *out,
+                                const char **ret_refused)
 {
     uint32_t i;
     struct rpc m;
@@ -51,11 +51,11 @@ static int recorded_answer(struct talk *t, const struct rpc *live, struct buf *o
     if (st < 0 || i == TALK_NONE)
         return st;
     t->items[i].used = true;
-    st = talk_body(t, t->items[i].answer, &t->other);
+    st = talk_read_body(t, t->items[i].answer, &t->other);
     if (st < 0 || rpc_read(buf_slice(&t->other), &m) < 0)
         return st;
     *ret_refused = "The recorded answer to this is redacted or truncated";
-    if (marks_of(m.text) != MARKS_NONE)
+    if (marks_in_text(m.text) != MARKS_NONE)
         return 0;
     *ret_refused = NULL;
     return talk_rewrite(t, &m, live->id.text, true, out);
@@ -73,17 +73,17 @@ static void write_answer(struct buf *out, struct slice id, const char *refused)
     rpc_out_end(&j);
 }
 
-static int answer_server(struct talk *t, const struct rpc *live)
+static int answer_server_request(struct talk *t, const struct rpc *live)
 {
     const char *refused = NULL;
     struct buf out = {0};
-    int st = rpc_method_is(live, "ping") ? 0 : recorded_answer(t, live, &out, &refused);
+    int st = rpc_method_is(live, "ping") ? 0 : find_recorded_answer(t, live, &out, &refused);
     if (out.n == 0)
         write_answer(&out, live->id.text, refused);
     if (st == 0 && t->heard != NULL)
         t->heard(t->ctx, live, refused);
     if (st == 0)
-        st = out.failed ? talk_no_memory(t) : live_send(t->server, buf_slice(&out));
+        st = out.failed ? talk_no_memory(t) : live_send_line(t->server, buf_slice(&out));
     buf_close(&out);
     return st;
 }
@@ -102,7 +102,7 @@ static int read_answer(struct talk *t, int64_t id, struct slice method, struct r
     struct repairs r = {0};
     int n = snprintf(digits, sizeof digits, "%lld", (long long)id);
     struct answered q = {{digits, (size_t)n}, method};
-    enum finding flaw = answer_flaw(m, method);
+    enum finding flaw = answer_flaw_find(m, method);
     int st = answer_flaw_mend(m, &q, false, &t->mended, &r);
     if (st == 0 && answer_flaw_is_final(flaw, method)) {
         struct buf why = {0};
@@ -127,7 +127,7 @@ static int ask_await(struct talk *t, int64_t id, struct slice method, struct rpc
     *ret_answered = false;
     for (;;) {
         struct slice line;
-        enum live_result r = live_recv(t->server, until, &line);
+        enum live_result r = live_receive_line(t->server, until, &line);
         if (r == LIVE_NO_MEMORY)
             return talk_no_memory(t);
         if (r == LIVE_TOO_LONG) {
@@ -143,7 +143,7 @@ static int ask_await(struct talk *t, int64_t id, struct slice method, struct rpc
         if (rpc_read(line, ret) < 0)
             continue; /* a banner or a log line, which the proxy drops as well */
         if (ret->kind == RPC_REQUEST) {
-            int st = answer_server(t, ret);
+            int st = answer_server_request(t, ret);
             if (st < 0)
                 return st;
         } else if ((ret->kind == RPC_RESULT || ret->kind == RPC_ERROR) &&
@@ -163,17 +163,17 @@ static int ask_await(struct talk *t, int64_t id, struct slice method, struct rpc
     }
 }
 
-int talk_notify(struct talk *t, struct slice line)
+int talk_send_notification(struct talk *t, struct slice line)
 {
     t->notified = true;
-    return live_send(t->server, line);
+    return live_send_line(t->server, line);
 }
 
 static int send_line(struct talk *t, struct slice method)
 {
-    live_asked(t->server, (uint64_t)t->next_id, method);
-    int st = live_send(t->server, buf_slice(&t->line));
-    t->sent = live_sent(t->server);
+    live_set_asked(t->server, (uint64_t)t->next_id, method);
+    int st = live_send_line(t->server, buf_slice(&t->line));
+    t->sent = live_sent_bytes(t->server);
     return st;
 }
 
@@ -211,8 +211,8 @@ int talk_ask_tools(struct talk *t, struct slice meta, struct tools *ret, struct 
             break;
         st = talk_learn_tools(t, ret_last->result, true);
         if (ret != NULL)
-            tools_page(ret, ret_last, hash);
-        hash = rpc_id_hash_of(ret_last->next_cursor);
+            tools_add_page(ret, ret_last, hash);
+        hash = rpc_id_hash_json(ret_last->next_cursor);
         buf_clear(&cursor);
         buf_slice_add(&cursor, ret_last->next_cursor.text);
     }
@@ -220,7 +220,8 @@ int talk_ask_tools(struct talk *t, struct slice meta, struct tools *ret, struct 
     return st;
 }
 
-int talk_ask(struct talk *t, const struct rpc *request, struct rpc *ret, bool *ret_answered)
+int talk_send_and_await(struct talk *t, const struct rpc *request, struct rpc *ret,
+                        bool *ret_answered)
 {
     int64_t id;
     int st = 0;

@@ -18,10 +18,10 @@
 
 /* Sends a request with a new id, which is then in t->next_id. *ret is in the live server's line,
  * and valid until the next call. */
-MI_MUST int talk_ask(struct talk *t, const struct rpc *request, struct rpc *ret,
-                     bool *ret_answered);
+MI_MUST int talk_send_and_await(struct talk *t, const struct rpc *request, struct rpc *ret,
+                                bool *ret_answered);
 /* Sends a notification. 0 or MI_ENOMEM. */
-MI_MUST int talk_notify(struct talk *t, struct slice line);
+MI_MUST int talk_send_notification(struct talk *t, struct slice line);
 /* Learns the live server's tools. meta: the `_meta` of the requests, as JSON; {NULL, 0}: none. ret:
  * also gets the definitions; may be NULL. ret_last: the last answer, which is an error if the list
  * is incomplete; valid until the next call. *ret_answered: whether there is an answer. */

@@ -58,10 +58,10 @@ static int add_item(struct talk *t, const struct source_message *m)
     return 0;
 }
 
-int talk_body(struct talk *t, uint32_t item, struct buf *b)
+int talk_read_body(struct talk *t, uint32_t item, struct buf *b)
 {
     buf_clear(b);
-    int st = source_body(t->source, (uint64_t)t->items[item].place, b);
+    int st = source_read_body(t->source, (uint64_t)t->items[item].place, b);
     return st < 0 ? fail_source(t, st) : b->failed ? talk_no_memory(t) : 0;
 }
 
@@ -74,12 +74,12 @@ static int learn_recorded_tools(struct talk *t)
         if (it->kind != RPC_REQUEST || !it->from_client || it->lost || it->answer == TALK_NONE ||
             t->items[it->answer].kind != RPC_RESULT || t->items[it->answer].lost)
             continue;
-        int st = talk_body(t, i, &t->request);
+        int st = talk_read_body(t, i, &t->request);
         if (st < 0)
             return st;
         if (rpc_read(buf_slice(&t->request), &m) < 0 || !rpc_method_is(&m, "tools/list"))
             continue;
-        st = talk_body(t, it->answer, &t->recorded);
+        st = talk_read_body(t, it->answer, &t->recorded);
         if (st == 0 && rpc_read(buf_slice(&t->recorded), &m) == 0)
             st = talk_learn_tools(t, m.result, false);
         if (st < 0)
@@ -102,19 +102,19 @@ int talk_load(struct talk *t)
 
 /* ---- handles ---- */
 
-static struct slice text_at(const struct talk *t, size_t at, size_t n)
+static struct slice talk_text_at(const struct talk *t, size_t at, size_t n)
 {
     return (struct slice){t->text.p + at, n};
 }
 
 /* The other server's handle for this one, or the same text if it is not a handle. Without
  * quotes. */
-static struct slice handle_of(const struct talk *t, struct slice raw, bool to_live)
+static struct slice find_other_handle(const struct talk *t, struct slice raw, bool to_live)
 {
     for (size_t i = t->handles_n; i > 0; i--) { /* the newest first */
         const struct talk_handle *h = &t->handles[i - 1];
-        struct slice recorded = text_at(t, h->recorded_at, h->recorded_n);
-        struct slice live = text_at(t, h->live_at, h->live_n);
+        struct slice recorded = talk_text_at(t, h->recorded_at, h->recorded_n);
+        struct slice live = talk_text_at(t, h->live_at, h->live_n);
         if (slice_eq(raw, to_live ? recorded : live))
             return to_live ? live : recorded;
     }
@@ -124,7 +124,7 @@ static struct slice handle_of(const struct talk *t, struct slice raw, bool to_li
 static int learn_handle(struct talk *t, struct json_value recorded, struct json_value live)
 {
     struct slice a = json_string_raw(recorded), b = json_string_raw(live);
-    if (a.p == NULL || b.p == NULL || slice_eq(handle_of(t, a, true), b))
+    if (a.p == NULL || b.p == NULL || slice_eq(find_other_handle(t, a, true), b))
         return 0;
     struct talk_handle *more = realloc(t->handles, (t->handles_n + 1) * sizeof *more);
     if (more == NULL)
@@ -166,7 +166,7 @@ bool talk_reads_only(const struct rpc *m)
     return (method_flags(m->method) & METHOD_READS) != 0;
 }
 
-static struct slice talk_resolve(struct buf *b, struct slice raw)
+static struct slice talk_unescape(struct buf *b, struct slice raw)
 {
     buf_clear(b);
     json_unescape(b, raw);
@@ -176,7 +176,7 @@ static struct slice talk_resolve(struct buf *b, struct slice raw)
 static struct talk_tool *find_tool(const struct talk *t, struct slice name)
 {
     for (size_t i = 0; i < t->tools_n; i++)
-        if (slice_eq(text_at(t, t->tools[i].name_at, t->tools[i].name_n), name))
+        if (slice_eq(talk_text_at(t, t->tools[i].name_at, t->tools[i].name_n), name))
             return &t->tools[i];
     return NULL;
 }
@@ -185,7 +185,7 @@ const struct talk_tool *talk_find_tool(const struct talk *t, struct slice raw_na
 {
     struct buf b = {0};
     const struct talk_tool *tool =
-        raw_name.p != NULL ? find_tool(t, talk_resolve(&b, raw_name)) : NULL;
+        raw_name.p != NULL ? find_tool(t, talk_unescape(&b, raw_name)) : NULL;
     buf_close(&b);
     return tool;
 }
@@ -196,7 +196,7 @@ static int learn_tool(struct talk *t, struct json_value tool, bool live)
     struct slice raw = json_string_raw(json_get(tool, "name"));
     if (raw.p == NULL)
         return 0;
-    struct talk_tool *known = find_tool(t, talk_resolve(&t->other, raw));
+    struct talk_tool *known = find_tool(t, talk_unescape(&t->other, raw));
     if (known == NULL) {
         struct talk_tool *more = realloc(t->tools, (t->tools_n + 1) * sizeof *more);
         if (more == NULL)
@@ -259,11 +259,11 @@ int talk_rewrite(struct talk *t, const struct rpc *m, struct slice id, bool to_l
     for (size_t i = 0; i < MI_COUNT(names); i++) {
         struct slice raw = json_string_raw(json_get(inside, names[i]));
         if (raw.p != NULL)
-            add_edit(edits, &n, raw, handle_of(t, raw, to_live));
+            add_edit(edits, &n, raw, find_other_handle(t, raw, to_live));
     }
     struct slice task = json_string_raw(json_get(json_get(inside, "task"), "taskId"));
     if (task.p != NULL)
-        add_edit(edits, &n, task, handle_of(t, task, to_live));
+        add_edit(edits, &n, task, find_other_handle(t, task, to_live));
     buf_clear(out);
     const char *p = m->text.p;
     for (size_t i = 0; i < n; i++) {

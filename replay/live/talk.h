@@ -60,7 +60,7 @@ struct talk {
     bool interrupted;      /* a signal ended the wait for an answer */
     bool notified;         /* a notification was sent since the last answer that had an id */
     int64_t next_id;       /* id of the request that was sent last */
-    uint64_t sent;         /* live_sent() after that request */
+    uint64_t sent;         /* live_sent_bytes() after that request */
 
     struct buf text;     /* owned; handles and names */
     struct buf request;  /* owned; the recorded request */
@@ -75,7 +75,7 @@ MI_MUST int talk_load(struct talk *t);
 void talk_close(struct talk *t);
 int talk_no_memory(struct talk *t); /* sets the sentence; returns MI_ENOMEM */
 /* Reads the body of an item into b. */
-MI_MUST int talk_body(struct talk *t, uint32_t item, struct buf *b);
+MI_MUST int talk_read_body(struct talk *t, uint32_t item, struct buf *b);
 
 /* Learns the handles from a recorded answer and the live one. */
 MI_MUST int talk_learn_handles(struct talk *t, struct json_value recorded, struct json_value live);

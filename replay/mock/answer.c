@@ -61,7 +61,7 @@ int mock_send_error(struct conversation *s, struct mock_batch *batch, struct sli
     struct json_out j = json_out_to(&b);
     rpc_out_error(&j, id, code, why, cause);
     if (f != NULL)
-        misses_data(&j, f);
+        misses_add_error_data(&j, f);
     return send_answer(s, batch, &j);
 }
 
@@ -73,7 +73,8 @@ static void begin_result(struct json_out *j, const struct rpc *live)
     json_out_object(j, "result");
 }
 
-static int empty_result(struct conversation *s, struct mock_batch *batch, const struct rpc *live)
+static int send_empty_result(struct conversation *s, struct mock_batch *batch,
+                             const struct rpc *live)
 {
     struct buf b = {0};
     struct json_out j = json_out_to(&b);
@@ -81,8 +82,8 @@ static int empty_result(struct conversation *s, struct mock_batch *batch, const 
     return send_answer(s, batch, &j);
 }
 
-static int unsupported(struct conversation *s, struct mock_batch *batch, const struct rpc *live,
-                       const char *supported, const char *why)
+static int send_unsupported_version(struct conversation *s, struct mock_batch *batch,
+                                    const struct rpc *live, const char *supported, const char *why)
 {
     struct json_value asked = rpc_is_modern(live) ? json_get(live->meta, META_VERSION)
                                                   : json_get(live->params, "protocolVersion");
@@ -99,11 +100,11 @@ static int unsupported(struct conversation *s, struct mock_batch *batch, const s
 }
 
 /* Whether a request whose method has this prefix was recorded. */
-static bool has_method(const struct conversation *s, const char *prefix)
+static bool recording_has_method(const struct conversation *s, const char *prefix)
 {
-    for (uint32_t i = 0; i < plan_topics(s->plan); i++)
-        if (plan_topic(s->plan, i)->first != PLAN_NONE &&
-            slice_begins(plan_topic(s->plan, i)->method, prefix))
+    for (uint32_t i = 0; i < plan_count_topics(s->plan); i++)
+        if (plan_get_topic(s->plan, i)->first != PLAN_NONE &&
+            slice_begins(plan_get_topic(s->plan, i)->method, prefix))
             return true;
     return false;
 }
@@ -118,11 +119,11 @@ static void put_capabilities(const struct conversation *s, struct json_out *j, b
                                           {"completion/", "completions"}};
     json_out_object(j, "capabilities");
     for (size_t i = 0; i < MI_COUNT(uses); i++)
-        if (has_method(s, uses[i][0])) {
+        if (recording_has_method(s, uses[i][0])) {
             json_out_object(j, uses[i][1]);
             json_out_end(j);
         }
-    if (extensions && has_method(s, "tasks/")) {
+    if (extensions && recording_has_method(s, "tasks/")) {
         json_out_object(j, "extensions");
         json_out_object(j, "io.modelcontextprotocol/tasks");
         json_out_end(j);
@@ -131,7 +132,7 @@ static void put_capabilities(const struct conversation *s, struct json_out *j, b
     json_out_end(j);
 }
 
-static int discover(struct conversation *s, struct mock_batch *batch, const struct rpc *live)
+static int answer_discover(struct conversation *s, struct mock_batch *batch, const struct rpc *live)
 {
     struct buf b = {0};
     struct json_out j = json_out_to(&b);
@@ -175,10 +176,11 @@ static int answer_by_default(struct conversation *s, struct mock_batch *batch,
     const char *modern = plan_version(s->plan, true);
     int st = 0;
     if (rpc_method_is(live, "ping") || rpc_method_is(live, "shutdown"))
-        st = empty_result(s, batch, live);
+        st = send_empty_result(s, batch, live);
     else if (rpc_method_is(live, "initialize") && modern[0] != '\0')
-        st = unsupported(s, batch, live, modern,
-                         "the recorded server uses a later revision, without initialize");
+        st = send_unsupported_version(
+            s, batch, live, modern,
+            "the recorded server uses a later revision, without initialize");
     else if (rpc_method_is(live, "initialize"))
         st = answer_initialize(s, batch, live);
     else if (!rpc_method_is(live, "server/discover"))
@@ -190,9 +192,9 @@ static int answer_by_default(struct conversation *s, struct mock_batch *batch,
                              "legacy", NULL);
     else if (rpc_is_modern(live) &&
              !json_key_is(json_string_raw(json_get(live->meta, META_VERSION)), modern))
-        st = unsupported(s, batch, live, modern, "Unsupported protocol version");
+        st = send_unsupported_version(s, batch, live, modern, "Unsupported protocol version");
     else
-        st = discover(s, batch, live);
+        st = answer_discover(s, batch, live);
     return st < 0 ? st : 1;
 }
 
@@ -207,7 +209,7 @@ static void set_name(struct conversation *s, const struct rpc *m, struct miss *f
 }
 
 /* Whether the client uses another revision than the recording. */
-static bool other_version(const struct conversation *s, const struct rpc *live)
+static bool uses_other_version(const struct conversation *s, const struct rpc *live)
 {
     const char *modern = plan_version(s->plan, true);
     if (!rpc_is_modern(live))
@@ -233,7 +235,7 @@ int mock_answer_unrecorded(struct conversation *s, struct mock_batch *batch, con
         s->misses->counts.matched++;
     if (st != 0)
         return st < 0 ? st : 0;
-    if (other_version(s, live))
+    if (uses_other_version(s, live))
         f.kind = MISS_VERSION;
     set_name(s, sanitized, &f);
     f.answered_live = is_for_live(s, f.kind);
@@ -248,9 +250,9 @@ int mock_answer_unrecorded(struct conversation *s, struct mock_batch *batch, con
     if (text.failed)
         st = MI_ENOMEM;
     else if (f.kind == MISS_VERSION && rpc_is_modern(live))
-        st = unsupported(s, batch, live,
-                         plan_version(s->plan, plan_version(s->plan, true)[0] != '\0'),
-                         buf_str(&text));
+        st = send_unsupported_version(s, batch, live,
+                                      plan_version(s->plan, plan_version(s->plan, true)[0] != '\0'),
+                                      buf_str(&text));
     else
         st = mock_send_error(s, batch, live->id.text,
                              f.kind == MISS_UNKNOWN_METHOD ? RPC_METHOD_NOT_FOUND
@@ -262,12 +264,12 @@ int mock_answer_unrecorded(struct conversation *s, struct mock_batch *batch, con
 
 int mock_answer_missing(struct conversation *s, struct playback *p)
 {
-    const struct plan_exchange *x = plan_exchange(s->plan, p->exchange);
-    const struct plan_topic *t = plan_topic(s->plan, x->topic);
+    const struct plan_exchange *x = plan_get_exchange(s->plan, p->exchange);
+    const struct plan_topic *t = plan_get_topic(s->plan, x->topic);
     struct miss f = {.kind = MISS_NO_ANSWER,
                      .method = t->method,
                      .target = t->target,
-                     .nearest_seq = source_seq(x->place)};
+                     .nearest_seq = source_seq_of_place(x->place)};
     struct buf text = {0};
     misses_add(s->misses, &f, &text);
     int st = text.failed ? MI_ENOMEM
@@ -279,7 +281,7 @@ int mock_answer_missing(struct conversation *s, struct playback *p)
 
 /* ---- capabilities of the client ---- */
 
-static struct json_value capabilities_of(const struct rpc *m)
+static struct json_value client_capabilities(const struct rpc *m)
 {
     struct json_value v = rpc_is_modern(m) ? json_get(m->meta, META_CAPABILITIES)
                                            : json_get(m->params, "capabilities");
@@ -292,14 +294,14 @@ static int report_capabilities(struct conversation *s, const struct rpc *sanitiz
     struct buf a = {0}, b = {0};
     struct miss f = {.kind = MISS_CAPABILITIES,
                      .is_note = true,
-                     .nearest_seq = source_seq(place),
+                     .nearest_seq = source_seq_of_place(place),
                      .differences = 1};
     struct slice pointer =
         slice_of(rpc_is_modern(sanitized) ? "/_meta/io.modelcontextprotocol~1clientCapabilities"
                                           : "/capabilities");
-    int st = sanitize_value(&a, pointer, capabilities_of(recorded).text);
+    int st = sanitize_value(&a, pointer, client_capabilities(recorded).text);
     if (st == 0)
-        st = sanitize_value(&b, pointer, capabilities_of(sanitized).text);
+        st = sanitize_value(&b, pointer, client_capabilities(sanitized).text);
     set_name(s, sanitized, &f);
     f.difference[0] = (struct miss_difference){pointer, buf_slice(&a), buf_slice(&b)};
     if (st == 0)
@@ -313,24 +315,24 @@ int mock_compare_capabilities(struct conversation *s, const struct rpc *sanitize
                               uint32_t exchange)
 {
     struct rpc recorded;
-    uint64_t place = plan_exchange(s->plan, exchange)->place;
+    uint64_t place = plan_get_exchange(s->plan, exchange)->place;
     if (s->capabilities_seen ||
         !(rpc_is_modern(sanitized) || rpc_method_is(sanitized, "initialize")))
         return 0;
     s->capabilities_seen = true;
     buf_clear(&s->body);
-    int st = source_body(s->source, place, &s->body);
+    int st = source_read_body(s->source, place, &s->body);
     if (st < 0)
         return st == MI_ENOENT ? 0 : st;
     if (rpc_read(buf_slice(&s->body), &recorded) < 0 ||
-        json_equal(capabilities_of(&recorded), capabilities_of(sanitized)))
+        json_equal(client_capabilities(&recorded), client_capabilities(sanitized)))
         return 0;
     return report_capabilities(s, sanitized, &recorded, place);
 }
 
 /* ---- the client's answers to questions ---- */
 
-static struct json_value answer_of(const struct rpc *m)
+static struct json_value result_or_error(const struct rpc *m)
 {
     return m->kind == RPC_RESULT ? m->result : m->error;
 }
@@ -344,29 +346,29 @@ int mock_compare_answer(struct conversation *s, const struct plan_question *q,
     if (q->answer == 0)
         return 0;
     buf_clear(&s->body);
-    st = source_body(s->source, q->answer, &s->body);
+    st = source_read_body(s->source, q->answer, &s->body);
     if (st < 0)
         return st == MI_ENOENT ? 0 : st;
     if (rpc_read(buf_slice(&s->body), &recorded) < 0 || recorded.kind == RPC_INVALID)
         return 0;
-    canon_value(&a, answer_of(&recorded));
-    canon_value(&b, answer_of(live));
+    canon_write_value(&a, result_or_error(&recorded));
+    canon_write_value(&b, result_or_error(live));
     bool same = recorded.kind == live->kind && slice_eq(buf_slice(&a), buf_slice(&b));
     if (a.failed || b.failed)
         st = MI_ENOMEM;
     else if (!same)
-        st = source_body(s->source, plan_step(s->plan, q->step)->place, &question);
+        st = source_read_body(s->source, plan_get_step(s->plan, q->step)->place, &question);
     if (st == 0 && !same && rpc_read(buf_slice(&question), &asked) == 0) {
         struct miss f = {.kind = MISS_ANSWER_DIFFERS,
                          .is_note = !s->rules->canon.answers,
-                         .nearest_seq = source_seq(q->answer),
+                         .nearest_seq = source_seq_of_place(q->answer),
                          .differences = 1};
         set_name(s, &asked, &f);
         struct slice pointer = slice_of(live->kind == RPC_RESULT ? "/result" : "/error");
         buf_clear(&a);
         buf_clear(&b);
-        if (sanitize_value(&a, pointer, answer_of(&recorded).text) < 0 ||
-            sanitize_value(&b, pointer, answer_of(live).text) < 0)
+        if (sanitize_value(&a, pointer, result_or_error(&recorded).text) < 0 ||
+            sanitize_value(&b, pointer, result_or_error(live).text) < 0)
             st = MI_ENOMEM;
         f.difference[0] = (struct miss_difference){pointer, buf_slice(&a), buf_slice(&b)};
         if (st == 0)

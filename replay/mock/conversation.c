@@ -117,11 +117,11 @@ int conversation_begin(struct conversation *s, int64_t now_us)
 /* ---- requests ---- */
 
 /* Sanitizes the message as the recording would store it. */
-static int recorded_form(struct conversation *s, const struct rpc *live, struct rpc *ret)
+static int sanitize_as_recorded(struct conversation *s, const struct rpc *live, struct rpc *ret)
 {
     struct slice form;
     *ret = *live;
-    int st = source_form(s->source, live->text, &form);
+    int st = source_sanitize_again(s->source, live->text, &form);
     if (st < 0 || form.p == live->text.p)
         return st;
     buf_clear(&s->text);
@@ -142,9 +142,9 @@ static const struct fault *find_fault(struct conversation *s, const struct rpc *
 /* Reads the recording up to the outcome of the exchange, unless the request may stay pending for ever. */
 static int load_exchange(struct conversation *s, uint32_t x)
 {
-    bool patient =
-        (plan_topic(s->plan, plan_exchange(s->plan, x)->topic)->flags & METHOD_PATIENT) != 0;
-    while (!plan_settled(s->plan, x) && !patient) {
+    bool patient = (plan_get_topic(s->plan, plan_get_exchange(s->plan, x)->topic)->flags &
+                    METHOD_PATIENT) != 0;
+    while (!plan_exchange_is_settled(s->plan, x) && !patient) {
         int st = conversation_load_next(s);
         if (st < 0)
             return st;
@@ -154,9 +154,9 @@ static int load_exchange(struct conversation *s, uint32_t x)
 
 /* Whether the answer to server/discover need not wait until the rest of the recording is read:
  * clients send this request first, so a legacy recording has it at the beginning or not at all. */
-static bool is_legacy(const struct conversation *s, const struct rpc *live)
+static bool may_answer_discover_now(const struct conversation *s, const struct rpc *live)
 {
-    return rpc_method_is(live, "server/discover") && plan_exchanges(s->plan) > 0 &&
+    return rpc_method_is(live, "server/discover") && plan_count_exchanges(s->plan) > 0 &&
            plan_version(s->plan, true)[0] == '\0' && plan_version(s->plan, false)[0] != '\0' &&
            plan_find_topic(s->plan, slice_of("server/discover"), slice_of("")) == PLAN_NONE;
 }
@@ -167,8 +167,8 @@ static int ask_live(struct conversation *s, const struct rpc *live, struct mock_
     return forward_request(s, live, batch);
 }
 
-static int on_miss(struct conversation *s, const struct rpc *live, const struct rpc *sanitized,
-                   enum miss_kind why, struct mock_batch *batch)
+static int answer_miss(struct conversation *s, const struct rpc *live, const struct rpc *sanitized,
+                       enum miss_kind why, struct mock_batch *batch)
 {
     int st = mock_answer_unrecorded(s, batch, live, sanitized, why);
     return st == MOCK_FOR_LIVE ? ask_live(s, live, batch) : st;
@@ -182,16 +182,16 @@ static int conversation_on_request(struct conversation *s, const struct rpc *liv
     enum miss_kind why = MISS_UNKNOWN_METHOD;
     s->misses->counts.requests++;
     const struct fault *fault = find_fault(s, live);
-    if (conversation_playbacks(s) >= CONVERSATION_OPEN_MAX)
+    if (conversation_count_playbacks(s) >= CONVERSATION_OPEN_MAX)
         return mock_send_error(s, batch, live->id.text, RPC_INTERNAL_ERROR,
                                "too many pending requests for a replay", "too-many-open", NULL);
-    if (forward_all(s->forward))
+    if (forward_forwards_all(s->forward))
         return ask_live(s, live, batch);
-    if (is_legacy(s, live))
-        return on_miss(s, live, live, why, batch);
+    if (may_answer_discover_now(s, live))
+        return answer_miss(s, live, live, why, batch);
     int st = s->forward != NULL && rpc_method_is(live, "initialize") ? forward_hello(s, live) : 0;
     if (st == 0)
-        st = recorded_form(s, live, &sanitized);
+        st = sanitize_as_recorded(s, live, &sanitized);
     if (st == 0)
         st = match_find(&s->match, &sanitized, &x, &why);
     int woken = playback_wake_grown(s); /* match_find() may have read more messages */
@@ -200,7 +200,7 @@ static int conversation_on_request(struct conversation *s, const struct rpc *liv
     if (st == MATCH_MISS) {
         bool done;
         st = mock_tools_refuse(s, live, batch, &done);
-        return done ? st : on_miss(s, live, &sanitized, why, batch);
+        return done ? st : answer_miss(s, live, &sanitized, why, batch);
     }
     bool again = st == MATCH_AGAIN;
     if (again)
@@ -219,10 +219,11 @@ static int conversation_on_request(struct conversation *s, const struct rpc *liv
 static int conversation_cancel(struct conversation *s, const struct rpc *live)
 {
     struct playback *p = playback_find(s, live->request_id);
-    if (p == NULL || (plan_topic(s->plan, plan_exchange(s->plan, p->exchange)->topic)->flags &
-                      METHOD_UNCANCELLED) != 0)
+    if (p == NULL ||
+        (plan_get_topic(s->plan, plan_get_exchange(s->plan, p->exchange)->topic)->flags &
+         METHOD_UNCANCELLED) != 0)
         return 0;
-    const struct plan_exchange *x = plan_exchange(s->plan, p->exchange);
+    const struct plan_exchange *x = plan_get_exchange(s->plan, p->exchange);
     int st = 0;
     if (x->outcome == PLAN_CANCELLED && !p->again) /* as recorded: start the list that followed */
         st = playback_start_list(s, (struct plan_anchor){ANCHOR_OUTCOME, p->exchange},
@@ -232,7 +233,7 @@ static int conversation_cancel(struct conversation *s, const struct rpc *live)
 }
 
 /* Starts the list that was recorded after this notification of the client. */
-static int take_notification(struct conversation *s, const struct rpc *live)
+static int start_notification_list(struct conversation *s, const struct rpc *live)
 {
     int st = rpc_method_is(live, "notifications/cancelled") ? conversation_cancel(s, live) : 0;
     for (uint32_t notification; st == 0;) {
@@ -240,23 +241,24 @@ static int take_notification(struct conversation *s, const struct rpc *live)
         json_unescape(&s->key, live->method);
         notification = plan_take_notification(s->plan, buf_slice(&s->key));
         if (notification != PLAN_NONE) {
-            struct pace_mark mark = {s->now_us, plan_notification(s->plan, notification)->t_us};
-            st = playback_catch_up(s, plan_notification(s->plan, notification)->place, mark.t_us);
+            struct pace_mark mark = {s->now_us, plan_get_notification(s->plan, notification)->t_us};
+            st = playback_catch_up(s, plan_get_notification(s->plan, notification)->place,
+                                   mark.t_us);
             return st < 0 ? st
                           : playback_start_list(
                                 s, (struct plan_anchor){ANCHOR_NOTIFICATION, notification}, mark,
                                 (struct slice){0});
         }
-        if (plan_finished(s->plan))
+        if (plan_is_finished(s->plan))
             return 0;
         st = conversation_load_next(s);
     }
     return st;
 }
 
-static int on_notification(struct conversation *s, const struct rpc *live)
+static int conversation_on_notification(struct conversation *s, const struct rpc *live)
 {
-    int st = forward_all(s->forward) ? 0 : take_notification(s, live);
+    int st = forward_forwards_all(s->forward) ? 0 : start_notification_list(s, live);
     if (st == 0 && s->forward != NULL)
         st = forward_notification(s, live);
     /* unless the recorded server exited at this point with its own status */
@@ -274,7 +276,7 @@ static int learn_task(struct conversation *s, const struct plan_question *q, con
     if (live_task.type != JSON_STRING || q->answer == 0 || s->tasks_n == TASKS_MAX)
         return 0;
     buf_clear(&s->body);
-    int st = source_body(s->source, q->answer, &s->body);
+    int st = source_read_body(s->source, q->answer, &s->body);
     if (st < 0)
         return st == MI_ENOENT ? 0 : st;
     if (rpc_read(buf_slice(&s->body), &recorded) < 0)
@@ -301,13 +303,13 @@ static int conversation_on_answer(struct conversation *s, const struct rpc *live
     struct question *question = playback_take_question(s, live->id);
     if (question == NULL) /* a question of the live server, unknown, or already answered */
         return s->forward != NULL ? forward_answer(s, live) : 0;
-    uint32_t i = plan_step(s->plan, question->step)->link;
+    uint32_t i = plan_get_step(s->plan, question->step)->link;
     struct playback *p = question->playback;
     free(question);
-    struct plan_question q = *plan_question(s->plan, i);
+    struct plan_question q = *plan_get_question(s->plan, i);
     int st = learn_task(s, &q, live);
     if (st == 0)
-        st = recorded_form(s, live, &sanitized);
+        st = sanitize_as_recorded(s, live, &sanitized);
     if (st == 0)
         st = mock_compare_answer(s, &q, &sanitized);
     struct pace_mark mark = {s->now_us, q.answer != 0 ? q.answered_us : 0};
@@ -329,8 +331,8 @@ static int conversation_on_answer(struct conversation *s, const struct rpc *live
 
 /* ---- lines ---- */
 
-static int not_a_message(struct conversation *s, struct mock_batch *batch, const struct rpc *m,
-                         int st)
+static int report_not_a_message(struct conversation *s, struct mock_batch *batch,
+                                const struct rpc *m, int st)
 {
     struct buf why = {0};
     struct miss f = {.kind = MISS_NOT_A_MESSAGE};
@@ -350,12 +352,12 @@ static int conversation_handle(struct conversation *s, const struct rpc *m,
     case RPC_REQUEST:
         return conversation_on_request(s, m, batch);
     case RPC_NOTIFICATION:
-        return on_notification(s, m);
+        return conversation_on_notification(s, m);
     case RPC_RESULT:
     case RPC_ERROR:
         return conversation_on_answer(s, m);
     default:
-        return not_a_message(s, batch, m, 0);
+        return report_not_a_message(s, batch, m, 0);
     }
 }
 
@@ -369,9 +371,9 @@ static int handle_batch(struct conversation *s, const struct rpc *line)
     int st = 0;
     bool empty = !json_walk_next(&w, &key, &v);
     bool allowed =
-        forward_all(s->forward) || strcmp(plan_version(s->plan, false), "2025-03-26") == 0;
+        forward_forwards_all(s->forward) || strcmp(plan_version(s->plan, false), "2025-03-26") == 0;
     if (empty || !allowed)
-        return not_a_message(s, NULL, line, 0);
+        return report_not_a_message(s, NULL, line, 0);
     b = calloc(1, sizeof *b);
     if (b == NULL)
         return MI_ENOMEM;
@@ -385,7 +387,7 @@ static int handle_batch(struct conversation *s, const struct rpc *line)
     return st < 0 ? st : done;
 }
 
-int conversation_line(struct conversation *s, struct slice line, int64_t now_us)
+int conversation_handle_line(struct conversation *s, struct slice line, int64_t now_us)
 {
     struct rpc m;
     s->now_us = now_us;
@@ -395,20 +397,20 @@ int conversation_line(struct conversation *s, struct slice line, int64_t now_us)
     if (st < 0 && m.fault.kind == JSON_EMPTY)
         return 0;
     if (st < 0)
-        return not_a_message(s, NULL, &m, st);
+        return report_not_a_message(s, NULL, &m, st);
     return m.kind == RPC_BATCH ? handle_batch(s, &m) : conversation_handle(s, &m, NULL);
 }
 
-int conversation_too_long(struct conversation *s, struct slice head, int64_t now_us)
+int conversation_handle_too_long(struct conversation *s, struct slice head, int64_t now_us)
 {
     struct rpc m;
     s->now_us = now_us;
     rpc_read_head(head, &m);
     m.is_call = m.method.p != NULL;
-    return not_a_message(s, NULL, &m, 0);
+    return report_not_a_message(s, NULL, &m, 0);
 }
 
-int conversation_live_line(struct conversation *s, struct slice line, int64_t now_us)
+int conversation_handle_live_line(struct conversation *s, struct slice line, int64_t now_us)
 {
     s->now_us = now_us;
     return line.p != NULL ? forward_line(s, line) : forward_ended(s);
@@ -435,7 +437,7 @@ int conversation_advance(struct conversation *s, int64_t now_us)
     return run_due(s);
 }
 
-int conversation_hangup(struct conversation *s, int64_t now_us)
+int conversation_client_hung_up(struct conversation *s, int64_t now_us)
 {
     s->now_us = now_us;
     s->hung_up = true;
@@ -444,13 +446,13 @@ int conversation_hangup(struct conversation *s, int64_t now_us)
     return st < 0 ? st : run_due(s);
 }
 
-int64_t conversation_due(const struct conversation *s)
+int64_t conversation_next_due_us(const struct conversation *s)
 {
     const struct due *d = due_first(&s->heap);
     return d != NULL && s->ended == CONVERSATION_RUNNING ? d->at_us : CONVERSATION_NEVER;
 }
 
-enum conversation_end conversation_ended(const struct conversation *s)
+enum conversation_end conversation_get_end(const struct conversation *s)
 {
     return s->ended;
 }
@@ -465,7 +467,7 @@ struct plan *conversation_plan(struct conversation *s)
     return s->plan;
 }
 
-size_t conversation_playbacks(const struct conversation *s)
+size_t conversation_count_playbacks(const struct conversation *s)
 {
     return s->playbacks_n + forward_pending(s->forward);
 }

@@ -3,7 +3,7 @@
  * Rules     a request gets the recorded outcome of an equal request, or an error; never the outcome of another method or
  *           target. Messages recorded inside an exchange are sent with every repetition of it; unsolicited messages
  *           are sent once, after the event that they followed.
- * Pure      uses neither clock nor event loop: the caller passes the time, and calls again at conversation_due().
+ * Pure      uses neither clock nor event loop: the caller passes the time, and calls again at conversation_next_due_us().
  *           The recording is read as far as needed.
  * Owns      the plan and a playback per pending request. Rules, faults, source and report are borrowed.
  * Limits    CONVERSATION_OPEN_MAX pending requests; more get an error.
@@ -56,25 +56,26 @@ void conversation_forward_to(struct conversation *s, struct forward *forward);
 /* Reads the first messages, and sends what the server sent before any message of the client. */
 MI_MUST int conversation_begin(struct conversation *s, int64_t now_us);
 /* Handles one line of the client, without its newline. */
-MI_MUST int conversation_line(struct conversation *s, struct slice line, int64_t now_us);
+MI_MUST int conversation_handle_line(struct conversation *s, struct slice line, int64_t now_us);
 /* Handles a line that was too long to store. head: its beginning. */
-MI_MUST int conversation_too_long(struct conversation *s, struct slice head, int64_t now_us);
+MI_MUST int conversation_handle_too_long(struct conversation *s, struct slice head, int64_t now_us);
 /* The client has closed its side: sends delayed messages at once, and drops messages that wait for
  * the client. */
-MI_MUST int conversation_hangup(struct conversation *s, int64_t now_us);
+MI_MUST int conversation_client_hung_up(struct conversation *s, int64_t now_us);
 /* Handles a line of the live server, without its newline; {NULL, 0}: the server has ended. */
-MI_MUST int conversation_live_line(struct conversation *s, struct slice line, int64_t now_us);
+MI_MUST int conversation_handle_live_line(struct conversation *s, struct slice line,
+                                          int64_t now_us);
 /* Sends the messages that are due. */
 MI_MUST int conversation_advance(struct conversation *s, int64_t now_us);
 /* The time of the next conversation_advance(), or CONVERSATION_NEVER. */
-int64_t conversation_due(const struct conversation *s);
-enum conversation_end conversation_ended(const struct conversation *s);
+int64_t conversation_next_due_us(const struct conversation *s);
+enum conversation_end conversation_get_end(const struct conversation *s);
 int64_t conversation_exit_status(const struct conversation *s);
 /* Reads some more messages of the recording. *ret_done: all were read. */
 MI_MUST int conversation_load(struct conversation *s, bool *ret_done);
 struct plan *conversation_plan(struct conversation *s);
 /* The number of pending requests, including those at the live server, and of unfinished lists of
  * unsolicited messages. */
-size_t conversation_playbacks(const struct conversation *s);
+size_t conversation_count_playbacks(const struct conversation *s);
 
 #endif

@@ -21,14 +21,14 @@ static void due_set(struct due_heap *h, size_t i, struct due *d)
     d->place = i + 1;
 }
 
-static void up(struct due_heap *h, size_t i, struct due *d)
+static void due_move_up(struct due_heap *h, size_t i, struct due *d)
 {
     for (; i > 0 && due_before(d, h->list[(i - 1) / 2]); i = (i - 1) / 2)
         due_set(h, i, h->list[(i - 1) / 2]);
     due_set(h, i, d);
 }
 
-static void due_down(struct due_heap *h, size_t i, struct due *d)
+static void due_move_down(struct due_heap *h, size_t i, struct due *d)
 {
     for (;;) {
         size_t child = 2 * i + 1;
@@ -52,7 +52,7 @@ int due_put(struct due_heap *h, struct due *d, int64_t at_us)
     d->at_us = at_us;
     d->order = h->orders++;
     h->n++;
-    up(h, h->n - 1, d);
+    due_move_up(h, h->n - 1, d);
     return 0;
 }
 
@@ -66,7 +66,7 @@ void due_remove(struct due_heap *h, struct due *d)
     if (last == d)
         return;
     if (due_before(last, d))
-        up(h, i, last);
+        due_move_up(h, i, last);
     else
-        due_down(h, i, last);
+        due_move_down(h, i, last);
 }

@@ -22,7 +22,7 @@ const char *fault_name(enum fault_kind kind)
     return kinds[kind].name;
 }
 
-static bool is_pattern(const char *text)
+static bool fault_is_pattern(const char *text)
 {
     return strpbrk(text, "*?[") != NULL;
 }
@@ -65,7 +65,7 @@ static int read_kind(struct fault *f, const char *kind, struct buf *error)
 }
 
 /* Removes `#N` from the end of the text; only digits may follow the `#`. */
-static void take_number(struct fault *f, char *text)
+static void take_fault_number(struct fault *f, char *text)
 {
     char *hash = strrchr(text, '#');
     if (hash == NULL || !isdigit((unsigned char)hash[1]))
@@ -94,14 +94,14 @@ static int read_fault(struct fault *f, struct buf *error)
     }
     *at = '\0';
     f->method = at + 1;
-    take_number(f, f->method);
+    take_fault_number(f, f->method);
     char *colon = strchr(f->method, ':');
     if (colon != NULL) {
         *colon = '\0';
         f->target = colon + 1;
     }
     int st = read_kind(f, f->text, error);
-    if (st == 0 && !is_pattern(f->method) && !method_is_plausible(f->method, error)) {
+    if (st == 0 && !fault_is_pattern(f->method) && !method_is_plausible(f->method, error)) {
         buf_adds(error, " Use KIND@METHOD[:TARGET][#N], such as hang@tools/call:echo#2");
         st = MI_EINVAL;
     }
@@ -135,7 +135,7 @@ void faults_close(struct faults *f)
     *f = (struct faults){0};
 }
 
-bool faults_unused(const struct faults *f, size_t *at, struct buf *b)
+bool faults_next_unused(const struct faults *f, size_t *at, struct buf *b)
 {
     while (*at < f->n && f->list[*at].applied)
         ++*at;
@@ -150,9 +150,9 @@ bool faults_unused(const struct faults *f, size_t *at, struct buf *b)
     return true;
 }
 
-static bool fault_fits(const char *pattern, struct slice text)
+static bool fault_matches(const char *pattern, struct slice text)
 {
-    if (!is_pattern(pattern))
+    if (!fault_is_pattern(pattern))
         return slice_is(text, pattern);
     char *copy = strndup(text.n > 0 ? text.p : "", text.n);
     bool yes = copy != NULL && fnmatch(pattern, copy, 0) == 0;
@@ -165,8 +165,8 @@ const struct fault *faults_find(struct faults *f, struct slice method, struct sl
     const struct fault *found = NULL;
     for (size_t i = 0; i < f->n; i++) {
         struct fault *one = &f->list[i];
-        if (!fault_fits(one->method, method) ||
-            (one->target != NULL && !fault_fits(one->target, target)))
+        if (!fault_matches(one->method, method) ||
+            (one->target != NULL && !fault_matches(one->target, target)))
             continue;
         one->seen++;
         if (found == NULL && (one->nth == 0 || one->nth == one->seen)) {

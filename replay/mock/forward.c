@@ -38,7 +38,7 @@ void forward_close(struct forward *f)
     free(f);
 }
 
-bool forward_all(const struct forward *f)
+bool forward_forwards_all(const struct forward *f)
 {
     return f != NULL && f->rules.all;
 }
@@ -144,7 +144,7 @@ int forward_answer(struct conversation *s, const struct rpc *live)
 /* ---- the live server ---- */
 
 /* The request gets an id of ours, because the replay has its own requests of the server. */
-static int on_question(struct conversation *s, const struct rpc *m)
+static int forward_on_question(struct conversation *s, const struct rpc *m)
 {
     struct forward *f = s->forward;
     char text[32];
@@ -162,7 +162,7 @@ static int on_question(struct conversation *s, const struct rpc *m)
     f->questions_n++;
     with[REWRITE_ID] = forward_number(q->number, text);
     buf_clear(&s->out);
-    int st = rewrite(&s->out, m->text, with);
+    int st = rewrite_message(&s->out, m->text, with);
     if (st == 0 && f->phase == FORWARD_READY)
         st = forward_keep(s, false, buf_slice(&s->out));
     return st < 0 ? st : mock_send_line(s, buf_slice(&s->out));
@@ -192,7 +192,7 @@ static int forward_on_answer(struct conversation *s, const struct rpc *m)
         forward_unanswered(s, p);
     with[REWRITE_ID] = with[REWRITE_SUBSCRIPTION] = p->id;
     buf_clear(&s->out);
-    int st = rewrite(&s->out, m->text, with);
+    int st = rewrite_message(&s->out, m->text, with);
     if (st == 0)
         st = forward_keep(s, false, buf_slice(&s->out));
     if (st == 0)
@@ -203,12 +203,13 @@ static int forward_on_answer(struct conversation *s, const struct rpc *m)
 
 /* Replaces what a notification of the server names: a subscription, another request of the client,
  * or a request of the server. */
-static int on_notification(struct conversation *s, const struct rpc *m)
+static int forward_on_notification(struct conversation *s, const struct rpc *m)
 {
     struct forward *f = s->forward;
     char text[32];
     struct slice with[REWRITE_COUNT] = {0};
-    const struct forward_pending *p = find_pending(f, rewrite_at(m->text, REWRITE_SUBSCRIPTION));
+    const struct forward_pending *p =
+        find_pending(f, rewrite_find_value(m->text, REWRITE_SUBSCRIPTION));
     if (f->phase != FORWARD_READY)
         return 0;
     if (p != NULL)
@@ -223,7 +224,7 @@ static int on_notification(struct conversation *s, const struct rpc *m)
                                                : (struct slice){0};
     }
     buf_clear(&s->out);
-    int st = rewrite(&s->out, m->text, with);
+    int st = rewrite_message(&s->out, m->text, with);
     if (st == 0)
         st = forward_keep(s, false, buf_slice(&s->out));
     return st < 0 ? st : mock_send_line(s, buf_slice(&s->out));
@@ -236,12 +237,12 @@ int forward_line(struct conversation *s, struct slice line)
         return 0;
     switch (m.kind) {
     case RPC_REQUEST:
-        return on_question(s, &m);
+        return forward_on_question(s, &m);
     case RPC_RESULT:
     case RPC_ERROR:
         return forward_on_answer(s, &m);
     case RPC_NOTIFICATION:
-        return on_notification(s, &m);
+        return forward_on_notification(s, &m);
     default:
         return 0;
     }

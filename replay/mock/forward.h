@@ -44,9 +44,9 @@ struct forward_rules {
 
 MI_MUST int forward_open(struct forward **ret, const struct forward_rules *rules,
                          const struct forward_calls *calls, void *ctx);
-void forward_close(struct forward *f);           /* NULL is allowed */
-bool forward_all(const struct forward *f);       /* f may be NULL: false */
-size_t forward_pending(const struct forward *f); /* requests without an answer; NULL: 0 */
+void forward_close(struct forward *f);              /* NULL is allowed */
+bool forward_forwards_all(const struct forward *f); /* f may be NULL: false */
+size_t forward_pending(const struct forward *f);    /* requests without an answer; NULL: 0 */
 
 /* ---- lines of the client ---- */
 

@@ -17,7 +17,7 @@ struct slice forward_number(uint64_t number, char text[32])
 int forward_send(struct forward *f, struct slice message, const struct slice with[REWRITE_COUNT])
 {
     buf_clear(&f->out);
-    int st = rewrite(&f->out, message, with);
+    int st = rewrite_message(&f->out, message, with);
     if (st == MI_EPROTO || st == MI_ENOENT)
         return 0; /* impossible: the message was read with this member */
     return st < 0 ? st : f->calls->send(f->ctx, buf_slice(&f->out));
@@ -43,7 +43,7 @@ int forward_keep(struct conversation *s, bool from_client, struct slice message)
     struct slice form;
     if (f->calls->keep == NULL)
         return 0;
-    int st = source_form(s->source, message, &form);
+    int st = source_sanitize_again(s->source, message, &form);
     return st < 0 ? st : f->calls->keep(f->ctx, from_client, form, s->now_us);
 }
 
@@ -65,7 +65,7 @@ struct forward_pending *forward_add(struct conversation *s, const struct rpc *li
     struct slice id = live->id.text;
     struct slice form;
     struct rpc stored; /* names are reported without secrets */
-    if (source_form(s->source, live->text, &form) < 0 || rpc_read(form, &stored) < 0)
+    if (source_sanitize_again(s->source, live->text, &form) < 0 || rpc_read(form, &stored) < 0)
         return NULL;
     struct rpc_name name = rpc_name(&stored, &f->out);
     buf_clear(&s->key);

@@ -18,7 +18,7 @@ static int forward_start_give_up(struct conversation *s, const char *why)
 
 static bool may_repeat(const struct forward *f, const struct rpc *m)
 {
-    if (marks_of(m->params.text) != MARKS_NONE) /* the sanitizer changed it */
+    if (marks_in_text(m->params.text) != MARKS_NONE) /* the sanitizer changed it */
         return false;
     if (!rpc_method_is(m, "tools/call"))
         return talk_reads_only(m) && !rpc_method_is(m, "initialize") && !rpc_method_is(m, "ping") &&
@@ -33,9 +33,9 @@ static int forward_start_catch_up(struct conversation *s)
     struct forward *f = s->forward;
     struct rpc m;
     while (f->noted_at < f->noted_n) {
-        const struct plan_exchange *x = plan_exchange(s->plan, f->noted[f->noted_at++]);
+        const struct plan_exchange *x = plan_get_exchange(s->plan, f->noted[f->noted_at++]);
         buf_clear(&s->body);
-        int st = source_body(s->source, x->place, &s->body);
+        int st = source_read_body(s->source, x->place, &s->body);
         if (st < 0 && st != MI_ENOENT)
             return st;
         if (st == 0 && rpc_read(buf_slice(&s->body), &m) == 0 && may_repeat(f, &m)) {
@@ -58,7 +58,7 @@ static int ask_tools(struct forward *f, struct slice meta, struct slice cursor)
     return st;
 }
 
-static int after_greeting(struct conversation *s, struct slice meta)
+static int forward_after_greeting(struct conversation *s, struct slice meta)
 {
     struct forward *f = s->forward;
     if (f->rules.catch_up && f->noted_n > 0)
@@ -68,7 +68,7 @@ static int after_greeting(struct conversation *s, struct slice meta)
 
 /* The `_meta` of a waiting request, for requests of our own; {NULL, 0} if there is none, as in
  * older revisions. */
-static struct slice pending_meta(const struct forward *f)
+static struct slice meta_of_pending_request(const struct forward *f)
 {
     struct rpc m;
     if (f->pending == NULL || rpc_read(buf_slice(&f->pending->text), &m) < 0 || !rpc_is_modern(&m))
@@ -84,7 +84,7 @@ static int forward_start_learn(struct conversation *s, const struct rpc *answer)
     if (st < 0)
         return st;
     if (answer->kind == RPC_RESULT && cursor.type == JSON_STRING && f->pages < TOOL_PAGES_MAX)
-        return ask_tools(f, pending_meta(f), cursor.text);
+        return ask_tools(f, meta_of_pending_request(f), cursor.text);
     return forward_start_catch_up(s);
 }
 
@@ -97,7 +97,7 @@ static int forward_start_greet(struct conversation *s)
     struct rpc m;
     const char *recorded = plan_version(s->plan, false);
     if (f->hello.n == 0 || rpc_read(buf_slice(&f->hello), &m) < 0)
-        return after_greeting(s, (struct slice){0});
+        return forward_after_greeting(s, (struct slice){0});
     struct slice version = json_get(m.params, "protocolVersion").text, all = m.text;
     struct buf b = {0};
     if (recorded[0] == '\0' || version.p == NULL) {
@@ -113,7 +113,7 @@ static int forward_start_greet(struct conversation *s)
     return st;
 }
 
-static int greeted(struct conversation *s, const struct rpc *answer)
+static int forward_on_greeted(struct conversation *s, const struct rpc *answer)
 {
     struct forward *f = s->forward;
     struct buf b = {0};
@@ -132,10 +132,10 @@ static int greeted(struct conversation *s, const struct rpc *answer)
         log_warn("the live server uses another revision than the recorded one: recorded=%s "
                  "live=%.*s",
                  recorded, (int)size_min(version.n, 32), version.p);
-    own_initialized(&b);
+    own_write_initialized(&b);
     int st = b.failed ? MI_ENOMEM : f->calls->send(f->ctx, buf_slice(&b));
     buf_close(&b);
-    return st < 0 ? st : after_greeting(s, (struct slice){0});
+    return st < 0 ? st : forward_after_greeting(s, (struct slice){0});
 }
 
 int forward_start(struct conversation *s, bool modern)
@@ -148,14 +148,14 @@ int forward_start(struct conversation *s, bool modern)
         return st;
     if (f->rules.all)
         return forward_ready(s);
-    return modern ? after_greeting(s, pending_meta(f)) : forward_start_greet(s);
+    return modern ? forward_after_greeting(s, meta_of_pending_request(f)) : forward_start_greet(s);
 }
 
 int forward_step(struct conversation *s, const struct rpc *answer)
 {
     switch (s->forward->phase) {
     case FORWARD_GREETING:
-        return greeted(s, answer);
+        return forward_on_greeted(s, answer);
     case FORWARD_LEARNING:
         return forward_start_learn(s, answer);
     default: /* FORWARD_CATCHING_UP: the answer is not needed */

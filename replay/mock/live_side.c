@@ -11,7 +11,7 @@ static int live_side_read_lines(struct live_side *l)
     struct slice line;
     int st = 0;
     while (st == 0 && !l->ended) {
-        switch (live_recv(l->live, 0, &line)) {
+        switch (live_receive_line(l->live, 0, &line)) {
         case LIVE_LINE:
             st = l->on_line(l->ctx, line);
             break;
@@ -36,23 +36,23 @@ static int live_side_read_lines(struct live_side *l)
     return st == 0 ? l->on_line(l->ctx, (struct slice){0}) : st;
 }
 
-static void read_turn(struct live_side *l)
+static void live_side_read_turn(struct live_side *l)
 {
     int st = live_side_read_lines(l);
     l->on_turn(l->ctx, st < 0 ? st : 0);
 }
 
-static void on_ready(struct ev_loop *loop, ev_io *w, int revents)
+static void live_side_on_ready(struct ev_loop *loop, ev_io *w, int revents)
 {
     (void)loop, (void)revents;
-    read_turn(w->data);
+    live_side_read_turn(w->data);
 }
 
-static void on_wait_timer(struct ev_loop *loop, ev_timer *w, int revents)
+static void live_side_on_wait_timer(struct ev_loop *loop, ev_timer *w, int revents)
 {
     (void)loop, (void)revents;
     ev_timer_stop(loop, w); /* the next wait may be longer */
-    read_turn(w->data);
+    live_side_read_turn(w->data);
 }
 
 static void live_side_watch(struct live_side *l, ev_io *w, int fd, int events)
@@ -71,11 +71,11 @@ void live_side_settle(struct live_side *l, bool full)
     int in = -1, out = -1;
     bool waits = false, runs = l->live != NULL && !l->ended;
     if (runs)
-        live_watch(l->live, &in, &out, &waits);
+        live_watched_fds(l->live, &in, &out, &waits);
     live_side_watch(l, &l->read_watch, full ? -1 : in, EV_READ);
     /* if nothing waits: stdin is never readable, but closing it is noticed as an error */
     live_side_watch(l, &l->write_watch, out, waits ? EV_WRITE : EV_READ);
-    int64_t next_us = runs && !full ? live_next_us(l->live) : -1;
+    int64_t next_us = runs && !full ? live_next_wait_us(l->live) : -1;
     if (next_us < 0) {
         ev_timer_stop(l->loop, &l->wait_timer);
     } else if (!ev_is_active(&l->wait_timer) ||
@@ -92,7 +92,7 @@ void live_side_settle(struct live_side *l, bool full)
 
 bool live_side_is_full(const struct live_side *l)
 {
-    return l->live != NULL && live_unsent(l->live) >= UNSENT_MAX;
+    return l->live != NULL && live_unsent_bytes(l->live) >= UNSENT_MAX;
 }
 
 /* ---- calls of forward.h ---- */
@@ -110,12 +110,12 @@ static int live_side_start(void *ctx)
     return st;
 }
 
-static int send(void *ctx, struct slice line)
+static int live_side_send(void *ctx, struct slice line)
 {
-    return live_send(((struct live_side *)ctx)->live, line);
+    return live_send_line(((struct live_side *)ctx)->live, line);
 }
 
-static void end_text(void *ctx, struct buf *b)
+static void live_side_append_end(void *ctx, struct buf *b)
 {
     live_end_text(((struct live_side *)ctx)->live, b);
 }
@@ -129,12 +129,13 @@ static int live_side_keep(void *ctx, bool from_client, struct slice message, int
 int live_side_open(struct live_side *l, const struct live_side_config *cfg, struct ev_loop *loop,
                    live_side_line_fn on_line, live_side_turn_fn on_turn, void *ctx)
 {
-    static const struct forward_calls calls = {live_side_start, send, live_side_keep, end_text};
+    static const struct forward_calls calls = {live_side_start, live_side_send, live_side_keep,
+                                               live_side_append_end};
     *l = (struct live_side){
         .cfg = cfg, .loop = loop, .on_line = on_line, .on_turn = on_turn, .ctx = ctx};
-    ev_init(&l->read_watch, on_ready);
-    ev_init(&l->write_watch, on_ready);
-    ev_init(&l->wait_timer, on_wait_timer);
+    ev_init(&l->read_watch, live_side_on_ready);
+    ev_init(&l->write_watch, live_side_on_ready);
+    ev_init(&l->wait_timer, live_side_on_wait_timer);
     l->read_watch.data = l->write_watch.data = l->wait_timer.data = l;
     return cfg->argv != NULL ? forward_open(&l->forward, &cfg->rules, &calls, l) : 0;
 }

@@ -19,7 +19,7 @@ void match_close(struct match *m)
 int match_load(struct match *m, bool *ret_done)
 {
     int st = plan_load(m->plan, m->source, LOAD_MESSAGES, &m->text);
-    *ret_done = plan_finished(m->plan);
+    *ret_done = plan_is_finished(m->plan);
     return st;
 }
 
@@ -38,7 +38,7 @@ static int read_request(struct match *m, uint32_t exchange, struct rpc *ret)
 }
 
 /* Whether the recorded request equals the one in m->key. 1, 0 or an error. */
-static int equals(struct match *m, uint32_t exchange)
+static int recorded_request_equals(struct match *m, uint32_t exchange)
 {
     struct rpc recorded;
     int st = read_request(m, exchange, &recorded);
@@ -47,7 +47,7 @@ static int equals(struct match *m, uint32_t exchange)
     if (st < 0)
         return st;
     buf_clear(&m->other);
-    canon_request(&m->other, &recorded, m->rules);
+    canon_write_request(&m->other, &recorded, m->rules);
     if (m->other.failed)
         return MI_ENOMEM;
     return slice_eq(buf_slice(&m->other), buf_slice(&m->key));
@@ -55,7 +55,7 @@ static int equals(struct match *m, uint32_t exchange)
 
 /* ---- finding ---- */
 
-static bool is_exempt(const struct rpc *r)
+static bool request_is_exempt(const struct rpc *r)
 {
     return rpc_method_is(r, "ping") || rpc_method_is(r, "initialize") ||
            rpc_method_is(r, "server/discover");
@@ -75,10 +75,10 @@ static int find_group(struct match *m, bool all, struct plan_group **ret)
     for (;;) {
         struct plan_group *g = plan_find_group(m->plan, hash);
         while (g != NULL && g->next != PLAN_NONE &&
-               plan_exchange(m->plan, g->next)->times_requested > 0)
-            g->next = plan_exchange(m->plan, g->next)->next_same;
+               plan_get_exchange(m->plan, g->next)->times_requested > 0)
+            g->next = plan_get_exchange(m->plan, g->next)->next_same;
         *ret = g;
-        if ((g != NULL && g->next != PLAN_NONE) || plan_finished(m->plan) || !all)
+        if ((g != NULL && g->next != PLAN_NONE) || plan_is_finished(m->plan) || !all)
             return 0;
         int st = load_more(m);
         if (st < 0)
@@ -90,8 +90,8 @@ static enum miss_kind why_no_match(struct match *m, const struct rpc *r)
 {
     bool method = false, target = false;
     struct rpc_name name = rpc_name(r, &m->other);
-    for (uint32_t i = 0; i < plan_topics(m->plan) && !target; i++) {
-        const struct plan_topic *t = plan_topic(m->plan, i);
+    for (uint32_t i = 0; i < plan_count_topics(m->plan) && !target; i++) {
+        const struct plan_topic *t = plan_get_topic(m->plan, i);
         if (t->first == PLAN_NONE || !slice_eq(t->method, name.method))
             continue;
         method = true;
@@ -102,7 +102,7 @@ static enum miss_kind why_no_match(struct match *m, const struct rpc *r)
 
 static int match_take(struct match *m, uint32_t exchange, uint32_t *ret)
 {
-    struct plan_exchange *x = plan_exchange(m->plan, exchange);
+    struct plan_exchange *x = plan_get_exchange(m->plan, exchange);
     bool again = x->times_requested > 0;
     if (x->times_requested < UINT32_MAX)
         x->times_requested++;
@@ -113,7 +113,7 @@ static int match_take(struct match *m, uint32_t exchange, uint32_t *ret)
 static int find_any(struct match *m, const struct rpc *r, uint32_t *ret, enum miss_kind *ret_why)
 {
     struct plan_group *g;
-    bool repeats = !m->repeat_fail || rpc_method_is(r, "tasks/get") || is_exempt(r);
+    bool repeats = !m->repeat_fail || rpc_method_is(r, "tasks/get") || request_is_exempt(r);
     int st = find_group(m, !rpc_method_is(r, "ping"), &g);
     if (st < 0)
         return st;
@@ -122,7 +122,7 @@ static int find_any(struct match *m, const struct rpc *r, uint32_t *ret, enum mi
         return MATCH_MISS;
     }
     uint32_t x = g->next != PLAN_NONE ? g->next : g->last;
-    st = equals(m, x);
+    st = recorded_request_equals(m, x);
     if (st < 0)
         return st;
     if (st == 0) {
@@ -140,16 +140,17 @@ static int find_any(struct match *m, const struct rpc *r, uint32_t *ret, enum mi
 static int find_expected(struct match *m, uint32_t *ret)
 {
     for (;; m->expected++) {
-        while (m->expected == plan_exchanges(m->plan)) {
+        while (m->expected == plan_count_exchanges(m->plan)) {
             *ret = PLAN_NONE;
-            if (plan_finished(m->plan))
+            if (plan_is_finished(m->plan))
                 return 0;
             int st = load_more(m);
             if (st < 0)
                 return st;
         }
         *ret = m->expected;
-        if (!is_exempt_topic(plan_topic(m->plan, plan_exchange(m->plan, m->expected)->topic)))
+        if (!is_exempt_topic(
+                plan_get_topic(m->plan, plan_get_exchange(m->plan, m->expected)->topic)))
             return 0;
     }
 }
@@ -159,7 +160,7 @@ static int find_next(struct match *m, const struct rpc *r, uint32_t *ret, enum m
     uint32_t expected;
     int st = find_expected(m, &expected);
     if (st == 0 && expected != PLAN_NONE)
-        st = equals(m, expected);
+        st = recorded_request_equals(m, expected);
     if (st < 0)
         return st;
     if (st == 1) {
@@ -174,7 +175,8 @@ static int find_next(struct match *m, const struct rpc *r, uint32_t *ret, enum m
     if (g != NULL || expected == PLAN_NONE)
         return MATCH_MISS;
     /* the expected request with other parameters: continue with the one after it */
-    const struct plan_topic *t = plan_topic(m->plan, plan_exchange(m->plan, expected)->topic);
+    const struct plan_topic *t =
+        plan_get_topic(m->plan, plan_get_exchange(m->plan, expected)->topic);
     struct rpc_name name = rpc_name(r, &m->other);
     if (slice_eq(t->method, name.method) && slice_eq(t->target, name.target))
         m->expected++;
@@ -184,11 +186,11 @@ static int find_next(struct match *m, const struct rpc *r, uint32_t *ret, enum m
 int match_find(struct match *m, const struct rpc *request, uint32_t *ret, enum miss_kind *ret_why)
 {
     buf_clear(&m->key);
-    canon_request(&m->key, request, m->rules);
+    canon_write_request(&m->key, request, m->rules);
     if (m->key.failed)
         return MI_ENOMEM;
-    return m->strict_order && !is_exempt(request) ? find_next(m, request, ret, ret_why)
-                                                  : find_any(m, request, ret, ret_why);
+    return m->strict_order && !request_is_exempt(request) ? find_next(m, request, ret, ret_why)
+                                                          : find_any(m, request, ret, ret_why);
 }
 
 /* ---- explaining ---- */
@@ -201,7 +203,7 @@ struct nearest {
     bool unasked;
 };
 
-static bool count_one(void *ctx, const struct canon_difference *d)
+static bool match_count_difference(void *ctx, const struct canon_difference *d)
 {
     (void)d;
     size_t *left = ctx;
@@ -217,8 +219,9 @@ static int try_exchange(struct nearest *n, uint32_t i)
     if (st < 0)
         return st == MI_ENOENT ? 0 : st;
     size_t left = 100;
-    size_t d = canon_differences(&recorded, n->request, n->m->rules, count_one, &left);
-    bool unasked = plan_exchange(n->m->plan, i)->times_requested == 0;
+    size_t d =
+        canon_find_differences(&recorded, n->request, n->m->rules, match_count_difference, &left);
+    bool unasked = plan_get_exchange(n->m->plan, i)->times_requested == 0;
     if (n->exchange != PLAN_NONE &&
         (d > n->differences || (d == n->differences && (n->unasked || !unasked))))
         return 0;
@@ -235,14 +238,15 @@ static int find_nearest(struct match *m, const struct rpc *request, struct slice
     uint32_t topic = plan_find_topic(m->plan, method, target);
     size_t tried = 0;
     *n = (struct nearest){.m = m, .request = request, .exchange = PLAN_NONE};
-    for (uint32_t i = topic != PLAN_NONE ? plan_topic(m->plan, topic)->first : PLAN_NONE;
-         i != PLAN_NONE && tried < NEAR_MAX; i = plan_exchange(m->plan, i)->next_topic, tried++) {
+    for (uint32_t i = topic != PLAN_NONE ? plan_get_topic(m->plan, topic)->first : PLAN_NONE;
+         i != PLAN_NONE && tried < NEAR_MAX;
+         i = plan_get_exchange(m->plan, i)->next_topic, tried++) {
         int st = try_exchange(n, i);
         if (st < 0)
             return st;
     }
-    for (uint32_t i = 0; n->exchange == PLAN_NONE && i < plan_topics(m->plan); i++) {
-        const struct plan_topic *t = plan_topic(m->plan, i);
+    for (uint32_t i = 0; n->exchange == PLAN_NONE && i < plan_count_topics(m->plan); i++) {
+        const struct plan_topic *t = plan_get_topic(m->plan, i);
         if (t->first == PLAN_NONE || !slice_eq(t->method, method) || tried++ >= NEAR_MAX)
             continue;
         int st = try_exchange(n, t->first);
@@ -265,7 +269,7 @@ struct listing {
     struct place texts[MISS_DIFFERENCES_MAX][3]; /* pointer, recorded, asked */
 };
 
-static struct place keep_value(struct match *m, struct slice pointer, struct slice value)
+static struct place match_keep_value(struct match *m, struct slice pointer, struct slice value)
 {
     struct place p = {.at = m->near.n, .there = value.p != NULL};
     if (p.there && sanitize_value(&m->near, pointer, value) < 0)
@@ -274,14 +278,14 @@ static struct place keep_value(struct match *m, struct slice pointer, struct sli
     return p;
 }
 
-static struct slice text_at(const struct match *m, struct place p)
+static struct slice match_text_at(const struct match *m, struct place p)
 {
     if (!p.there || m->near.failed)
         return (struct slice){0};
     return (struct slice){m->near.p != NULL ? m->near.p + p.at : "", p.n};
 }
 
-static bool list_one(void *ctx, const struct canon_difference *d)
+static bool match_list_difference(void *ctx, const struct canon_difference *d)
 {
     struct listing *l = ctx;
     struct miss *f = l->f;
@@ -289,8 +293,8 @@ static bool list_one(void *ctx, const struct canon_difference *d)
         struct place *texts = l->texts[f->differences];
         texts[0] = (struct place){l->m->near.n, d->pointer.n, true};
         buf_slice_add(&l->m->near, d->pointer);
-        texts[1] = keep_value(l->m, d->pointer, d->ours);
-        texts[2] = keep_value(l->m, d->pointer, d->theirs);
+        texts[1] = match_keep_value(l->m, d->pointer, d->ours);
+        texts[2] = match_keep_value(l->m, d->pointer, d->theirs);
     }
     f->differences++;
     return f->differences < 100;
@@ -325,15 +329,16 @@ int match_explain(struct match *m, const struct rpc *request, struct miss *f)
     int st = find_nearest(m, request, f->method, f->target, &n);
     if (st < 0 || n.exchange == PLAN_NONE)
         return st;
-    f->nearest_seq = source_seq(plan_exchange(m->plan, n.exchange)->place);
+    f->nearest_seq = source_seq_of_place(plan_get_exchange(m->plan, n.exchange)->place);
     st = read_request(m, n.exchange, &recorded);
     if (st < 0)
         return st == MI_ENOENT ? 0 : st;
     struct listing l = {.m = m, .f = f};
-    (void)canon_differences(&recorded, request, m->rules, list_one, &l);
+    (void)canon_find_differences(&recorded, request, m->rules, match_list_difference, &l);
     for (size_t i = 0; i < size_min(f->differences, MISS_DIFFERENCES_MAX); i++)
-        f->difference[i] = (struct miss_difference){
-            text_at(m, l.texts[i][0]), text_at(m, l.texts[i][1]), text_at(m, l.texts[i][2])};
+        f->difference[i] = (struct miss_difference){match_text_at(m, l.texts[i][0]),
+                                                    match_text_at(m, l.texts[i][1]),
+                                                    match_text_at(m, l.texts[i][2])};
     buf_clear(&m->other);
     if (f->kind == MISS_EXHAUSTED)
         buf_adds(&m->other, "--repeat last");

@@ -37,7 +37,7 @@ void misses_close(struct misses *r)
 
 /* ---- sentences ---- */
 
-static void put_value(struct buf *b, struct slice json)
+static void misses_put_value(struct buf *b, struct slice json)
 {
     if (json.p == NULL) {
         buf_adds(b, "nothing");
@@ -49,7 +49,7 @@ static void put_value(struct buf *b, struct slice json)
         buf_adds(b, "…");
 }
 
-static void put_differences(struct buf *b, const struct miss *f)
+static void misses_put_differences(struct buf *b, const struct miss *f)
 {
     size_t listed = size_min(f->differences, MISS_DIFFERENCES_MAX);
     for (size_t i = 0; i < listed; i++) {
@@ -60,16 +60,16 @@ static void put_differences(struct buf *b, const struct miss *f)
         else
             buf_adds(b, "the whole value");
         buf_adds(b, " (recorded ");
-        put_value(b, d->recorded);
+        misses_put_value(b, d->recorded);
         buf_adds(b, ", now ");
-        put_value(b, d->asked);
+        misses_put_value(b, d->asked);
         buf_addc(b, ')');
     }
     if (listed < f->differences)
         buf_adds(b, " and more");
 }
 
-static void put_sentence(struct buf *b, const struct miss *f)
+static void misses_put_sentence(struct buf *b, const struct miss *f)
 {
     buf_adds(b, kinds[f->kind].sentence);
     if (f->method.p != NULL) {
@@ -85,7 +85,7 @@ static void put_sentence(struct buf *b, const struct miss *f)
                    (unsigned long long)f->nearest_seq);
     if (f->differences > 0) {
         buf_adds(b, ", which differs");
-        put_differences(b, f);
+        misses_put_differences(b, f);
     }
     if (f->answered_live) {
         buf_adds(b, "; the live server answers");
@@ -110,7 +110,7 @@ static void put_json_value(struct json_out *j, const char *name, struct slice js
     text_json_cut(j->b, json, MISS_VALUE_MAX);
 }
 
-static void put_request(struct json_out *j, struct slice method, struct slice target)
+static void misses_put_request(struct json_out *j, struct slice method, struct slice target)
 {
     if (method.p != NULL)
         json_out_text(j, "method", method);
@@ -118,10 +118,10 @@ static void put_request(struct json_out *j, struct slice method, struct slice ta
         json_out_text(j, "target", target);
 }
 
-void misses_data(struct json_out *j, const struct miss *f)
+void misses_add_error_data(struct json_out *j, const struct miss *f)
 {
     size_t listed = size_min(f->differences, MISS_DIFFERENCES_MAX);
-    put_request(j, f->method, f->target);
+    misses_put_request(j, f->method, f->target);
     if (f->nearest_seq != 0)
         json_out_uint(j, "nearest_seq", f->nearest_seq);
     if (listed > 0)
@@ -140,7 +140,7 @@ void misses_data(struct json_out *j, const struct miss *f)
         json_out_text(j, "accept", f->accept);
 }
 
-static bool is_failure(const struct miss *f)
+static bool miss_is_failure(const struct miss *f)
 {
     return !f->is_note && !f->answered_live;
 }
@@ -151,18 +151,18 @@ static void misses_add_json(struct misses *r, const struct miss *f, struct slice
     json_out_whitespace(&j, "\n    ");
     json_out_object(&j, NULL);
     json_out_str(&j, "kind", miss_kind_name(f->kind));
-    json_out_bool(&j, "failure", is_failure(f));
+    json_out_bool(&j, "failure", miss_is_failure(f));
     if (f->answered_live)
         json_out_bool(&j, "live", true);
     json_out_text(&j, "message", sentence);
-    misses_data(&j, f);
+    misses_add_error_data(&j, f);
     json_out_end(&j);
 }
 
 /* ---- cases ---- */
 
-static struct report_case *new_case(struct misses *r, struct slice method, struct slice target,
-                                    uint64_t seq)
+static struct report_case *new_miss_case(struct misses *r, struct slice method, struct slice target,
+                                         uint64_t seq)
 {
     struct report_case *c = report_new(&r->report);
     c->group = method.n > 0 ? method : slice_of("line");
@@ -183,10 +183,10 @@ static const char never_asked_help[] =
     "The client did not send a request that was recorded. If the change is intended, record the "
     "session again.";
 
-static void put_miss(struct misses *r, const struct miss *f, struct slice sentence)
+static void misses_put_case(struct misses *r, const struct miss *f, struct slice sentence)
 {
-    struct report_case *c = new_case(r, f->method, f->target, f->nearest_seq);
-    c->outcome = is_failure(f) ? REPORT_FAILED : REPORT_PASSED;
+    struct report_case *c = new_miss_case(r, f->method, f->target, f->nearest_seq);
+    c->outcome = miss_is_failure(f) ? REPORT_FAILED : REPORT_PASSED;
     c->rule =
         (struct report_rule){miss_kind_name(f->kind), kinds[f->kind].sentence, help, REPORT_ERROR};
     buf_slice_add(&c->message, sentence);
@@ -196,7 +196,7 @@ static void put_miss(struct misses *r, const struct miss *f, struct slice senten
 /* Adds a case for a recorded request, which the client has sent or not. */
 static void put_request_case(struct misses *r, const struct misses_request *q, bool strict)
 {
-    struct report_case *c = new_case(r, q->method, q->target, q->seq);
+    struct report_case *c = new_miss_case(r, q->method, q->target, q->seq);
     buf_printf(&c->name, " (seq %llu)", (unsigned long long)q->seq);
     if (!q->asked && q->needed) {
         c->outcome = strict ? REPORT_FAILED : REPORT_SKIPPED;
@@ -212,13 +212,13 @@ static void put_request_case(struct misses *r, const struct misses_request *q, b
 void misses_add(struct misses *r, const struct miss *f, struct buf *message)
 {
     struct buf text = {0};
-    put_sentence(&text, f);
+    misses_put_sentence(&text, f);
     struct slice sentence = buf_slice(&text);
     r->counts.notes += f->is_note;
     if (f->kind == MISS_UNANSWERED)
         r->counts.unanswered++;
     else
-        r->counts.missed += is_failure(f);
+        r->counts.missed += miss_is_failure(f);
     if (r->kept < LOGGED_MAX)
         log_line(f->is_note         ? LOG_INFO
                  : f->answered_live ? LOG_NOTE
@@ -229,7 +229,7 @@ void misses_add(struct misses *r, const struct miss *f, struct buf *message)
     if (r->kept < MISS_FINDINGS_MAX) {
         misses_add_json(r, f, sentence);
         if (!f->is_note)
-            put_miss(r, f, sentence);
+            misses_put_case(r, f, sentence);
     }
     r->kept++;
     if (message != NULL) {
@@ -280,18 +280,18 @@ static void list_never_asked(const struct misses_end *end, struct never_asked *l
         json_out_whitespace(&j, "\n    ");
         json_out_object(&j, NULL);
         json_out_uint(&j, "seq", q.seq);
-        put_request(&j, q.method, q.target);
+        misses_put_request(&j, q.method, q.target);
         json_out_end(&j);
     }
 }
 
-static void put_member(struct json_out *j, const char *name, uint64_t n)
+static void misses_put_member(struct json_out *j, const char *name, uint64_t n)
 {
     json_out_whitespace(j, "\n  ");
     json_out_uint(j, name, n);
 }
 
-static void put_list(struct json_out *j, const char *name, const struct buf *values)
+static void misses_put_list(struct json_out *j, const char *name, const struct buf *values)
 {
     json_out_whitespace(j, "\n  ");
     json_out_array(j, name);
@@ -299,7 +299,7 @@ static void put_list(struct json_out *j, const char *name, const struct buf *val
     json_out_end(j);
 }
 
-static void put_outcome(struct json_out *j, const struct misses_end *end)
+static void misses_put_outcome(struct json_out *j, const struct misses_end *end)
 {
     char began[CLOCK_TEXT_MAX];
     clock_utc_text(end->began_us, began);
@@ -324,21 +324,21 @@ void misses_json(struct misses *r, const struct misses_end *end, struct buf *b)
     json_out_object(&j, NULL);
     json_out_whitespace(&j, "\n  ");
     json_out_str(&j, "format", "mcp-interposer-replay-report");
-    put_member(&j, "version", 1);
-    put_outcome(&j, end);
-    put_member(&j, "requests", c->requests);
-    put_member(&j, "matched", c->matched);
-    put_member(&j, "repeated", c->repeated);
-    put_member(&j, "live", c->live);
-    put_member(&j, "unanswered", c->unanswered);
-    put_member(&j, "missed", c->missed);
-    put_member(&j, "notes", c->notes);
-    put_member(&j, "faults", c->faults);
-    put_member(&j, "recorded", never.recorded);
-    put_member(&j, "not_asked", never.n);
-    put_member(&j, "unplaced", end->unplaced);
-    put_list(&j, "findings", &r->json);
-    put_list(&j, "never_asked", &never.json);
+    misses_put_member(&j, "version", 1);
+    misses_put_outcome(&j, end);
+    misses_put_member(&j, "requests", c->requests);
+    misses_put_member(&j, "matched", c->matched);
+    misses_put_member(&j, "repeated", c->repeated);
+    misses_put_member(&j, "live", c->live);
+    misses_put_member(&j, "unanswered", c->unanswered);
+    misses_put_member(&j, "missed", c->missed);
+    misses_put_member(&j, "notes", c->notes);
+    misses_put_member(&j, "faults", c->faults);
+    misses_put_member(&j, "recorded", never.recorded);
+    misses_put_member(&j, "not_asked", never.n);
+    misses_put_member(&j, "unplaced", end->unplaced);
+    misses_put_list(&j, "findings", &r->json);
+    misses_put_list(&j, "never_asked", &never.json);
     buf_addc(b, '\n');
     json_out_end(&j);
     json_out_line(&j);

@@ -2,8 +2,8 @@
 
 #include <stdlib.h>
 
-int64_t pace_due(const struct pace *p, struct pace_mark mark, int64_t t_us, int64_t last_us,
-                 bool gap)
+int64_t pace_due_time(const struct pace *p, struct pace_mark mark, int64_t t_us, int64_t last_us,
+                      bool gap)
 {
     int64_t earliest = gap ? last_us + PACE_GAP_US : mark.live_us;
     if (earliest < last_us)
@@ -15,7 +15,7 @@ int64_t pace_due(const struct pace *p, struct pace_mark mark, int64_t t_us, int6
     return due > earliest ? due : earliest;
 }
 
-int64_t pace_patience(int64_t waited_us, bool cancelled)
+int64_t pace_max_wait_us(int64_t waited_us, bool cancelled)
 {
     if (waited_us < 0)
         waited_us = 0;

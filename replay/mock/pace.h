@@ -28,11 +28,11 @@ struct pace_mark {
 
 /* When a step that was recorded at t_us is due. last_us: when this playback last sent a message; 0:
  * not yet. gap: that message was a notification, and this one is an answer. */
-int64_t pace_due(const struct pace *p, struct pace_mark mark, int64_t t_us, int64_t last_us,
-                 bool gap);
+int64_t pace_due_time(const struct pace *p, struct pace_mark mark, int64_t t_us, int64_t last_us,
+                      bool gap);
 /* How long a request without a recorded answer waits for its error. cancelled: the client cancelled
  * it after waited_us; else the recording ended waited_us after the request. */
-int64_t pace_patience(int64_t waited_us, bool cancelled);
+int64_t pace_max_wait_us(int64_t waited_us, bool cancelled);
 /* How long a message that was recorded at t_us, and is due at due_us, waits for a client that last
  * reached this mark. */
 int64_t pace_limit(const struct pace *p, struct pace_mark mark, int64_t t_us, int64_t due_us);

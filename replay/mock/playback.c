@@ -107,7 +107,7 @@ static bool client_may_come(const struct conversation *s, const struct plan_step
     return step->after > 0 && s->reached < step->place - step->after && !s->hung_up;
 }
 
-static int reach(struct conversation *s, uint64_t place, int64_t t_us)
+static int note_reached_place(struct conversation *s, uint64_t place, int64_t t_us)
 {
     if (place <= s->reached)
         return 0;
@@ -121,11 +121,11 @@ static int reach(struct conversation *s, uint64_t place, int64_t t_us)
 static int playback_catch_up_to(struct conversation *s, struct playback *p, uint64_t place,
                                 int64_t *ret_until_us)
 {
-    const struct plan_list *list = plan_list(s->plan, p->list);
-    uint32_t i = p->at == PLAN_NONE ? list->first : plan_step(s->plan, p->at)->next;
+    const struct plan_list *list = plan_get_list(s->plan, p->list);
+    uint32_t i = p->at == PLAN_NONE ? list->first : plan_get_step(s->plan, p->at)->next;
     bool any = false;
-    for (; i != PLAN_NONE; i = plan_step(s->plan, i)->next, any = true) {
-        const struct plan_step *step = plan_step(s->plan, i);
+    for (; i != PLAN_NONE; i = plan_get_step(s->plan, i)->next, any = true) {
+        const struct plan_step *step = plan_get_step(s->plan, i);
         if (step->place >= place || step->kind == PLAN_ANSWER || client_is_behind(s, step))
             break;
         if (step->kind == PLAN_PROGRESS && *ret_until_us < s->now_us + PACE_GAP_US)
@@ -155,14 +155,14 @@ static int catch_up_all(struct conversation *s, struct playback *before, uint64_
 
 int playback_catch_up(struct conversation *s, uint64_t place, int64_t t_us)
 {
-    int st = reach(s, place, t_us);
+    int st = note_reached_place(s, place, t_us);
     return st < 0 ? st : catch_up_all(s, NULL, place);
 }
 
 int playback_start(struct conversation *s, const struct rpc *live, uint32_t exchange, bool again,
                    const struct fault *fault, struct mock_batch *batch)
 {
-    const struct plan_exchange *x = plan_exchange(s->plan, exchange);
+    const struct plan_exchange *x = plan_get_exchange(s->plan, exchange);
     struct json_value token = json_get(live->meta, "progressToken");
     bool has_token = token.type == JSON_NUMBER || token.type == JSON_STRING;
     buf_clear(&s->key);
@@ -177,8 +177,8 @@ int playback_start(struct conversation *s, const struct rpc *live, uint32_t exch
     p->list = (struct plan_anchor){ANCHOR_REQUEST, exchange};
     p->again = again;
     p->no_log = rpc_is_modern(live) && json_get(live->meta, META_LOG_LEVEL).type == JSON_NONE;
-    p->stream = (plan_topic(s->plan, x->topic)->flags & METHOD_LISTENS) != 0;
-    p->patient = (plan_topic(s->plan, x->topic)->flags & METHOD_PATIENT) != 0;
+    p->stream = (plan_get_topic(s->plan, x->topic)->flags & METHOD_LISTENS) != 0;
+    p->patient = (plan_get_topic(s->plan, x->topic)->flags & METHOD_PATIENT) != 0;
     p->fault = fault;
     p->batch = batch;
     if (batch != NULL)
@@ -187,7 +187,7 @@ int playback_start(struct conversation *s, const struct rpc *live, uint32_t exch
         s->misses->counts.faults++;
         p->not_before_us += fault->delay_us;
     }
-    int st = reach(s, x->place, x->t_us);
+    int st = note_reached_place(s, x->place, x->t_us);
     if (st == 0 && !again)
         st = catch_up_all(s, p, x->place);
     p->mark = (struct pace_mark){p->not_before_us, x->t_us};
@@ -197,7 +197,7 @@ int playback_start(struct conversation *s, const struct rpc *live, uint32_t exch
 int playback_start_list(struct conversation *s, struct plan_anchor list, struct pace_mark mark,
                         struct slice token)
 {
-    if (plan_list(s->plan, list)->first == PLAN_NONE && !plan_list_grows(s->plan, list))
+    if (plan_get_list(s->plan, list)->first == PLAN_NONE && !plan_list_grows(s->plan, list))
         return 0;
     struct playback *p = new_playback(s, (struct slice){0}, token, (struct slice){0});
     if (p == NULL)
@@ -209,7 +209,8 @@ int playback_start_list(struct conversation *s, struct plan_anchor list, struct 
 
 /* ---- running ---- */
 
-static bool waits_for(const struct conversation *s, const struct playback *p, uint32_t gate)
+static bool playback_waits_for_gate(const struct conversation *s, const struct playback *p,
+                                    uint32_t gate)
 {
     if (p->questions == 0 || gate == PLAN_NONE)
         return false;
@@ -231,9 +232,9 @@ static int playback_wait(struct conversation *s, struct playback *p)
  * client may do the same. */
 static int give_error_when_due(struct conversation *s, struct playback *p)
 {
-    const struct plan_exchange *x = plan_exchange(s->plan, p->exchange);
+    const struct plan_exchange *x = plan_get_exchange(s->plan, p->exchange);
     bool cancelled = x->outcome == PLAN_CANCELLED || x->lsp_cancelled != 0;
-    int64_t due = p->began_us + pace_patience(x->end_us - x->t_us, cancelled);
+    int64_t due = p->began_us + pace_max_wait_us(x->end_us - x->t_us, cancelled);
     if (s->hung_up && (cancelled || !source_info(s->source)->cut_off))
         return playback_end(s, p);
     if (due > s->now_us && !s->hung_up)
@@ -256,13 +257,13 @@ static int at_the_end(struct conversation *s, struct playback *p)
         }
         return 0;
     }
-    if (p->patient || !plan_settled(s->plan, p->exchange))
+    if (p->patient || !plan_exchange_is_settled(s->plan, p->exchange))
         return playback_wait(s, p);
     return give_error_when_due(s, p);
 }
 
 /* Waits for the client until until_us. */
-static int hold_until(struct conversation *s, struct playback *p, int64_t until_us)
+static int playback_hold_until(struct conversation *s, struct playback *p, int64_t until_us)
 {
     s->held_n += !p->held;
     p->held = true;
@@ -275,10 +276,10 @@ static int hold_until(struct conversation *s, struct playback *p, int64_t until_
 static bool client_owes_answer(const struct conversation *s, const struct playback *p,
                                const struct plan_step *step)
 {
-    uint64_t began = plan_exchange(s->plan, p->exchange)->place;
+    uint64_t began = plan_get_exchange(s->plan, p->exchange)->place;
     for (const struct question *q = s->questions; q != NULL; q = q->next) {
-        const struct plan_step *asked = plan_step(s->plan, q->step);
-        uint64_t answered = plan_question(s->plan, asked->link)->answer;
+        const struct plan_step *asked = plan_get_step(s->plan, q->step);
+        uint64_t answered = plan_get_question(s->plan, asked->link)->answer;
         if (asked->place > began && answered != 0 && answered < step->place)
             return true;
     }
@@ -297,9 +298,10 @@ static bool must_wait_for_client(struct conversation *s, struct playback *p,
 }
 
 /* Sends the outcome of the exchange, and starts the list that followed it. Ends the playback. */
-static int playback_answer(struct conversation *s, struct playback *p, const struct plan_step *step)
+static int playback_send_answer(struct conversation *s, struct playback *p,
+                                const struct plan_step *step)
 {
-    const struct plan_exchange *x = plan_exchange(s->plan, p->exchange);
+    const struct plan_exchange *x = plan_get_exchange(s->plan, p->exchange);
     enum fault_kind fault = p->fault != NULL ? p->fault->kind : FAULT_NONE;
     if (fault == FAULT_CLOSE || fault == FAULT_CRASH) {
         s->ended = fault == FAULT_CLOSE ? CONVERSATION_CLOSE : CONVERSATION_CRASH;
@@ -307,7 +309,7 @@ static int playback_answer(struct conversation *s, struct playback *p, const str
     }
     int st = step_send_answer(s, p, step);
     if (st == 0)
-        st = reach(s, step->place, step->t_us);
+        st = note_reached_place(s, step->place, step->t_us);
     if (st == 0 && !p->again && s->ended == CONVERSATION_RUNNING)
         st = playback_start_list(s, (struct plan_anchor){ANCHOR_OUTCOME, p->exchange},
                                  (struct pace_mark){s->now_us, x->end_us}, p->token);
@@ -316,25 +318,26 @@ static int playback_answer(struct conversation *s, struct playback *p, const str
 }
 
 /* Sends the answer after the messages of other lists that were recorded before it. */
-static int answer_in_turn(struct conversation *s, struct playback *p, const struct plan_step *step)
+static int playback_answer_in_turn(struct conversation *s, struct playback *p,
+                                   const struct plan_step *step)
 {
     if (s->catching_up)
         return due_put(&s->heap, &p->due, s->now_us);
     if (must_wait_for_client(s, p, step))
-        return hold_until(s, p, p->owed_until_us);
+        return playback_hold_until(s, p, p->owed_until_us);
     int st = p->again ? 0 : catch_up_all(s, p, step->place);
     if (st < 0 || s->ended != CONVERSATION_RUNNING)
         return st;
     if (p->not_before_us > s->now_us || s->full) /* if full, other lists may have to send first */
         return due_put(&s->heap, &p->due, p->not_before_us);
-    return playback_answer(s, p, step);
+    return playback_send_answer(s, p, step);
 }
 
 /* Whether the step ends a subscription just before the recorded client left. Either the client left
  * first, and the live client may still send requests; or the client waited for the end. So the end
  * is sent after a delay. */
-static bool is_ending(const struct conversation *s, const struct playback *p,
-                      const struct plan_step *step, int64_t *ret_busy_us)
+static bool step_ends_subscription(const struct conversation *s, const struct playback *p,
+                                   const struct plan_step *step, int64_t *ret_busy_us)
 {
     bool end = step->kind == PLAN_ANSWER || step->kind == PLAN_UNLISTEN;
     return p->stream && end && !s->hung_up && plan_is_ending(s->plan, step->place, ret_busy_us);
@@ -348,12 +351,12 @@ int playback_run(struct conversation *s, struct playback *p)
     if (p->fault != NULL && p->fault->kind == FAULT_HANG)
         return playback_wait(s, p);
     while (s->ended == CONVERSATION_RUNNING) {
-        const struct plan_list *list = plan_list(s->plan, p->list);
-        uint32_t i = p->at == PLAN_NONE ? list->first : plan_step(s->plan, p->at)->next;
+        const struct plan_list *list = plan_get_list(s->plan, p->list);
+        uint32_t i = p->at == PLAN_NONE ? list->first : plan_get_step(s->plan, p->at)->next;
         if (i == PLAN_NONE)
             return at_the_end(s, p);
-        const struct plan_step *step = plan_step(s->plan, i);
-        if (waits_for(s, p, step->gate))
+        const struct plan_step *step = plan_get_step(s->plan, i);
+        if (playback_waits_for_gate(s, p, step->gate))
             return playback_wait(s, p);
         if (client_is_behind(s, step)) {
             /* wait for the client to reach the step's place */
@@ -362,26 +365,26 @@ int playback_run(struct conversation *s, struct playback *p)
             p->held = true;
             return lsp_cancelled ? give_error_when_due(s, p) : playback_wait(s, p);
         }
-        if (is_ending(s, p, step, &busy_us)) {
-            if (!plan_finished(s->plan))
+        if (step_ends_subscription(s, p, step, &busy_us)) {
+            if (!plan_is_finished(s->plan))
                 return playback_wait(s, p);
             if (p->ending_us == 0)
-                p->ending_us = s->now_us + pace_patience(step->t_us - busy_us, false);
+                p->ending_us = s->now_us + pace_max_wait_us(step->t_us - busy_us, false);
             if (p->ending_us > s->now_us)
                 return due_put(&s->heap, &p->due, p->ending_us);
         }
         struct pace now = {step->place < p->catch_up ? 0 : s->pace.speed};
         bool gap = p->after_note && (step->kind == PLAN_ANSWER || step->kind == PLAN_END);
-        int64_t due = pace_due(&now, p->mark, step->t_us, p->last_us, gap);
+        int64_t due = pace_due_time(&now, p->mark, step->t_us, p->last_us, gap);
         if (due < p->not_before_us)
             due = p->not_before_us;
         if (due > s->now_us)
             return due_put(&s->heap, &p->due, due);
         int64_t limit = pace_limit(&now, s->reached_mark, step->t_us, due);
         if (client_may_come(s, step) && step->place >= p->catch_up && limit > s->now_us)
-            return hold_until(s, p, limit);
+            return playback_hold_until(s, p, limit);
         if (step->kind == PLAN_ANSWER)
-            return answer_in_turn(s, p, step);
+            return playback_answer_in_turn(s, p, step);
         bool end = step->kind == PLAN_END;
         int st = end && !s->catching_up ? catch_up_all(s, p, step->place) : 0;
         if (st == 0 && (s->full || (end && s->catching_up)))
@@ -395,20 +398,20 @@ int playback_run(struct conversation *s, struct playback *p)
     return 0;
 }
 
-static bool has_more(struct conversation *s, const struct playback *p)
+static bool playback_has_more(struct conversation *s, const struct playback *p)
 {
-    uint32_t i =
-        p->at == PLAN_NONE ? plan_list(s->plan, p->list)->first : plan_step(s->plan, p->at)->next;
+    uint32_t i = p->at == PLAN_NONE ? plan_get_list(s->plan, p->list)->first
+                                    : plan_get_step(s->plan, p->at)->next;
     return i != PLAN_NONE;
 }
 
 /* Wakes idle lists that have new steps, and removes lists that cannot get more. */
-static int wake_idle(struct conversation *s)
+static int wake_idle_playbacks(struct conversation *s)
 {
     for (struct playback *p = s->idle, *next; p != NULL; p = next) {
         next = p->next;
         int st = 0;
-        if (has_more(s, p)) {
+        if (playback_has_more(s, p)) {
             unlink_playback(s, p);
             link_playback(s, p, false);
             st = due_put(&s->heap, &p->due, s->now_us);
@@ -432,15 +435,15 @@ int playback_wake_all(struct conversation *s)
 
 int playback_wake_grown(struct conversation *s)
 {
-    if (s->steps_seen == plan_steps(s->plan) && s->finish_seen == plan_finished(s->plan))
+    if (s->steps_seen == plan_count_steps(s->plan) && s->finish_seen == plan_is_finished(s->plan))
         return 0;
-    s->steps_seen = plan_steps(s->plan);
-    s->finish_seen = plan_finished(s->plan);
+    s->steps_seen = plan_count_steps(s->plan);
+    s->finish_seen = plan_is_finished(s->plan);
     int st = 0;
     for (struct playback *p = s->playbacks; p != NULL && st == 0; p = p->next)
         if (p->due.place == 0 && !p->held)
             st = due_put(&s->heap, &p->due, s->now_us);
-    return st < 0 ? st : wake_idle(s);
+    return st < 0 ? st : wake_idle_playbacks(s);
 }
 
 /* ---- questions ---- */

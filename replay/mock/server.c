@@ -75,7 +75,7 @@ static void mock_server_flush(struct mock *m)
 
 static void wait_for_due(struct mock *m)
 {
-    int64_t due = conversation_due(m->conversation);
+    int64_t due = conversation_next_due_us(m->conversation);
     if (due == CONVERSATION_NEVER || m->full) {
         ev_timer_stop(m->loop, &m->due_timer);
         return;
@@ -94,11 +94,11 @@ static void mock_server_settle(struct mock *m)
     live_side_settle(&m->live, m->full);
     wait_for_due(m);
     bool sent = outbox_bytes(&m->box) == 0;
-    if (sent && line_partial(&m->lines) == 0)
+    if (sent && line_partial_bytes(&m->lines) == 0)
         chunk_free_spare(); /* frees the memory of large messages, which are rare */
-    switch (conversation_ended(m->conversation)) {
+    switch (conversation_get_end(m->conversation)) {
     case CONVERSATION_RUNNING:
-        if (m->in_ended && sent && conversation_playbacks(m->conversation) == 0)
+        if (m->in_ended && sent && conversation_count_playbacks(m->conversation) == 0)
             ev_break(m->loop, EVBREAK_ALL);
         break;
     case CONVERSATION_CLOSE:
@@ -117,7 +117,7 @@ static void mock_server_settle(struct mock *m)
     }
 }
 
-static int on_send(void *ctx, struct slice line)
+static int mock_on_send(void *ctx, struct slice line)
 {
     struct mock *m = ctx;
     int st = outbox_add_copy(&m->box, line);
@@ -126,7 +126,7 @@ static int on_send(void *ctx, struct slice line)
 }
 
 /* Output that does not fit is dropped: stderr must not delay the replay. */
-static void on_stderr(void *ctx, struct slice line)
+static void mock_on_stderr(void *ctx, struct slice line)
 {
     static char newline[] = "\n";
     struct iovec v[2] = {{.iov_base = (void *)(uintptr_t)line.p, .iov_len = line.n},
@@ -140,10 +140,11 @@ static void on_stderr(void *ctx, struct slice line)
 static void handle_line(struct mock *m, enum line_result result, const struct line *line)
 {
     struct slice text = {line->p, line->n};
-    if (conversation_ended(m->conversation) != CONVERSATION_RUNNING)
+    if (conversation_get_end(m->conversation) != CONVERSATION_RUNNING)
         return;
-    int st = result == LINE_TOO_LONG ? conversation_too_long(m->conversation, text, clock_mono_us())
-                                     : conversation_line(m->conversation, text, clock_mono_us());
+    int st = result == LINE_TOO_LONG
+                 ? conversation_handle_too_long(m->conversation, text, clock_mono_us())
+                 : conversation_handle_line(m->conversation, text, clock_mono_us());
     if (st < 0)
         mock_server_fail(m, st);
 }
@@ -154,16 +155,16 @@ static void end_input(struct mock *m)
     m->in_ended = true;
     mock_server_set(m, &m->read_watch, false);
     stream_close(&m->in);
-    if (line_last(&m->lines, &line) == LINE_READY)
+    if (line_take_last(&m->lines, &line) == LINE_READY)
         handle_line(m, LINE_READY, &line);
-    int st = m->failed ? 0 : conversation_hangup(m->conversation, clock_mono_us());
+    int st = m->failed ? 0 : conversation_client_hung_up(m->conversation, clock_mono_us());
     if (st < 0)
         mock_server_fail(m, st);
     ev_now_update(m->loop);
     ev_timer_start(m->loop, &m->leave_timer);
 }
 
-static void take_lines(struct mock *m)
+static void mock_take_lines(struct mock *m)
 {
     struct line line;
     enum line_result got;
@@ -181,7 +182,7 @@ static char *read_buffer(struct mock *m, size_t *ret_n)
     return line_room(&m->lines, ret_n);
 }
 
-static void read_turn(struct mock *m)
+static void mock_read_turn(struct mock *m)
 {
     size_t turn = 0;
     while (!m->in_ended && !m->failed && turn < READ_TURN && outbox_bytes(&m->box) < OUT_HIGH) {
@@ -197,8 +198,8 @@ static void read_turn(struct mock *m)
                 end_input(m);
             return;
         }
-        line_filled(&m->lines, (size_t)got);
-        take_lines(m);
+        line_add_filled(&m->lines, (size_t)got);
+        mock_take_lines(m);
         turn += (size_t)got;
         if (m->in.shared || (size_t)got < n)
             return;
@@ -207,16 +208,16 @@ static void read_turn(struct mock *m)
 
 /* ---- the live server ---- */
 
-static int on_live_line(void *ctx, struct slice line)
+static int mock_on_live_line(void *ctx, struct slice line)
 {
     struct mock *m = ctx;
-    if (conversation_ended(m->conversation) != CONVERSATION_RUNNING)
+    if (conversation_get_end(m->conversation) != CONVERSATION_RUNNING)
         return 0;
-    int st = conversation_live_line(m->conversation, line, clock_mono_us());
+    int st = conversation_handle_live_line(m->conversation, line, clock_mono_us());
     return st < 0 ? st : outbox_bytes(&m->box) >= OUT_HIGH;
 }
 
-static void on_live_turn(void *ctx, int st)
+static void mock_on_live_turn(void *ctx, int st)
 {
     struct mock *m = ctx;
     if (st < 0)
@@ -229,7 +230,7 @@ static void on_live_turn(void *ctx, int st)
 static void mock_server_on_readable(struct ev_loop *loop, ev_io *w, int revents)
 {
     (void)loop, (void)revents;
-    read_turn(w->data);
+    mock_read_turn(w->data);
     mock_server_settle(w->data);
 }
 
@@ -239,7 +240,7 @@ static void mock_server_on_writable(struct ev_loop *loop, ev_io *w, int revents)
     mock_server_settle(w->data);
 }
 
-static void on_due(struct ev_loop *loop, ev_timer *w, int revents)
+static void mock_on_due_timer(struct ev_loop *loop, ev_timer *w, int revents)
 {
     (void)loop, (void)revents;
     struct mock *m = w->data;
@@ -249,7 +250,7 @@ static void on_due(struct ev_loop *loop, ev_timer *w, int revents)
     mock_server_settle(m);
 }
 
-static void on_load(struct ev_loop *loop, ev_idle *w, int revents)
+static void mock_on_load(struct ev_loop *loop, ev_idle *w, int revents)
 {
     (void)revents;
     struct mock *m = w->data;
@@ -261,7 +262,7 @@ static void on_load(struct ev_loop *loop, ev_idle *w, int revents)
     mock_server_settle(m);
 }
 
-static void on_leave(struct ev_loop *loop, ev_timer *w, int revents)
+static void mock_on_leave(struct ev_loop *loop, ev_timer *w, int revents)
 {
     (void)w, (void)revents;
     ev_break(loop, EVBREAK_ALL);
@@ -274,7 +275,7 @@ static void mock_server_on_signal(struct ev_loop *loop, ev_signal *w, int revent
 }
 
 /* Output that does not fit is dropped: stderr must not delay the replay. */
-static void on_log_line(void *ctx, struct slice line)
+static void mock_on_log_line(void *ctx, struct slice line)
 {
     char place[LOG_FILLED_MAX];
     struct slice text = log_fill(line, place);
@@ -290,17 +291,17 @@ struct listing {
     uint32_t next;
 };
 
-static bool next_request(void *ctx, struct misses_request *ret)
+static bool mock_next_request(void *ctx, struct misses_request *ret)
 {
     struct listing *l = ctx;
-    if (l->next == plan_exchanges(l->plan)) {
+    if (l->next == plan_count_exchanges(l->plan)) {
         l->next = 0;
         return false;
     }
-    const struct plan_exchange *x = plan_exchange(l->plan, l->next++);
-    const struct plan_topic *t = plan_topic(l->plan, x->topic);
+    const struct plan_exchange *x = plan_get_exchange(l->plan, l->next++);
+    const struct plan_topic *t = plan_get_topic(l->plan, x->topic);
     *ret = (struct misses_request){
-        .seq = source_seq(x->place),
+        .seq = source_seq_of_place(x->place),
         .method = t->method,
         .target = t->target,
         .asked = x->times_requested > 0,
@@ -320,15 +321,15 @@ static void write_reports(struct mock *m, int status)
         .began_us = m->began_wall_us,
         .lasted_us = clock_mono_us() - m->began_us,
         .exit_status = status,
-        .unplaced = plan_unplaced(conversation_plan(m->conversation)),
-        .next = next_request,
+        .unplaced = plan_count_unplaced(conversation_plan(m->conversation)),
+        .next = mock_next_request,
         .ctx = &l,
     };
     if (!reports_write(&m->reports, &m->misses, &end))
         m->failed = true;
 }
 
-static int conclude(struct mock *m)
+static int mock_conclude(struct mock *m)
 {
     const struct misses_counts *c = &m->misses.counts;
     bool wants_all = m->cfg->strict || m->reports.some;
@@ -349,15 +350,15 @@ static int conclude(struct mock *m)
         log_error("the live server did not answer: requests=%llu",
                   (unsigned long long)c->unanswered);
     struct listing l = {conversation_plan(m->conversation), 0};
-    uint64_t never = m->cfg->strict ? misses_log_never_asked(next_request, &l) : 0;
+    uint64_t never = m->cfg->strict ? misses_log_never_asked(mock_next_request, &l) : 0;
     /* reported, because a misspelt tool would look like a client that survives the fault */
     struct buf text = {0};
-    for (size_t at = 0; faults_unused(&m->cfg->faults, &at, &text); buf_clear(&text))
+    for (size_t at = 0; faults_next_unused(&m->cfg->faults, &at, &text); buf_clear(&text))
         log_warn("a fault was never injected, because no request matched it: fault=%s",
                  buf_str(&text));
     buf_close(&text);
     int status = c->missed > 0 || c->unanswered > 0 || never > 0 ? MOCK_MISMATCH
-                 : conversation_ended(m->conversation) == CONVERSATION_SERVER_ENDED
+                 : conversation_get_end(m->conversation) == CONVERSATION_SERVER_ENDED
                      ? (int)conversation_exit_status(m->conversation)
                      : MOCK_FINE;
     write_reports(m, status);
@@ -384,9 +385,9 @@ static void start_watchers(struct mock *m)
     static const int numbers[] = {SIGTERM, SIGINT, SIGHUP};
     ev_io_init(&m->read_watch, mock_server_on_readable, m->in.fd, EV_READ);
     ev_io_init(&m->write_watch, mock_server_on_writable, m->out.fd, EV_WRITE);
-    ev_init(&m->due_timer, on_due);
-    ev_timer_init(&m->leave_timer, on_leave, LEAVE_S, 0.);
-    ev_idle_init(&m->load_watch, on_load);
+    ev_init(&m->due_timer, mock_on_due_timer);
+    ev_timer_init(&m->leave_timer, mock_on_leave, LEAVE_S, 0.);
+    ev_idle_init(&m->load_watch, mock_on_load);
     m->read_watch.data = m->write_watch.data = m->due_timer.data = m->load_watch.data = m;
     for (size_t i = 0; i < MI_COUNT(numbers); i++) {
         ev_signal_init(&m->signals[i], mock_server_on_signal, numbers[i]);
@@ -405,7 +406,7 @@ static int mock_server_begin(struct mock *m)
     m->began_us = clock_mono_us();
     m->began_wall_us = clock_wall_us();
     if (stream_open(&m->err, STDERR_FILENO, true) == 0)
-        log_set_sink(on_log_line, m);
+        log_set_sink(mock_on_log_line, m);
     if (open_reports(m) < 0)
         return MI_EIO;
     if (stream_take_stdio(&m->in, &m->out) < 0) {
@@ -419,9 +420,9 @@ static int mock_server_begin(struct mock *m)
         return MI_EIO;
     }
     int st = conversation_open(&m->conversation, &cfg->rules, &cfg->faults, cfg->source, &m->misses,
-                               on_send, on_stderr, m);
+                               mock_on_send, mock_on_stderr, m);
     if (st == 0)
-        st = live_side_open(&m->live, &cfg->live, m->loop, on_live_line, on_live_turn, m);
+        st = live_side_open(&m->live, &cfg->live, m->loop, mock_on_live_line, mock_on_live_turn, m);
     if (st < 0)
         return st;
     conversation_forward_to(m->conversation, m->live.forward);
@@ -457,8 +458,8 @@ int mock_run(struct mock_config *cfg)
     int status = MOCK_FAILED;
     if (mock_server_begin(&m) == 0) {
         ev_run(m.loop, 0);
-        status = conclude(&m);
-        if (conversation_ended(m.conversation) == CONVERSATION_CRASH)
+        status = mock_conclude(&m);
+        if (conversation_get_end(m.conversation) == CONVERSATION_CRASH)
             kill(getpid(), SIGKILL); /* the fault `crash`; the reports are written */
     }
     mock_server_end(&m);

@@ -34,8 +34,8 @@ struct playback {
     bool no_log;           /* the client wants no log messages with its answer (mcp-wire.md 6.4) */
     bool idle;             /* a list that has no next step so far */
     bool stream;           /* it is the playback of a subscription */
-    bool held; /* it waits for the client to reach a place (.behind, .after), or to answer */
-    size_t questions;            /* number of questions that the client has not answered yet */
+    bool held;        /* it waits for the client to reach a place (.behind, .after), or to answer */
+    size_t questions; /* number of questions that the client has not answered yet */
     const struct fault *fault;   /* NULL: none */
     struct mock_batch *batch;    /* NULL: not in a batch */
     struct slice id, token, key; /* in `data`; token {NULL, 0}: the request has none */
@@ -65,14 +65,14 @@ struct conversation {
     void *send_ctx;
     struct pace pace; /* a copy: speed 0 after the client has closed its side */
     struct faults *faults;
-    struct plan *plan; /* owned */
+    struct plan *plan;      /* owned */
     struct tool_rule tools; /* owned; the recording's rule: tools that its client did not see */
     struct match match;
     struct playback *playbacks; /* newest first */
     struct playback *idle;      /* lists that continue when more of the recording is read */
     size_t playbacks_n;         /* not counting idle ones */
     struct due_heap heap;
-    uint32_t steps_seen; /* plan_steps() at the last playback_wake_grown() */
+    uint32_t steps_seen; /* plan_count_steps() at the last playback_wake_grown() */
     bool finish_seen;
     struct question *questions;
     uint64_t question_number;

@@ -12,19 +12,19 @@
 static int read_step(struct conversation *s, const struct plan_step *step)
 {
     buf_clear(&s->body);
-    return source_body(s->source, step->place, &s->body);
+    return source_read_body(s->source, step->place, &s->body);
 }
 
 static int send_rewritten(struct conversation *s, struct slice with[REWRITE_COUNT])
 {
     if (s->tasks_n > 0 && with[REWRITE_TASK].p == NULL) {
-        struct json_value task = rewrite_at(buf_slice(&s->body), REWRITE_TASK);
+        struct json_value task = rewrite_find_value(buf_slice(&s->body), REWRITE_TASK);
         for (size_t i = 0; task.type == JSON_STRING && i < s->tasks_n; i++)
             if (slice_is(task.text, s->tasks[i].recorded))
                 with[REWRITE_TASK] = slice_of(s->tasks[i].live);
     }
     buf_clear(&s->out);
-    int st = rewrite(&s->out, buf_slice(&s->body), with);
+    int st = rewrite_message(&s->out, buf_slice(&s->body), with);
     if (st == MI_EPROTO || st == MI_ENOENT)
         return 0; /* the recording was changed after it was planned */
     return st < 0 ? st : mock_send_line(s, buf_slice(&s->out));
@@ -42,7 +42,7 @@ static int send_question(struct conversation *s, struct playback *p, uint32_t st
         .playback = p,
         .step = step,
         .number = ++s->question_number,
-        .text = rewrite_at(buf_slice(&s->body), REWRITE_ID).type == JSON_STRING,
+        .text = rewrite_find_value(buf_slice(&s->body), REWRITE_ID).type == JSON_STRING,
     };
     s->questions = q;
     p->questions++;
@@ -89,7 +89,7 @@ static int send_half(struct conversation *s)
 }
 
 /* Makes an id of the same type that no request has. */
-static struct slice wrong_id(const struct playback *p)
+static struct slice make_wrong_id(const struct playback *p)
 {
     if (p->id.p[0] == '"')
         return slice_of("\"mcp-interposer-wrong-id\"");
@@ -126,9 +126,9 @@ static int send_recorded_answer(struct conversation *s, struct playback *p,
     with[REWRITE_ID] = p->id;
     with[REWRITE_SUBSCRIPTION] = p->id;
     if (p->fault != NULL && p->fault->kind == FAULT_WRONG_ID)
-        with[REWRITE_ID] = wrong_id(p);
+        with[REWRITE_ID] = make_wrong_id(p);
     buf_clear(&s->out);
-    st = rewrite(&s->out, buf_slice(&s->body), with);
+    st = rewrite_message(&s->out, buf_slice(&s->body), with);
     if (st == MI_EPROTO || st == MI_ENOENT)
         return mock_answer_missing(s, p);
     return st < 0 ? st : send_answer_text(s, p, step->in_batch);
@@ -142,7 +142,7 @@ int step_send_answer(struct conversation *s, struct playback *p, const struct pl
     return send_recorded_answer(s, p, step);
 }
 
-static bool is_log(struct slice message)
+static bool message_is_log(struct slice message)
 {
     struct rpc m;
     return memmem(message.p, message.n, "notifications", 13) != NULL &&
@@ -151,7 +151,7 @@ static bool is_log(struct slice message)
 
 int step_send(struct conversation *s, struct playback *p, uint32_t i)
 {
-    const struct plan_step *step = plan_step(s->plan, i);
+    const struct plan_step *step = plan_get_step(s->plan, i);
     p->at = i;
     if (step->kind == PLAN_PROGRESS && p->token.p == NULL)
         return 0; /* the client did not request progress */
@@ -167,7 +167,7 @@ int step_send(struct conversation *s, struct playback *p, uint32_t i)
         s->send_stderr(s->send_ctx, buf_slice(&s->body));
         return 0;
     }
-    if (p->no_log && step->kind == PLAN_NOTE && is_log(buf_slice(&s->body)))
+    if (p->no_log && step->kind == PLAN_NOTE && message_is_log(buf_slice(&s->body)))
         return 0;
     p->last_us = s->now_us;
     p->after_note = step->kind != PLAN_QUESTION;

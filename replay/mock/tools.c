@@ -11,9 +11,10 @@ int mock_tools_open(struct conversation *s)
     struct buf why = {0};
     int st = tool_rule_read(&s->tools, text, &why);
     if (st == MI_EINVAL) {
-        log_warn("the recording has a rule for tools that cannot be read, so every recorded tool is "
-                 "listed: %s",
-                 buf_str(&why));
+        log_warn(
+            "the recording has a rule for tools that cannot be read, so every recorded tool is "
+            "listed: %s",
+            buf_str(&why));
         tool_rule_close(&s->tools);
         st = 0;
     }
@@ -26,7 +27,8 @@ int mock_tools_cut(struct conversation *s, const struct playback *p)
     struct changes c = {0};
     struct tool_cut cut;
     struct rpc m;
-    const struct plan_topic *topic = plan_topic(s->plan, plan_exchange(s->plan, p->exchange)->topic);
+    const struct plan_topic *topic =
+        plan_get_topic(s->plan, plan_get_exchange(s->plan, p->exchange)->topic);
     struct slice all = buf_slice(&s->body);
     if (!tool_rule_exists(&s->tools) || !slice_is(topic->method, "tools/list") ||
         rpc_read(all, &m) < 0 || m.kind != RPC_RESULT)
@@ -73,7 +75,7 @@ int mock_tools_refuse(struct conversation *s, const struct rpc *live, struct moc
     const char *fault;
     int st = 0;
     enum tool_verdict v = tool_rule_exists(&s->tools)
-                              ? tool_call_verdict(&s->tools, NULL, live, &name, &fault)
+                              ? tool_call_judge(&s->tools, NULL, live, &name, &fault)
                               : TOOL_CALL_KEPT;
     *ret_done = v != TOOL_CALL_KEPT;
     if (*ret_done) {

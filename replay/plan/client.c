@@ -11,7 +11,7 @@
 #define LSP_CANCEL_LOOK 4096 /* active requests searched for the id in `$/cancelRequest` */
 
 /* Topics of notifications have no target. */
-static int topic_of(struct plan *p, const struct rpc *rpc, uint32_t *ret)
+static int topic_of_message(struct plan *p, const struct rpc *rpc, uint32_t *ret)
 {
     struct rpc_name name = rpc_name(rpc, &p->key);
     if (rpc->kind == RPC_NOTIFICATION)
@@ -37,7 +37,7 @@ static int add_to_topic(struct plan *p, uint32_t topic, uint32_t i)
 int plan_client_request(struct plan *p, const struct source_message *m, const struct rpc *rpc)
 {
     uint32_t topic, i = p->exchanges_n;
-    int st = topic_of(p, rpc, &topic);
+    int st = topic_of_message(p, rpc, &topic);
     if (st == 0)
         st = PLAN_ROOM(p, exchanges);
     if (st < 0)
@@ -66,7 +66,7 @@ int plan_client_request(struct plan *p, const struct source_message *m, const st
     if (rpc_is_modern(rpc))
         plan_learn_version(p, true, json_get(rpc->meta, META_VERSION));
     buf_clear(&p->key);
-    canon_request(&p->key, rpc, p->rules);
+    canon_write_request(&p->key, rpc, p->rules);
     if (p->key.failed)
         return MI_ENOMEM;
     p->exchanges[i].hash = canon_hash(buf_slice(&p->key));
@@ -75,14 +75,14 @@ int plan_client_request(struct plan *p, const struct source_message *m, const st
         st = map_put(&p->token_map, p->exchanges[i].token_hash, i);
     if (plan_may_cause_messages(p->topics[topic].method)) {
         plan_activate(p, i);
-        plan_stimulus(p, i);
+        plan_note_stimulus(p, i);
     }
-    plan_task_requested(p, i, m->place);
-    plan_event(p, m->place, (struct plan_anchor){ANCHOR_REQUEST, i}, !p->topics[topic].reads);
+    plan_note_task_request(p, i, m->place);
+    plan_note_event(p, m->place, (struct plan_anchor){ANCHOR_REQUEST, i}, !p->topics[topic].reads);
     return st;
 }
 
-static void client_cancels(struct plan *p, const struct source_message *m)
+static void plan_client_cancel(struct plan *p, const struct source_message *m)
 {
     uint32_t i = plan_exchange_at(p, m->request_place);
     if (i == PLAN_NONE || p->exchanges[i].outcome != PLAN_PENDING ||
@@ -94,8 +94,8 @@ static void client_cancels(struct plan *p, const struct source_message *m)
     p->exchanges[i].end_us = m->t_us;
 }
 
-static void client_lsp_cancels(struct plan *p, const struct source_message *m,
-                               const struct rpc *rpc)
+static void plan_client_lsp_cancel(struct plan *p, const struct source_message *m,
+                                   const struct rpc *rpc)
 {
     uint64_t id = plan_id_hash(p, json_get(rpc->params, "id"));
     uint32_t i = p->active_last;
@@ -112,10 +112,10 @@ int plan_client_note(struct plan *p, const struct source_message *m, const struc
 {
     uint32_t topic, i = p->notifications_n;
     if (m->request_place != 0 && rpc_method_is(rpc, "notifications/cancelled"))
-        client_cancels(p, m);
+        plan_client_cancel(p, m);
     else if (rpc_method_is(rpc, "$/cancelRequest"))
-        client_lsp_cancels(p, m, rpc);
-    int st = topic_of(p, rpc, &topic);
+        plan_client_lsp_cancel(p, m, rpc);
+    int st = topic_of_message(p, rpc, &topic);
     if (st == 0)
         st = PLAN_ROOM(p, notifications);
     if (st < 0)
@@ -130,14 +130,14 @@ int plan_client_note(struct plan *p, const struct source_message *m, const struc
     t->last_notification = i;
     if (t->live_notification == PLAN_NONE)
         t->live_notification = i;
-    plan_event(p, m->place, (struct plan_anchor){ANCHOR_NOTIFICATION, i},
-               !plan_only_informs(t->method));
+    plan_note_event(p, m->place, (struct plan_anchor){ANCHOR_NOTIFICATION, i},
+                    !plan_method_only_informs(t->method));
     return 0;
 }
 
 /* Hash of the task with which the client answered (revision 2025-11-25), and which the server then
  * polls; 0: no task. */
-static uint64_t task_of_answer(struct plan *p, struct slice body)
+static uint64_t task_hash_of_answer(struct plan *p, struct slice body)
 {
     struct rpc rpc;
     if (body.p == NULL || memmem(body.p, body.n, "taskId", 6) == NULL || rpc_read(body, &rpc) < 0)
@@ -154,9 +154,10 @@ int plan_client_answer(struct plan *p, const struct source_message *m, struct sl
     }
     p->questions[i].answer = m->place;
     p->questions[i].answered_us = m->t_us;
-    uint64_t task = task_of_answer(p, body);
+    uint64_t task = task_hash_of_answer(p, body);
     plan_question_answered(p, i, task != 0);
-    plan_task_answered(p, p->questions[i].owner, i, m->place);
-    plan_event(p, m->place, (struct plan_anchor){ANCHOR_CLIENT_ANSWER, i}, !p->questions[i].polls);
+    plan_note_task_answer(p, p->questions[i].owner, i, m->place);
+    plan_note_event(p, m->place, (struct plan_anchor){ANCHOR_CLIENT_ANSWER, i},
+                    !p->questions[i].polls);
     return task != 0 ? map_put(&p->task_map, task, i) : 0;
 }

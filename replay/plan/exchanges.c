@@ -99,7 +99,7 @@ int plan_finish(struct plan *p, bool server_ended)
     return 0;
 }
 
-bool plan_finished(const struct plan *p)
+bool plan_is_finished(const struct plan *p)
 {
     return p->finished;
 }
@@ -110,47 +110,47 @@ bool plan_is_ending(const struct plan *p, uint64_t place, int64_t *ret_busy_us)
     return place > p->busy && !p->server_ended;
 }
 
-uint32_t plan_exchanges(const struct plan *p)
+uint32_t plan_count_exchanges(const struct plan *p)
 {
     return p->exchanges_n;
 }
 
-uint32_t plan_steps(const struct plan *p)
+uint32_t plan_count_steps(const struct plan *p)
 {
     return p->steps_n;
 }
 
-struct plan_exchange *plan_exchange(struct plan *p, uint32_t i)
+struct plan_exchange *plan_get_exchange(struct plan *p, uint32_t i)
 {
     return &p->exchanges[i];
 }
 
-const struct plan_step *plan_step(const struct plan *p, uint32_t i)
+const struct plan_step *plan_get_step(const struct plan *p, uint32_t i)
 {
     return &p->steps[i];
 }
 
-const struct plan_question *plan_question(const struct plan *p, uint32_t i)
+const struct plan_question *plan_get_question(const struct plan *p, uint32_t i)
 {
     return &p->questions[i];
 }
 
-const struct plan_topic *plan_topic(const struct plan *p, uint32_t i)
+const struct plan_topic *plan_get_topic(const struct plan *p, uint32_t i)
 {
     return &p->topics[i];
 }
 
-uint32_t plan_topics(const struct plan *p)
+uint32_t plan_count_topics(const struct plan *p)
 {
     return p->topics_n;
 }
 
-bool plan_settled(const struct plan *p, uint32_t exchange)
+bool plan_exchange_is_settled(const struct plan *p, uint32_t exchange)
 {
     return p->finished || p->exchanges[exchange].outcome != PLAN_PENDING;
 }
 
-const struct plan_list *plan_list(struct plan *p, struct plan_anchor a)
+const struct plan_list *plan_get_list(struct plan *p, struct plan_anchor a)
 {
     return plan_list_of(p, a);
 }
@@ -167,12 +167,12 @@ uint32_t plan_take_notification(struct plan *p, struct slice method)
     return notification;
 }
 
-const struct plan_notification *plan_notification(const struct plan *p, uint32_t i)
+const struct plan_notification *plan_get_notification(const struct plan *p, uint32_t i)
 {
     return &p->notifications[i];
 }
 
-uint32_t plan_unplaced(const struct plan *p)
+uint32_t plan_count_unplaced(const struct plan *p)
 {
     return p->unplaced;
 }

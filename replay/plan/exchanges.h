@@ -12,7 +12,7 @@
  * no question are preferred. Without such a stimulus the question belongs to the request whose outcome is the next one
  * after the client's answer.
  *
- * Causes    an event that only reads or informs (plan_topic.reads, plan_only_informs()) causes only
+ * Causes    an event that only reads or informs (plan_get_topic.reads, plan_method_only_informs()) causes only
  *           log messages, because the number of such events depends on the time. No list follows
  *           the event, unless the server exits there.
  * Gates     a step that was recorded after the client answered a question of the same list waits for that answer.
@@ -154,21 +154,21 @@ void plan_close(struct plan *p); /* NULL is allowed */
 MI_MUST int plan_add(struct plan *p, const struct source_message *m, struct slice body);
 /* Call after the last message. server_ended: the server exited on its own. 0, MI_EFULL or MI_ENOMEM. */
 MI_MUST int plan_finish(struct plan *p, bool server_ended);
-bool plan_finished(const struct plan *p);
+bool plan_is_finished(const struct plan *p);
 
-uint32_t plan_exchanges(const struct plan *p);
-uint32_t plan_steps(const struct plan *p);
-struct plan_exchange *plan_exchange(struct plan *p, uint32_t i);
-const struct plan_step *plan_step(const struct plan *p, uint32_t i);
-const struct plan_question *plan_question(const struct plan *p, uint32_t i);
-const struct plan_topic *plan_topic(const struct plan *p, uint32_t i);
-uint32_t plan_topics(const struct plan *p);
+uint32_t plan_count_exchanges(const struct plan *p);
+uint32_t plan_count_steps(const struct plan *p);
+struct plan_exchange *plan_get_exchange(struct plan *p, uint32_t i);
+const struct plan_step *plan_get_step(const struct plan *p, uint32_t i);
+const struct plan_question *plan_get_question(const struct plan *p, uint32_t i);
+const struct plan_topic *plan_get_topic(const struct plan *p, uint32_t i);
+uint32_t plan_count_topics(const struct plan *p);
 uint32_t plan_find_topic(const struct plan *p, struct slice method, struct slice target);
 /* The group of requests whose canonical form has this hash; NULL if there is none so far. */
 struct plan_group *plan_find_group(struct plan *p, uint64_t hash);
 /* Whether the outcome is known, or there are no more messages: then the list inside is complete. */
-bool plan_settled(const struct plan *p, uint32_t exchange);
-const struct plan_list *plan_list(struct plan *p, struct plan_anchor a);
+bool plan_exchange_is_settled(const struct plan *p, uint32_t exchange);
+const struct plan_list *plan_get_list(struct plan *p, struct plan_anchor a);
 /* Whether more steps may be added to this list, which must not be inside an exchange. */
 bool plan_list_grows(const struct plan *p, struct plan_anchor a);
 /* Whether the recording, after this place, contains only ends of subscriptions before the client
@@ -177,11 +177,11 @@ bool plan_list_grows(const struct plan *p, struct plan_anchor a);
 bool plan_is_ending(const struct plan *p, uint64_t place, int64_t *ret_busy_us);
 /* Takes the next recorded notification of this method; PLAN_NONE if there is none so far. */
 uint32_t plan_take_notification(struct plan *p, struct slice method);
-const struct plan_notification *plan_notification(const struct plan *p, uint32_t i);
+const struct plan_notification *plan_get_notification(const struct plan *p, uint32_t i);
 /* The protocol revision: if `modern`, the one that requests name themselves (mcp-wire.md 3.3), else
  * the one negotiated by initialize. "" if there is none so far. */
 const char *plan_version(const struct plan *p, bool modern);
 /* The number of messages that belong to no list, such as progress with an unknown token. They are not replayed. */
-uint32_t plan_unplaced(const struct plan *p);
+uint32_t plan_count_unplaced(const struct plan *p);
 
 #endif

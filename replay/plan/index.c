@@ -8,7 +8,7 @@
 
 /* ---- methods ---- */
 
-static bool is_one_of(struct slice method, const char *const *names)
+static bool method_is_one_of(struct slice method, const char *const *names)
 {
     for (; *names != NULL; names++)
         if (slice_is(method, *names))
@@ -17,7 +17,7 @@ static bool is_one_of(struct slice method, const char *const *names)
 }
 
 /* Whether requests of this method only read: a client may poll with them, and may omit them. */
-static bool only_reads(struct slice method)
+static bool method_only_reads(struct slice method)
 {
     static const char *const reads[] = {
         "ping",         "server/discover", "tools/list",
@@ -26,7 +26,7 @@ static bool only_reads(struct slice method)
         "tasks/list",   "tasks/result",    "completion/complete",
         NULL,
     };
-    return is_one_of(method, reads);
+    return method_is_one_of(method, reads);
 }
 
 /* ---- topics ---- */
@@ -38,8 +38,8 @@ static uint64_t topic_hash(struct slice method, struct slice target)
 }
 
 /* The map key of the topic, even if the topic does not exist yet. */
-static uint64_t topic_key(const struct plan *p, struct slice method, struct slice target,
-                          uint32_t *ret)
+static uint64_t topic_map_key(const struct plan *p, struct slice method, struct slice target,
+                              uint32_t *ret)
 {
     uint64_t h = topic_hash(method, target);
     for (;; h = h + 1 != 0 ? h + 1 : 1) { /* another topic may have the same hash */
@@ -54,13 +54,13 @@ static uint64_t topic_key(const struct plan *p, struct slice method, struct slic
 uint32_t plan_find_topic(const struct plan *p, struct slice method, struct slice target)
 {
     uint32_t i;
-    (void)topic_key(p, method, target, &i);
+    (void)topic_map_key(p, method, target, &i);
     return i;
 }
 
 int plan_topic_of(struct plan *p, struct slice method, struct slice target, uint32_t *ret)
 {
-    uint64_t key = topic_key(p, method, target, ret);
+    uint64_t key = topic_map_key(p, method, target, ret);
     if (*ret != PLAN_NONE)
         return 0;
     int st = PLAN_ROOM(p, topics);
@@ -81,7 +81,7 @@ int plan_topic_of(struct plan *p, struct slice method, struct slice target, uint
         .method = {text, method.n},
         .target = {text + method.n, target.n},
         .flags = method_flags(method),
-        .reads = only_reads(method),
+        .reads = method_only_reads(method),
         .first = PLAN_NONE,
         .last = PLAN_NONE,
         .first_notification = PLAN_NONE,
@@ -101,16 +101,16 @@ bool plan_may_cause_messages(struct slice method)
         "tasks/update",         "tasks/result", "resources/unsubscribe",
         "subscriptions/listen", NULL,
     };
-    return !is_one_of(method, quiet);
+    return !method_is_one_of(method, quiet);
 }
 
-bool plan_only_informs(struct slice method)
+bool plan_method_only_informs(struct slice method)
 {
     static const char *const informs[] = {
         "ping", "tasks/get", "tasks/list", "notifications/progress", "notifications/tasks/status",
         NULL,
     };
-    return is_one_of(method, informs);
+    return method_is_one_of(method, informs);
 }
 
 /* ---- groups ---- */

@@ -13,7 +13,7 @@ uint32_t plan_question_at(const struct plan *p, uint64_t place);
 bool plan_may_cause_messages(struct slice method);
 /* Whether the server does not react to this notification of the client, or to the client's answer
  * to a request of this method. */
-bool plan_only_informs(struct slice method);
+bool plan_method_only_informs(struct slice method);
 bool plan_is_listen(const struct plan *p, uint32_t exchange);
 uint64_t plan_id_hash(struct plan *p, struct json_value id); /* id: or a token; 0: invalid */
 uint64_t plan_task_hash(struct plan *p, struct json_value id);

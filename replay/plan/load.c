@@ -1,9 +1,9 @@
 #include "replay/plan/load.h"
 
 /* Sanitizes a recorded request again if another version of the sanitizer recorded it. */
-static int recorded_form(struct source *s, struct slice *body)
+static int sanitize_recorded_again(struct source *s, struct slice *body)
 {
-    return source_form_is_old(s) ? source_form(s, *body, body) : 0;
+    return source_form_is_old(s) ? source_sanitize_again(s, *body, body) : 0;
 }
 
 static int plan_load_add_message(struct plan *p, struct source *s, const struct source_message *m,
@@ -13,14 +13,14 @@ static int plan_load_add_message(struct plan *p, struct source *s, const struct 
     bool answer = m->kind == RPC_RESULT || m->kind == RPC_ERROR;
     if (body.p == NULL && !m->lost && !m->is_stderr && !answer) {
         buf_clear(scratch);
-        int st = source_body(s, m->place, scratch);
+        int st = source_read_body(s, m->place, scratch);
         if (st < 0 && st != MI_ENOENT)
             return st;
         if (st == 0)
             body = buf_slice(scratch);
     }
     if (m->from_client && m->kind == RPC_REQUEST && body.p != NULL) {
-        int st = recorded_form(s, &body);
+        int st = sanitize_recorded_again(s, &body);
         if (st < 0)
             return st;
     }
@@ -29,7 +29,7 @@ static int plan_load_add_message(struct plan *p, struct source *s, const struct 
 
 int plan_load(struct plan *p, struct source *s, size_t messages, struct buf *scratch)
 {
-    for (size_t i = 0; i < messages && !plan_finished(p); i++) {
+    for (size_t i = 0; i < messages && !plan_is_finished(p); i++) {
         struct source_message m;
         int st = source_next(s, &m);
         if (st == MI_ENOENT)
@@ -46,10 +46,10 @@ int plan_read_request(struct plan *p, struct source *s, uint32_t exchange, struc
                       struct rpc *ret)
 {
     buf_clear(scratch);
-    int st = source_body(s, plan_exchange(p, exchange)->place, scratch);
+    int st = source_read_body(s, plan_get_exchange(p, exchange)->place, scratch);
     struct slice body = buf_slice(scratch);
     if (st == 0)
-        st = recorded_form(s, &body);
+        st = sanitize_recorded_again(s, &body);
     if (st < 0)
         return st;
     return rpc_read(body, ret) == 0 && ret->kind == RPC_REQUEST ? 0 : MI_ENOENT;

@@ -67,7 +67,7 @@ struct plan_list *plan_list_of(struct plan *p, struct plan_anchor a)
     }
 }
 
-void plan_event(struct plan *p, uint64_t place, struct plan_anchor event, bool causes)
+void plan_note_event(struct plan *p, uint64_t place, struct plan_anchor event, bool causes)
 {
     bool quiet = event.kind != ANCHOR_REQUEST;
     p->reached = place;
@@ -82,20 +82,20 @@ void plan_event(struct plan *p, uint64_t place, struct plan_anchor event, bool c
         p->cause_quiet = event;
 }
 
-static bool same_anchor(struct plan_anchor a, struct plan_anchor b)
+static bool anchors_are_equal(struct plan_anchor a, struct plan_anchor b)
 {
     return a.kind == b.kind && (a.kind == ANCHOR_START || a.i == b.i);
 }
 
-static bool is_pending(const struct plan *p, uint32_t exchange)
+static bool exchange_is_pending(const struct plan *p, uint32_t exchange)
 {
     return exchange != PLAN_NONE && p->exchanges[exchange].outcome == PLAN_PENDING;
 }
 
-struct plan_task plan_task_cause(const struct plan *p, uint32_t task)
+struct plan_task plan_find_task_cause(const struct plan *p, uint32_t task)
 {
     struct plan_task t = p->tasks[task];
-    if (t.cause.kind != ANCHOR_REQUEST || is_pending(p, t.cause.i))
+    if (t.cause.kind != ANCHOR_REQUEST || exchange_is_pending(p, t.cause.i))
         return t;
     uint32_t answer = p->exchanges[t.cause.i].answer;
     t.cause.kind = ANCHOR_OUTCOME;
@@ -110,7 +110,7 @@ static bool is_cause_of_task(const struct plan *p, struct plan_anchor a)
                  : a.kind == ANCHOR_CLIENT_ANSWER ? p->questions[a.i].owner
                                                   : PLAN_NONE;
     uint32_t task = x != PLAN_NONE ? p->exchanges[x].task : PLAN_NONE;
-    return task != PLAN_NONE && same_anchor(a, plan_task_cause(p, task).cause);
+    return task != PLAN_NONE && anchors_are_equal(a, plan_find_task_cause(p, task).cause);
 }
 
 /* Whether a list may grow. Unsolicited messages follow the last cause, the server's exit the last
@@ -120,8 +120,8 @@ bool plan_list_grows(const struct plan *p, struct plan_anchor a)
 {
     if (p->finished)
         return false;
-    return same_anchor(a, p->cause) || same_anchor(a, p->cause_quiet) ||
-           same_anchor(a, p->last_quiet) || is_cause_of_task(p, a) ||
+    return anchors_are_equal(a, p->cause) || anchors_are_equal(a, p->cause_quiet) ||
+           anchors_are_equal(a, p->last_quiet) || is_cause_of_task(p, a) ||
            (a.kind == ANCHOR_OUTCOME && p->exchanges[a.i].token_hash != 0);
 }
 
@@ -140,7 +140,8 @@ void plan_place_after(struct plan *p, struct plan_anchor cause, uint64_t cause_p
     uint32_t inside = PLAN_NONE;
     if (cause.kind == ANCHOR_REQUEST)
         inside = cause.i;
-    else if (cause.kind == ANCHOR_CLIENT_ANSWER && is_pending(p, p->questions[cause.i].owner))
+    else if (cause.kind == ANCHOR_CLIENT_ANSWER &&
+             exchange_is_pending(p, p->questions[cause.i].owner))
         inside = p->questions[cause.i].owner;
     if (inside != PLAN_NONE)
         plan_append_inside(p, inside, step);
@@ -149,7 +150,7 @@ void plan_place_after(struct plan *p, struct plan_anchor cause, uint64_t cause_p
 }
 
 /* The newest active request that may have caused a notification. */
-static uint32_t newest_active(const struct plan *p, bool log)
+static uint32_t find_newest_active(const struct plan *p, bool log)
 {
     uint32_t i = p->active_last, looked = 0;
     while (!log && i != PLAN_NONE && p->topics[p->exchanges[i].topic].reads)
@@ -168,8 +169,8 @@ void plan_place_note(struct plan *p, uint32_t step, bool log)
     bool of_last = log && (p->last.kind != ANCHOR_REQUEST || p->exchanges[p->last.i].active ||
                            logs_for_request(p));
     struct plan_anchor a = of_last ? p->last : p->cause;
-    uint32_t active = newest_active(p, log);
-    if (a.kind == ANCHOR_CLIENT_ANSWER && is_pending(p, p->questions[a.i].owner))
+    uint32_t active = find_newest_active(p, log);
+    if (a.kind == ANCHOR_CLIENT_ANSWER && exchange_is_pending(p, p->questions[a.i].owner))
         active = p->questions[a.i].owner;
     else if (a.kind == ANCHOR_REQUEST && (p->exchanges[a.i].active || active == PLAN_NONE))
         active = a.i;
@@ -181,7 +182,7 @@ void plan_place_note(struct plan *p, uint32_t step, bool log)
 
 /* ---- questions ---- */
 
-void plan_stimulus(struct plan *p, uint32_t exchange)
+void plan_note_stimulus(struct plan *p, uint32_t exchange)
 {
     if (p->last_t_us - p->stimulus_us > PLAN_BURST_US)
         p->burst++;
@@ -190,7 +191,7 @@ void plan_stimulus(struct plan *p, uint32_t exchange)
     p->exchanges[exchange].order = ++p->stimuli;
 }
 
-static bool is_likelier(const struct plan_exchange *a, const struct plan_exchange *b)
+static bool is_likelier_stimulus(const struct plan_exchange *a, const struct plan_exchange *b)
 {
     if (a->burst != b->burst)
         return a->burst > b->burst;
@@ -206,7 +207,7 @@ static uint32_t find_stimulus(const struct plan *p)
     for (uint32_t i = p->active_last; i != PLAN_NONE && looked < CAUSE_LOOK;
          i = p->exchanges[i].active_prev, looked++) {
         const struct plan_exchange *x = &p->exchanges[i];
-        if (x->order != 0 && (found == PLAN_NONE || is_likelier(x, &p->exchanges[found])))
+        if (x->order != 0 && (found == PLAN_NONE || is_likelier_stimulus(x, &p->exchanges[found])))
             found = i;
     }
     return found;
@@ -233,7 +234,7 @@ int plan_place_question(struct plan *p, uint32_t question, bool after_notificati
 }
 
 /* Makes the steps after the question wait for its answer. */
-static void set_gates(struct plan *p, const struct plan_question *q)
+static void set_gates_of_question(struct plan *p, const struct plan_question *q)
 {
     struct plan_exchange *x = &p->exchanges[q->owner];
     for (uint32_t i = p->steps[q->step].next; i != PLAN_NONE; i = p->steps[i].next) {
@@ -252,27 +253,27 @@ static void set_gates(struct plan *p, const struct plan_question *q)
 void plan_question_answered(struct plan *p, uint32_t question, bool with_task)
 {
     const struct plan_question *q = &p->questions[question];
-    if (!is_pending(p, q->owner))
+    if (!exchange_is_pending(p, q->owner))
         return;
-    set_gates(p, q);
+    set_gates_of_question(p, q);
     if (!with_task)
-        plan_stimulus(p, q->owner);
+        plan_note_stimulus(p, q->owner);
 }
 
 /* Adds a question to the exchange that caused it. */
-static void decide(struct plan *p, uint32_t question, uint32_t exchange)
+static void place_question_inside(struct plan *p, uint32_t question, uint32_t exchange)
 {
     struct plan_question *q = &p->questions[question];
     q->owner = exchange;
     plan_insert_inside(p, exchange, q->step);
     if (q->answer != 0)
-        set_gates(p, q);
+        set_gates_of_question(p, q);
 }
 
 /* Decides the questions of unknown origin when one of several active requests is about to be
  * answered: the answered questions are distributed evenly among the active requests, and this
  * request gets the first one. */
-static void decide_for(struct plan *p, uint32_t exchange)
+static void place_questions_before_answer(struct plan *p, uint32_t exchange)
 {
     uint32_t kept = 0, turn = 0;
     for (uint32_t i = 0; i < p->undecided_n; i++) {
@@ -281,7 +282,7 @@ static void decide_for(struct plan *p, uint32_t exchange)
         bool possible = p->steps[q->step].place > p->exchanges[exchange].place &&
                         (q->answer != 0 || p->active_n == 1);
         if (possible && turn++ % p->active_n == 0)
-            decide(p, question, exchange);
+            place_question_inside(p, question, exchange);
         else
             p->undecided[kept++] = question;
     }
@@ -310,7 +311,7 @@ void plan_deactivate(struct plan *p, uint32_t exchange, bool answered)
     if (!x->active)
         return;
     if (p->undecided_n > 0 && (answered || p->active_n == 1))
-        decide_for(p, exchange);
+        place_questions_before_answer(p, exchange);
     if (x->active_prev != PLAN_NONE)
         p->exchanges[x->active_prev].active_next = x->active_next;
     else

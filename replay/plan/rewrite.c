@@ -4,7 +4,7 @@
 #include "wire/rpc.h"
 
 /* The task that a message names in its params, or as related task. */
-static struct json_value task_at(const struct rpc *m)
+static struct json_value find_named_task(const struct rpc *m)
 {
     struct json_value id = json_get(m->params, "taskId");
     if (id.type == JSON_NONE)
@@ -12,7 +12,7 @@ static struct json_value task_at(const struct rpc *m)
     return id;
 }
 
-static struct json_value subscription_at(const struct rpc *m)
+static struct json_value find_named_subscription(const struct rpc *m)
 {
     struct json_value meta = m->meta;
     if (meta.type == JSON_NONE)
@@ -20,7 +20,7 @@ static struct json_value subscription_at(const struct rpc *m)
     return json_get(meta, META_SUBSCRIPTION);
 }
 
-static struct json_value value_at(const struct rpc *m, enum rewrite_what what)
+static struct json_value find_value_to_rewrite(const struct rpc *m, enum rewrite_what what)
 {
     switch (what) {
     case REWRITE_ID:
@@ -28,29 +28,29 @@ static struct json_value value_at(const struct rpc *m, enum rewrite_what what)
     case REWRITE_TOKEN:
         return json_get(m->params, "progressToken");
     case REWRITE_SUBSCRIPTION:
-        return subscription_at(m);
+        return find_named_subscription(m);
     case REWRITE_REQUEST_ID:
         return json_get(m->params, "requestId");
     case REWRITE_TASK:
-        return task_at(m);
+        return find_named_task(m);
     default:
         return (struct json_value){0};
     }
 }
 
-struct json_value rewrite_at(struct slice message, enum rewrite_what what)
+struct json_value rewrite_find_value(struct slice message, enum rewrite_what what)
 {
     struct rpc m;
     if (rpc_read(message, &m) < 0)
         return (struct json_value){0};
-    return value_at(&m, what);
+    return find_value_to_rewrite(&m, what);
 }
 
 struct splice {
     struct slice out, in;
 };
 
-int rewrite(struct buf *b, struct slice recorded, const struct slice with[REWRITE_COUNT])
+int rewrite_message(struct buf *b, struct slice recorded, const struct slice with[REWRITE_COUNT])
 {
     struct rpc m;
     if (rpc_read(recorded, &m) < 0 || m.kind == RPC_INVALID || m.kind == RPC_BATCH)
@@ -60,7 +60,7 @@ int rewrite(struct buf *b, struct slice recorded, const struct slice with[REWRIT
     for (int what = 0; what < REWRITE_COUNT; what++) {
         if (with[what].p == NULL)
             continue;
-        struct json_value v = value_at(&m, (enum rewrite_what)what);
+        struct json_value v = find_value_to_rewrite(&m, (enum rewrite_what)what);
         if (v.type == JSON_NONE && what == REWRITE_ID)
             return MI_ENOENT;
         if (v.type == JSON_NONE)

@@ -24,8 +24,9 @@ enum rewrite_what {
 
 /* with: the new JSON text for each enum rewrite_what; {NULL, 0}: unchanged. If the message lacks
  * the value, this is an error for REWRITE_ID, and ignored for the others. */
-MI_MUST int rewrite(struct buf *b, struct slice recorded, const struct slice with[REWRITE_COUNT]);
+MI_MUST int rewrite_message(struct buf *b, struct slice recorded,
+                            const struct slice with[REWRITE_COUNT]);
 /* The value in a message; JSON_NONE if it is missing. */
-struct json_value rewrite_at(struct slice message, enum rewrite_what what);
+struct json_value rewrite_find_value(struct slice message, enum rewrite_what what);
 
 #endif

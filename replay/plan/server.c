@@ -10,8 +10,9 @@
 #define QUESTIONS_BACK 1024 /* questions that are searched for the id of a cancellation */
 
 /* Makes the step wait for events that were recorded since its list began, at place `began`.
- * cause_place: place of the last event that may have caused the step. */
-static void set_behind(struct plan *p, uint32_t step, uint64_t began, uint64_t cause_place)
+ * last_cause_place: place of the last event that may have caused the step. */
+static void append_behind_anchor(struct plan *p, uint32_t step, uint64_t began,
+                                 uint64_t cause_place)
 {
     struct plan_step *s = &p->steps[step];
     if (cause_place > began && s->place - cause_place < PLAN_NONE)
@@ -22,9 +23,9 @@ static void set_behind(struct plan *p, uint32_t step, uint64_t began, uint64_t c
 
 /* The place of the last event that may have caused a message of this task; PLAN_NONE: of any
  * kind. */
-static uint64_t cause_place(const struct plan *p, uint32_t task)
+static uint64_t last_cause_place(const struct plan *p, uint32_t task)
 {
-    return task != PLAN_NONE ? plan_task_cause(p, task).place : p->cause_place;
+    return task != PLAN_NONE ? plan_find_task_cause(p, task).place : p->cause_place;
 }
 
 static uint32_t find_listen(const struct plan *p, uint64_t hash)
@@ -35,8 +36,8 @@ static uint32_t find_listen(const struct plan *p, uint64_t hash)
     return PLAN_NONE;
 }
 
-static int step_of(struct plan *p, const struct source_message *m, enum plan_kind kind,
-                   uint32_t *ret)
+static int add_step_for_message(struct plan *p, const struct source_message *m, enum plan_kind kind,
+                                uint32_t *ret)
 {
     struct plan_step s = {.place = m->place,
                           .t_us = m->t_us,
@@ -48,7 +49,8 @@ static int step_of(struct plan *p, const struct source_message *m, enum plan_kin
 
 /* Handles progress. Progress after the outcome follows the outcome: it belongs to a task, or the
  * server ignored a cancellation. */
-static int server_progress(struct plan *p, const struct source_message *m, const struct rpc *rpc)
+static int plan_server_progress(struct plan *p, const struct source_message *m,
+                                const struct rpc *rpc)
 {
     uint64_t hash = plan_id_hash(p, rpc->progress_token);
     const uint32_t *x = hash != 0 ? map_get(&p->token_map, hash) : NULL;
@@ -58,7 +60,7 @@ static int server_progress(struct plan *p, const struct source_message *m, const
         p->unplaced++; /* not sent: a live client may use this token for another request */
         return 0;
     }
-    int st = step_of(p, m, made_up ? PLAN_NOTE : PLAN_PROGRESS, &step);
+    int st = add_step_for_message(p, m, made_up ? PLAN_NOTE : PLAN_PROGRESS, &step);
     if (st < 0)
         return st;
     if (made_up) { /* some servers invent tokens: sent unchanged */
@@ -68,40 +70,42 @@ static int server_progress(struct plan *p, const struct source_message *m, const
     if (p->exchanges[*x].outcome == PLAN_PENDING) {
         plan_append_inside(p, *x, step);
     } else {
-        set_behind(p, step, p->exchanges[*x].place, cause_place(p, p->exchanges[*x].task));
+        append_behind_anchor(p, step, p->exchanges[*x].place,
+                             last_cause_place(p, p->exchanges[*x].task));
         plan_append(p, &p->exchanges[*x].after, step);
     }
     return 0;
 }
 
-static int server_stream(struct plan *p, const struct source_message *m, struct json_value id,
-                         uint32_t task, enum plan_kind kind)
+static int plan_server_stream(struct plan *p, const struct source_message *m, struct json_value id,
+                              uint32_t task, enum plan_kind kind)
 {
     uint32_t x = find_listen(p, plan_id_hash(p, id)), step;
     if (x == PLAN_NONE || p->exchanges[x].outcome != PLAN_PENDING) {
         p->unplaced++;
         return 0;
     }
-    int st = step_of(p, m, kind, &step);
+    int st = add_step_for_message(p, m, kind, &step);
     if (st < 0)
         return st;
     p->ends_listen = kind == PLAN_UNLISTEN;
-    set_behind(p, step, p->exchanges[x].place, p->ends_listen ? p->reached : cause_place(p, task));
+    append_behind_anchor(p, step, p->exchanges[x].place,
+                         p->ends_listen ? p->reached : last_cause_place(p, task));
     plan_append_inside(p, x, step);
     return 0;
 }
 
-static int server_cancels(struct plan *p, const struct source_message *m, const struct rpc *rpc)
+static int plan_server_cancel(struct plan *p, const struct source_message *m, const struct rpc *rpc)
 {
     uint64_t hash = plan_id_hash(p, rpc->request_id);
     uint32_t step;
     if (find_listen(p, hash) != PLAN_NONE)
-        return server_stream(p, m, rpc->request_id, PLAN_NONE, PLAN_UNLISTEN);
+        return plan_server_stream(p, m, rpc->request_id, PLAN_NONE, PLAN_UNLISTEN);
     for (uint32_t i = p->questions_n, back = 0; i-- > 0 && back < QUESTIONS_BACK; back++) {
         const struct plan_question *q = &p->questions[i];
         if (q->id_hash != hash || q->answer != 0)
             continue;
-        int st = step_of(p, m, PLAN_CANCEL, &step);
+        int st = add_step_for_message(p, m, PLAN_CANCEL, &step);
         if (st < 0)
             return st;
         p->steps[step].link = q->step;
@@ -116,7 +120,7 @@ static int server_cancels(struct plan *p, const struct source_message *m, const 
 }
 
 /* The pending tasks/result for the task that a server's message names (revision 2025-11-25). */
-static uint32_t pending_result(struct plan *p, const struct rpc *rpc)
+static uint32_t find_pending_task_result(struct plan *p, const struct rpc *rpc)
 {
     struct json_value task = json_get(json_get(rpc->meta, META_RELATED_TASK), "taskId");
     if (task.type != JSON_STRING)
@@ -143,22 +147,22 @@ int plan_server_note(struct plan *p, const struct source_message *m, const struc
 {
     uint32_t step;
     if (rpc_method_is(rpc, "notifications/progress"))
-        return server_progress(p, m, rpc);
+        return plan_server_progress(p, m, rpc);
     if (rpc_method_is(rpc, "notifications/cancelled"))
-        return server_cancels(p, m, rpc);
+        return plan_server_cancel(p, m, rpc);
     uint64_t hash;
-    uint32_t task = plan_task_named(p, rpc, &hash);
+    uint32_t task = plan_find_named_task(p, rpc, &hash);
     struct json_value stream = json_get(rpc->meta, META_SUBSCRIPTION);
     if (stream.type != JSON_NONE)
-        return server_stream(p, m, stream, task, PLAN_STREAM);
-    int st = step_of(p, m, PLAN_NOTE, &step);
+        return plan_server_stream(p, m, stream, task, PLAN_STREAM);
+    int st = add_step_for_message(p, m, PLAN_NOTE, &step);
     if (st < 0)
         return st;
-    uint32_t result = pending_result(p, rpc);
+    uint32_t result = find_pending_task_result(p, rpc);
     if (result != PLAN_NONE) {
         plan_append_inside(p, result, step);
     } else if (task != PLAN_NONE) {
-        struct plan_task t = plan_task_cause(p, task);
+        struct plan_task t = plan_find_task_cause(p, task);
         plan_place_after(p, t.cause, t.place, step);
     } else if (hash != 0 && p->active_n > 0) {
         return plan_early_add(p, hash, step);
@@ -171,7 +175,7 @@ int plan_server_note(struct plan *p, const struct source_message *m, const struc
 int plan_server_stderr(struct plan *p, const struct source_message *m)
 {
     uint32_t step;
-    int st = step_of(p, m, PLAN_STDERR, &step);
+    int st = add_step_for_message(p, m, PLAN_STDERR, &step);
     if (st == 0)
         plan_place_note(p, step, false);
     return st;
@@ -181,10 +185,10 @@ int plan_server_request(struct plan *p, const struct source_message *m, const st
 {
     uint32_t step, i = p->questions_n;
     uint64_t hash = plan_id_hash(p, rpc->id);
-    uint32_t owner = pending_result(p, rpc);
+    uint32_t owner = find_pending_task_result(p, rpc);
     if (owner == PLAN_NONE)
         owner = find_client_task(p, rpc);
-    int st = step_of(p, m, PLAN_QUESTION, &step);
+    int st = add_step_for_message(p, m, PLAN_QUESTION, &step);
     if (st == 0)
         st = PLAN_ROOM(p, questions);
     if (st < 0)
@@ -195,7 +199,7 @@ int plan_server_request(struct plan *p, const struct source_message *m, const st
                                .owner = PLAN_NONE,
                                .id_hash = hash,
                                .after = {PLAN_NONE, PLAN_NONE},
-                               .polls = plan_only_informs(rpc->method)};
+                               .polls = plan_method_only_informs(rpc->method)};
     if (owner == PLAN_NONE)
         return plan_place_question(p, i, rpc_method_is(rpc, "roots/list"));
     p->questions[i].owner = owner;
@@ -210,7 +214,7 @@ int plan_server_answer(struct plan *p, const struct source_message *m, struct sl
         p->unplaced++;
         return 0;
     }
-    int st = step_of(p, m, PLAN_ANSWER, &step);
+    int st = add_step_for_message(p, m, PLAN_ANSWER, &step);
     if (st < 0)
         return st;
     if (body.p != NULL && slice_is(p->topics[p->exchanges[i].topic].method, "initialize")) {
@@ -220,7 +224,7 @@ int plan_server_answer(struct plan *p, const struct source_message *m, struct sl
     }
     plan_deactivate(p, i, true);
     struct plan_exchange *x = &p->exchanges[i];
-    st = plan_task_created(p, i, m->kind == RPC_RESULT ? body : (struct slice){0}, m->place);
+    st = plan_note_new_task(p, i, m->kind == RPC_RESULT ? body : (struct slice){0}, m->place);
     if (st < 0)
         return st;
     plan_append_inside(p, i, step);
@@ -230,10 +234,11 @@ int plan_server_answer(struct plan *p, const struct source_message *m, struct sl
     x->answer = step;
     p->ends_listen = plan_is_listen(p, i);
     if (p->ends_listen)
-        set_behind(p, step, x->place, p->reached);
+        append_behind_anchor(p, step, x->place, p->reached);
     else if (x->lsp_cancelled != 0 && m->place - x->lsp_cancelled < PLAN_NONE)
         p->steps[step].behind = (uint32_t)(m->place - x->lsp_cancelled);
-    plan_event(p, m->place, (struct plan_anchor){ANCHOR_OUTCOME, i}, !p->topics[x->topic].reads);
+    plan_note_event(p, m->place, (struct plan_anchor){ANCHOR_OUTCOME, i},
+                    !p->topics[x->topic].reads);
     if (p->active_n == 0)
         plan_early_flush(p);
     return 0;

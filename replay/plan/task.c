@@ -11,7 +11,7 @@ static uint32_t find_task(const struct plan *p, uint64_t hash)
     return i != NULL ? *i : PLAN_NONE;
 }
 
-uint32_t plan_task_named(struct plan *p, const struct rpc *rpc, uint64_t *ret_hash)
+uint32_t plan_find_named_task(struct plan *p, const struct rpc *rpc, uint64_t *ret_hash)
 {
     struct json_value id = json_get(json_get(rpc->meta, META_RELATED_TASK), "taskId");
     if (id.type != JSON_STRING && rpc->kind == RPC_NOTIFICATION)
@@ -26,7 +26,7 @@ static void set_cause(struct plan *p, uint32_t task, struct plan_anchor cause, u
         p->tasks[task] = (struct plan_task){cause, place};
 }
 
-void plan_task_requested(struct plan *p, uint32_t exchange, uint64_t place)
+void plan_note_task_request(struct plan *p, uint32_t exchange, uint64_t place)
 {
     struct plan_exchange *x = &p->exchanges[exchange];
     const struct plan_topic *t = &p->topics[x->topic];
@@ -37,7 +37,7 @@ void plan_task_requested(struct plan *p, uint32_t exchange, uint64_t place)
         set_cause(p, x->task, (struct plan_anchor){ANCHOR_REQUEST, exchange}, place);
 }
 
-void plan_task_answered(struct plan *p, uint32_t exchange, uint32_t question, uint64_t place)
+void plan_note_task_answer(struct plan *p, uint32_t exchange, uint32_t question, uint64_t place)
 {
     if (exchange != PLAN_NONE)
         set_cause(p, p->exchanges[exchange].task,
@@ -46,7 +46,7 @@ void plan_task_answered(struct plan *p, uint32_t exchange, uint32_t question, ui
 
 /* The id of the task that this answer creates: nested in 2025-11-25, flat in the tasks
  * extension. */
-static struct json_value id_of_new_task(const struct rpc *answer)
+static struct json_value find_new_task_id(const struct rpc *answer)
 {
     struct json_value nested = json_get(json_get(answer->result, "task"), "taskId");
     bool flat = answer->result_type.type == JSON_STRING &&
@@ -54,14 +54,14 @@ static struct json_value id_of_new_task(const struct rpc *answer)
     return flat ? json_get(answer->result, "taskId") : nested;
 }
 
-int plan_task_created(struct plan *p, uint32_t exchange, struct slice answer, uint64_t place)
+int plan_note_new_task(struct plan *p, uint32_t exchange, struct slice answer, uint64_t place)
 {
     struct rpc rpc;
     struct plan_exchange *x = &p->exchanges[exchange];
     if (p->topics[x->topic].reads || answer.p == NULL ||
         memmem(answer.p, answer.n, "taskId", 6) == NULL || rpc_read(answer, &rpc) < 0)
         return 0;
-    uint64_t hash = plan_task_hash(p, id_of_new_task(&rpc));
+    uint64_t hash = plan_task_hash(p, find_new_task_id(&rpc));
     if (hash == 0)
         return 0;
     int st = PLAN_ROOM(p, tasks);

@@ -13,14 +13,14 @@
 
 /* The task that a message of the server names; PLAN_NONE if it names none, or the task is not
  * known. *ret_hash: hash of its id; 0: it names none. */
-uint32_t plan_task_named(struct plan *p, const struct rpc *rpc, uint64_t *ret_hash);
+uint32_t plan_find_named_task(struct plan *p, const struct rpc *rpc, uint64_t *ret_hash);
 /* Notes a request of the client, which may name a task. */
-void plan_task_requested(struct plan *p, uint32_t exchange, uint64_t place);
+void plan_note_task_request(struct plan *p, uint32_t exchange, uint64_t place);
 /* Notes the client's answer to a question of this exchange. */
-void plan_task_answered(struct plan *p, uint32_t exchange, uint32_t question, uint64_t place);
+void plan_note_task_answer(struct plan *p, uint32_t exchange, uint32_t question, uint64_t place);
 /* Notes the server's answer to a request. Call it before the answer is added to the exchange. */
-MI_MUST int plan_task_created(struct plan *p, uint32_t exchange, struct slice answer,
-                              uint64_t place);
+MI_MUST int plan_note_new_task(struct plan *p, uint32_t exchange, struct slice answer,
+                               uint64_t place);
 
 MI_MUST int plan_early_add(struct plan *p, uint64_t task_hash, uint32_t step);
 /* Places the early messages whose task was never named. */

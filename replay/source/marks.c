@@ -1,7 +1,7 @@
 #include "replay/source/marks.h"
 
 /* Finds "… [+N chars]"; the first character may be an escape. */
-static bool has_truncation(struct slice text)
+static bool text_has_truncation(struct slice text)
 {
     static const char *const dots[] = {MARKS_TRUNCATED, "\\u2026 [+"};
     for (size_t i = 0; i < MI_COUNT(dots); i++) {
@@ -12,11 +12,11 @@ static bool has_truncation(struct slice text)
     return false;
 }
 
-enum marks marks_of(struct slice raw)
+enum marks marks_in_text(struct slice raw)
 {
     if (raw.p == NULL)
         return MARKS_NONE;
     if (memmem(raw.p, raw.n, MARKS_REDACTED, sizeof MARKS_REDACTED - 1) != NULL)
         return MARKS_SECRET;
-    return has_truncation(raw) ? MARKS_CUT : MARKS_NONE;
+    return text_has_truncation(raw) ? MARKS_CUT : MARKS_NONE;
 }

@@ -17,7 +17,7 @@ const char *source_error(struct source *s)
     return buf_str(&s->error);
 }
 
-int source_form(struct source *s, struct slice message, struct slice *ret)
+int source_sanitize_again(struct source *s, struct slice message, struct slice *ret)
 {
     size_t n = 0;
     *ret = message;
@@ -53,7 +53,7 @@ int source_next(struct source *s, struct source_message *ret)
     return 0;
 }
 
-int source_body(struct source *s, uint64_t place, struct buf *b)
+int source_read_body(struct source *s, uint64_t place, struct buf *b)
 {
     if (s->q != NULL)
         return source_session_body(s, place, b);
@@ -85,7 +85,7 @@ static bool source_recording_on_session(void *ctx, const struct query_session *s
 static bool source_recording_on_message(void *ctx, const struct query_message *m)
 {
     struct taking *t = ctx;
-    if (!source_take(t->s, m, PLACE_MAIN))
+    if (!source_add_row(t->s, m, PLACE_MAIN))
         t->status = MI_ENOMEM;
     return t->status == 0;
 }

@@ -7,7 +7,7 @@
  *           was such a probe of the same server, its messages come first.
  * Rules     never writes. Messages that the client did not receive are left out: dropped lines, noise, and the
  *           interposer's own messages to the server.
- * Form      requests are compared in sanitized form, as the recording stores them: source_form() sanitizes a live message
+ * Form      requests are compared in sanitized form, as the recording stores them: source_sanitize_again() sanitizes a live message
  *           with the rules of the recording. A recording without rules stores messages unchanged.
  * Owns      the texts that it has read; the query of a session is borrowed and must outlive the source.
  * Lifetime  slices of a message are valid until the next call on the source; the info as long as the source is open.
@@ -31,7 +31,7 @@ struct source_info {
 };
 
 struct source_message {
-    uint64_t place;         /* ascending; names the message to source_body() */
+    uint64_t place;         /* ascending; names the message to source_read_body() */
     uint64_t request_place; /* of an answer or a cancellation: place of the request; else 0 */
     int64_t t_us;
     bool from_client;
@@ -39,12 +39,12 @@ struct source_message {
     bool is_stderr; /* a line of the server's stderr, not a message */
     enum rpc_kind kind;
     struct slice id;         /* JSON text */
-    struct slice body;       /* {NULL, 0}: large (call source_body()) or not recorded */
+    struct slice body;       /* {NULL, 0}: large (call source_read_body()) or not recorded */
     bool lost;               /* the body was not recorded */
     enum call_status status; /* of an answer: how the call ended; else CALL_UNKNOWN */
 };
 
-/* session: from query_session() or source_pick(); its slices are invalid after the call. 0,
+/* session: from query_session() or source_pick_session(); its slices are invalid after the call. 0,
  * MI_EINVAL (it cannot be replayed), MI_ENOMEM or MI_ESTORE. */
 MI_MUST int source_open_session(struct source **ret, struct query *q,
                                 const struct query_session *session, struct buf *error);
@@ -58,23 +58,24 @@ const struct source_info *source_info(const struct source *s);
 /* The next message. 0, MI_ENOENT (no more messages), MI_ESTORE, MI_EIO or MI_ENOMEM. */
 MI_MUST int source_next(struct source *s, struct source_message *ret);
 /* Appends the whole body to b. 0, MI_ENOENT (deleted or not recorded), MI_ESTORE, MI_EIO, MI_ENOMEM. */
-MI_MUST int source_body(struct source *s, uint64_t place, struct buf *b);
+MI_MUST int source_read_body(struct source *s, uint64_t place, struct buf *b);
 const char *source_error(struct source *s);
 /* Sanitizes a message with the rules of the recording. *ret may be the message itself; valid until
  * the next call. 0 or MI_ENOMEM. */
-MI_MUST int source_form(struct source *s, struct slice message, struct slice *ret);
+MI_MUST int source_sanitize_again(struct source *s, struct slice message, struct slice *ret);
 /* Whether another version of the sanitizer made the recording: then pass its messages through
- * source_form() as well. */
+ * source_sanitize_again() as well. */
 bool source_form_is_old(const struct source *s);
 /* The `seq` of a message in its session. */
-uint64_t source_seq(uint64_t place);
+uint64_t source_seq_of_place(uint64_t place);
 
 /* Picks the newest session that has ended, is not just a probe, and was not made by `send`. name:
  * only sessions of this name; NULL: any. before: only sessions with a lower id; 0: any. running:
  * says whether a session without a recorded end still runs; NULL: it always does. 0, MI_ENOENT,
  * MI_ESTORE or MI_ENOMEM. */
 typedef bool (*source_running_fn)(struct query *q, const struct query_session *s);
-MI_MUST int source_pick(struct query *q, const char *name, int64_t before,
-                        source_running_fn running, struct query_session *ret, struct buf *error);
+MI_MUST int source_pick_session(struct query *q, const char *name, int64_t before,
+                                source_running_fn running, struct query_session *ret,
+                                struct buf *error);
 
 #endif

@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-uint64_t source_seq(uint64_t place)
+uint64_t source_seq_of_place(uint64_t place)
 {
     return place & (PLACE_PROBE - 1);
 }
@@ -23,7 +23,7 @@ void source_close(struct source *s)
     free(s);
 }
 
-static int by_place(const void *key, const void *row)
+static int compare_row_place(const void *key, const void *row)
 {
     uint64_t a = *(const uint64_t *)key;
     uint64_t b = ((const struct source_row *)row)->m.place;
@@ -32,17 +32,18 @@ static int by_place(const void *key, const void *row)
 
 const struct source_row *source_row_at(const struct source *s, uint64_t place)
 {
-    return s->rows_n > 0 ? bsearch(&place, s->rows, s->rows_n, sizeof *s->rows, by_place) : NULL;
+    return s->rows_n > 0 ? bsearch(&place, s->rows, s->rows_n, sizeof *s->rows, compare_row_place)
+                         : NULL;
 }
 
 /* ---- messages ---- */
 
 /* false: the row is neither a message nor a line of stderr, and replays omit it. */
-static bool rpc_kind_of(enum row_kind kind, enum rpc_kind *ret)
+static bool rpc_kind_of_row(enum row_kind kind, enum rpc_kind *ret)
 {
     static const enum rpc_kind kinds[] = {RPC_REQUEST, RPC_NOTIFICATION, RPC_RESULT, RPC_ERROR};
     for (size_t i = 0; i < MI_COUNT(kinds); i++) {
-        if (row_kind_of(kinds[i]) != kind)
+        if (row_kind_of_rpc(kinds[i]) != kind)
             continue;
         *ret = kinds[i];
         return true;
@@ -59,7 +60,7 @@ static void source_rows_keep_text(struct buf *b, struct slice text, size_t *ret_
 
 /* The status of an answer. A hand-written cassette has no findings: then the result says whether a
  * tool has failed. */
-static enum call_status source_rows_status_of(const struct query_message *m)
+static enum call_status source_rows_answer_status(const struct query_message *m)
 {
     struct rpc rpc;
     if (m->kind != KIND_RESULT && m->kind != KIND_ERROR)
@@ -72,13 +73,13 @@ static enum call_status source_rows_status_of(const struct query_message *m)
     return status;
 }
 
-bool source_take(struct source *s, const struct query_message *m, uint64_t place_base)
+bool source_add_row(struct source *s, const struct query_message *m, uint64_t place_base)
 {
     struct source_row r = {0};
     bool from_client = m->direction == ROW_C2S;
     r.m.is_stderr = m->kind == KIND_STDERR;
     if (m->direction == ROW_DIRECTION_UNKNOWN ||
-        (!r.m.is_stderr && !rpc_kind_of(m->kind, &r.m.kind)))
+        (!r.m.is_stderr && !rpc_kind_of_row(m->kind, &r.m.kind)))
         return true;
     if (r.m.is_stderr) /* always from the server */
         from_client = false;
@@ -89,7 +90,7 @@ bool source_take(struct source *s, const struct query_message *m, uint64_t place
     r.m.t_us = m->t_us;
     r.m.from_client = from_client;
     r.m.in_batch = m->batch_seq != 0;
-    r.m.status = source_rows_status_of(m);
+    r.m.status = source_rows_answer_status(m);
     r.has_id = m->rpc_id.p != NULL;
     r.has_body = m->body.p != NULL;
     r.m.lost = !r.has_body && !m->is_large;
@@ -103,7 +104,7 @@ bool source_take(struct source *s, const struct query_message *m, uint64_t place
     return !s->text.failed;
 }
 
-static bool is_one_of(struct slice word, const char *const *list, size_t n)
+static bool word_is_in_list(struct slice word, const char *const *list, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         if (slice_is(word, list[i]))
@@ -121,7 +122,7 @@ static int open_rules(struct source *s, const struct query_session *session, str
     int st = redact_open_rules(&s->redact, session->redact_rules, error);
     if (st < 0)
         return st;
-    redact_rules(s->redact, &now);
+    redact_write_rules(s->redact, &now);
     s->redact_old = !slice_eq(buf_slice(&now), session->redact_rules);
     s->redact_content =
         session->record_level.p != NULL && slice_is(session->record_level, "standard");
@@ -145,8 +146,8 @@ int source_take_info(struct source *s, const struct query_session *session, stru
     /* all other reasons mean that the server ended */
     static const char *const client[] = {"client-closed", "signal"};
     static const char *const proxy[] = {"killed", "out-of-memory", "record-error"};
-    in->cut_off = is_one_of(in->end_reason, proxy, MI_COUNT(proxy));
+    in->cut_off = word_is_in_list(in->end_reason, proxy, MI_COUNT(proxy));
     in->server_ended = in->end_reason.p != NULL && !in->cut_off &&
-                       !is_one_of(in->end_reason, client, MI_COUNT(client));
+                       !word_is_in_list(in->end_reason, client, MI_COUNT(client));
     return open_rules(s, session, error);
 }

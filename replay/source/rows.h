@@ -21,7 +21,7 @@ struct source {
     struct buf error;      /* owned */
     struct redact *redact; /* owned; the rules of the recording; NULL: recorded without rules */
     bool redact_content, redact_old;
-    struct buf form;         /* owned; result of source_form() */
+    struct buf form;         /* owned; result of source_sanitize_again() */
     struct source_row *rows; /* owned; all of a cassette, or one page of a session */
     size_t rows_n, rows_cap, next;
     struct buf text; /* owned; text of the rows */
@@ -42,7 +42,7 @@ struct source {
 const struct source_row *source_row_at(const struct source *s, uint64_t place);
 
 /* Adds a message, unless replays omit it. false: out of memory. */
-bool source_take(struct source *s, const struct query_message *m, uint64_t place_base);
+bool source_add_row(struct source *s, const struct query_message *m, uint64_t place_base);
 /* Copies the metadata of the session. 0, MI_EINVAL with the reason in error, or MI_ENOMEM. */
 MI_MUST int source_take_info(struct source *s, const struct query_session *session,
                              struct buf *error);

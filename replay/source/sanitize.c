@@ -5,7 +5,7 @@
 #include "wire/json/text.h"
 
 /* Appends `{"key":value}`, because rules may depend on the key. */
-static void put_member(struct buf *b, struct slice pointer, struct slice value)
+static void append_as_member(struct buf *b, struct slice pointer, struct slice value)
 {
     const char *slash = slice_find_last(pointer, '/');
     struct slice key = pointer;
@@ -20,13 +20,13 @@ static void put_member(struct buf *b, struct slice pointer, struct slice value)
 
 int sanitize_value(struct buf *b, struct slice pointer, struct slice value)
 {
-    struct redact *rules = redact_present();
+    struct redact *rules = redact_current();
     struct buf whole = {0}, cleaned = {0};
     struct json_scan scan;
     struct json_value v = {0};
     struct slice key;
     size_t n = 0;
-    put_member(&whole, pointer, value);
+    append_as_member(&whole, pointer, value);
     int st = rules == NULL || whole.failed ? MI_ENOMEM
                                            : redact_value(rules, buf_slice(&whole), &cleaned, &n);
     if (st == 0 && n > 0 && json_scan(buf_slice(&cleaned), NULL, NULL, &scan) == 0) {

@@ -28,7 +28,7 @@ struct page {
     bool failed, full;
 };
 
-static bool is_discover(const struct query_message *m)
+static bool message_is_discover(const struct query_message *m)
 {
     return (m->method.p != NULL && slice_is(m->method, "server/discover")) ||
            (m->request_method.p != NULL && slice_is(m->request_method, "server/discover"));
@@ -39,8 +39,8 @@ static bool source_session_on_row(void *ctx, const struct query_message *m)
     struct page *p = ctx;
     p->part->next_seq = m->seq + 1;
     p->rows++;
-    if (!p->part->discover_only || is_discover(m))
-        p->failed = !source_take(p->s, m, p->part->place);
+    if (!p->part->discover_only || message_is_discover(m))
+        p->failed = !source_add_row(p->s, m, p->part->place);
     p->full = p->rows >= QUERY_PAGE_ROWS || p->s->text.n >= QUERY_PAGE_BYTES;
     return !p->failed && !p->full;
 }
@@ -74,7 +74,7 @@ struct one {
     int status;
 };
 
-static bool on_one(void *ctx, const struct query_message *m)
+static bool source_on_body_row(void *ctx, const struct query_message *m)
 {
     struct one *o = ctx;
     if (m->is_large) {
@@ -86,7 +86,7 @@ static bool on_one(void *ctx, const struct query_message *m)
     return false;
 }
 
-static struct part *part_of(struct source *s, uint64_t place)
+static struct part *source_part_of_place(struct source *s, uint64_t place)
 {
     return &s->part[s->parts == 2 && place >= s->part[1].place ? 1 : 0];
 }
@@ -94,20 +94,20 @@ static struct part *part_of(struct source *s, uint64_t place)
 /* Reads bodies ahead, in pages, if they are requested in order after all messages were returned. */
 static int read_ahead(struct source *s, uint64_t place)
 {
-    struct page p = {.s = s, .part = part_of(s, place)};
+    struct page p = {.s = s, .part = source_part_of_place(s, place)};
     if (s->in_order < IN_ORDER || s->at_part < s->parts || s->next < s->rows_n)
         return 0;
     s->rows_n = 0;
     buf_clear(&s->text);
-    int st = query_timeline(s->q, p.part->session_id, (int64_t)source_seq(place), INT64_MAX,
-                            source_session_on_row, NULL, &p);
+    int st = query_timeline(s->q, p.part->session_id, (int64_t)source_seq_of_place(place),
+                            INT64_MAX, source_session_on_row, NULL, &p);
     s->next = s->rows_n;
     return st < 0 ? source_session_fail(s, st) : p.failed ? MI_ENOMEM : 0;
 }
 
 int source_session_body(struct source *s, uint64_t place, struct buf *b)
 {
-    const struct part *part = part_of(s, place);
+    const struct part *part = source_part_of_place(s, place);
     const struct source_row *r = source_row_at(s, place);
     bool near = place > s->last_body && place - s->last_body <= NEAR;
     s->in_order = near ? s->in_order + 1 : 0;
@@ -123,9 +123,9 @@ int source_session_body(struct source *s, uint64_t place, struct buf *b)
         return b->failed ? MI_ENOMEM : 0;
     }
     struct one o = {.s = s, .uid = slice_of(part->uid), .b = b, .status = MI_ENOENT};
-    int64_t seq = (int64_t)source_seq(place);
+    int64_t seq = (int64_t)source_seq_of_place(place);
     buf_clear(&s->error);
-    int st = query_timeline(s->q, part->session_id, seq, seq, on_one, NULL, &o);
+    int st = query_timeline(s->q, part->session_id, seq, seq, source_on_body_row, NULL, &o);
     if (st < 0)
         return source_session_fail(s, st);
     if (o.status == MI_EIO)
@@ -141,23 +141,23 @@ struct request_counts {
     size_t requests, discovers;
 };
 
-static bool on_counted(void *ctx, const struct query_message *m)
+static bool source_on_counted_message(void *ctx, const struct query_message *m)
 {
     struct request_counts *l = ctx;
     if (m->direction != ROW_C2S || m->kind != KIND_REQUEST || m->origin != ROW_PEER)
         return true;
     l->requests++;
-    l->discovers += is_discover(m);
+    l->discovers += message_is_discover(m);
     return l->requests == l->discovers; /* one other request is enough */
 }
 
 static int count_requests(struct query *q, int64_t session_id, struct request_counts *ret)
 {
     *ret = (struct request_counts){0};
-    return query_timeline(q, session_id, 1, PROBE_ROWS, on_counted, NULL, ret);
+    return query_timeline(q, session_id, 1, PROBE_ROWS, source_on_counted_message, NULL, ret);
 }
 
-static bool on_server(void *ctx, const struct query_message *m)
+static bool source_on_server_message(void *ctx, const struct query_message *m)
 {
     bool *spoke = ctx;
     *spoke = m->direction == ROW_S2C && m->origin == ROW_PEER;
@@ -165,12 +165,12 @@ static bool on_server(void *ctx, const struct query_message *m)
 }
 
 /* Whether the server sent anything. Otherwise, the session cannot be replayed. 1, 0 or an error. */
-static int server_started(struct query *q, const struct query_session *s)
+static int server_sent_anything(struct query *q, const struct query_session *s)
 {
     bool spoke = false;
     if (!slice_is(s->end_reason, "server-failed"))
         return 1;
-    int st = query_timeline(q, s->id, 1, PROBE_ROWS, on_server, NULL, &spoke);
+    int st = query_timeline(q, s->id, 1, PROBE_ROWS, source_on_server_message, NULL, &spoke);
     return st < 0 ? st : spoke;
 }
 
@@ -184,7 +184,7 @@ struct search {
     int status;
 };
 
-static bool on_candidate(void *ctx, const struct query_session *s)
+static bool source_on_candidate(void *ctx, const struct query_session *s)
 {
     struct search *f = ctx;
     struct request_counts l;
@@ -196,7 +196,7 @@ static bool on_candidate(void *ctx, const struct query_session *s)
         return true;
     bool sent = false;
     f->status = count_requests(f->q, s->id, &l);
-    int had = f->status >= 0 ? server_started(f->q, s) : f->status;
+    int had = f->status >= 0 ? server_sent_anything(f->q, s) : f->status;
     f->status = had < 0 ? had : query_is_sent(f->q, s->id, &sent);
     if (f->status < 0)
         return false;
@@ -206,11 +206,11 @@ static bool on_candidate(void *ctx, const struct query_session *s)
     return false;
 }
 
-int source_pick(struct query *q, const char *name, int64_t before, source_running_fn running,
-                struct query_session *ret, struct buf *error)
+int source_pick_session(struct query *q, const char *name, int64_t before,
+                        source_running_fn running, struct query_session *ret, struct buf *error)
 {
     struct search f = {.q = q, .name = name, .before = before, .running = running};
-    int st = query_sessions(q, 0, on_candidate, &f);
+    int st = query_sessions(q, 0, source_on_candidate, &f);
     if (st == 0)
         st = f.status;
     if (st == 0 && f.found != 0)

@@ -57,13 +57,14 @@ static bool replay_verify_on_difference(void *ctx, const struct compare_differen
     return true;
 }
 
-static struct slice span_text(const struct differences *g, struct span s)
+static struct slice text_of_span(const struct differences *g, struct span s)
 {
     return s.exists ? (struct slice){g->text.p + s.at, s.n} : (struct slice){0};
 }
 
 /* Whether the live server no longer has the method, tool or resource. */
-static bool is_gone(const struct verify *v, const struct rpc *request, const struct rpc *live)
+static bool feature_is_gone(const struct verify *v, const struct rpc *request,
+                            const struct rpc *live)
 {
     int64_t code = 0;
     if (live->kind == RPC_ERROR && json_int(live->error_code, &code) &&
@@ -93,18 +94,19 @@ static int compare_answers(struct verify *v, const struct rpc *request, const st
                             both_errors ? live->error : live->result, &rules,
                             replay_verify_on_difference, g);
     struct verify_result *r = g->r;
-    r->verdict = r->differences == 0 ? VERIFY_MATCH
-                 : g->entry_gone || (recorded->kind == RPC_RESULT && is_gone(v, request, live))
-                     ? VERIFY_GONE
-                 : g->all_schema ? VERIFY_SCHEMA
-                                 : VERIFY_CHANGED;
+    r->verdict =
+        r->differences == 0 ? VERIFY_MATCH
+        : g->entry_gone || (recorded->kind == RPC_RESULT && feature_is_gone(v, request, live))
+            ? VERIFY_GONE
+        : g->all_schema ? VERIFY_SCHEMA
+                        : VERIFY_CHANGED;
     return st < 0 || g->text.failed ? talk_no_memory(&v->talk) : 0;
 }
 
 /* ---- the run ---- */
 
 /* was_sent: false if the server had ended before. */
-static void no_answer(struct verify *v, bool was_sent, struct verify_result *r)
+static void note_no_answer(struct verify *v, bool was_sent, struct verify_result *r)
 {
     bool ended = v->talk.ended;
     buf_clear(&v->reason);
@@ -112,7 +114,7 @@ static void no_answer(struct verify *v, bool was_sent, struct verify_result *r)
     if (ended) {
         live_end_text(v->talk.server, &v->reason);
         buf_adds(&v->reason, " before it answered");
-        buf_adds(&v->reason, !was_sent || live_read(v->talk.server) < v->talk.sent
+        buf_adds(&v->reason, !was_sent || live_read_output(v->talk.server) < v->talk.sent
                                  ? "; this request was not read"
                                  : "");
     }
@@ -121,16 +123,16 @@ static void no_answer(struct verify *v, bool was_sent, struct verify_result *r)
     r->remedy = ended ? NULL : "give it longer with --timeout";
 }
 
-static int exchange(struct verify *v, const struct rpc *request, const struct rpc *recorded,
-                    struct verify_result *r)
+static int verify_request(struct verify *v, const struct rpc *request, const struct rpc *recorded,
+                          struct verify_result *r)
 {
     struct differences d = {.r = r, .all_schema = true};
     struct rpc live;
     bool answered, was_sent = !v->talk.ended;
     int64_t began = clock_mono_us();
-    int st = talk_ask(&v->talk, request, &live, &answered);
+    int st = talk_send_and_await(&v->talk, request, &live, &answered);
     if (st == 0 && !answered) {
-        no_answer(v, was_sent, r);
+        note_no_answer(v, was_sent, r);
     } else if (st == 0) {
         r->took_us = clock_mono_us() - began;
         st = talk_learn_handles(&v->talk, recorded->result, live.result);
@@ -145,9 +147,9 @@ static int exchange(struct verify *v, const struct rpc *request, const struct rp
     if (st == 0) {
         size_t n = size_min(d.r->differences, VERIFY_DIFFERENCES_MAX);
         for (size_t i = 0; i < n; i++)
-            d.r->difference[i] = (struct verify_difference){span_text(&d, d.spans[i][0]),
-                                                            span_text(&d, d.spans[i][1]),
-                                                            span_text(&d, d.spans[i][2])};
+            d.r->difference[i] = (struct verify_difference){text_of_span(&d, d.spans[i][0]),
+                                                            text_of_span(&d, d.spans[i][1]),
+                                                            text_of_span(&d, d.spans[i][2])};
         v->fn(v->ctx, r);
     }
     buf_close(&d.text);
@@ -159,21 +161,22 @@ static int do_request(struct verify *v, uint32_t i)
     struct rpc request, recorded = {0};
     uint32_t answer = v->talk.items[i].answer;
     const struct verify_skip *skip;
-    int st = talk_body(&v->talk, i, &v->talk.request);
+    int st = talk_read_body(&v->talk, i, &v->talk.request);
     if (st < 0 || rpc_read(buf_slice(&v->talk.request), &request) < 0)
         return st;
     if (answer != TALK_NONE && !v->talk.items[answer].lost) {
-        st = talk_body(&v->talk, answer, &v->talk.recorded);
+        st = talk_read_body(&v->talk, answer, &v->talk.recorded);
         if (st < 0 || rpc_read(buf_slice(&v->talk.recorded), &recorded) < 0)
             return st;
     }
     struct verify_result r = {
         .verdict = VERIFY_SKIPPED,
-        .seq = (int64_t)source_seq((uint64_t)v->talk.items[i].place),
+        .seq = (int64_t)source_seq_of_place((uint64_t)v->talk.items[i].place),
         .method = request.method,
         .target = rpc_target(&request),
-        .answer_seq =
-            answer != TALK_NONE ? (int64_t)source_seq((uint64_t)v->talk.items[answer].place) : 0,
+        .answer_seq = answer != TALK_NONE
+                          ? (int64_t)source_seq_of_place((uint64_t)v->talk.items[answer].place)
+                          : 0,
     };
     st = verify_skip(v, i, &request, &recorded, &skip);
     if (st < 0)
@@ -185,17 +188,17 @@ static int do_request(struct verify *v, uint32_t i)
         return 0;
     }
     v->initialized = v->initialized || rpc_method_is(&request, "initialize");
-    return exchange(v, &request, &recorded, &r);
+    return verify_request(v, &request, &recorded, &r);
 }
 
 static int do_notification(struct verify *v, uint32_t i)
 {
     struct rpc m;
-    int st = talk_body(&v->talk, i, &v->talk.request);
+    int st = talk_read_body(&v->talk, i, &v->talk.request);
     if (st < 0 || rpc_read(buf_slice(&v->talk.request), &m) < 0 ||
         rpc_method_is(&m, "notifications/cancelled") || rpc_method_is(&m, "$/cancelRequest"))
         return st; /* verify waits for each answer instead of notifying */
-    return talk_notify(&v->talk, m.text);
+    return talk_send_notification(&v->talk, m.text);
 }
 
 int verify_run(const struct verify_config *cfg, struct source *source, verify_fn fn, void *ctx,

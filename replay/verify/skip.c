@@ -11,7 +11,7 @@ static const struct verify_skip *skip_sanitized(const struct rpc *m)
         "if it is not a secret, add a rule `keep` to [redact] and record the session again"};
     static const struct verify_skip truncated = {"its arguments are truncated in the recording",
                                                  "record the session again with --record full"};
-    enum marks marks = marks_of(m->params.text);
+    enum marks marks = marks_in_text(m->params.text);
     return marks == MARKS_SECRET ? &redacted : marks == MARKS_CUT ? &truncated : NULL;
 }
 
@@ -67,14 +67,14 @@ static const struct verify_skip *skip_unanswered(const struct talk *t, uint32_t 
 
 /* Whether the client sent `$/cancelRequest` for this request before its answer (mcp-wire.md 7.5).
  * 1, 0 or an error. */
-static int is_cancelled(struct talk *t, uint32_t i, const struct rpc *asked)
+static int request_was_cancelled(struct talk *t, uint32_t i, const struct rpc *asked)
 {
     struct rpc m;
     for (uint32_t k = i + 1; k < t->n && k < t->items[i].answer; k++) {
         const struct talk_item *it = &t->items[k];
         if (!it->from_client || it->lost || it->kind != RPC_NOTIFICATION)
             continue;
-        int st = talk_body(t, k, &t->other);
+        int st = talk_read_body(t, k, &t->other);
         if (st < 0)
             return st;
         if (rpc_read(buf_slice(&t->other), &m) == 0 && rpc_method_is(&m, "$/cancelRequest") &&
@@ -92,7 +92,7 @@ int verify_skip(struct verify *v, uint32_t i, const struct rpc *request, const s
     *ret = skip_unanswered(&v->talk, v->talk.items[i].answer, answer);
     if (*ret != NULL)
         return 0;
-    int st = is_cancelled(&v->talk, i, request);
+    int st = request_was_cancelled(&v->talk, i, request);
     if (st > 0)
         *ret = &cancelled;
     if (st != 0 || v->talk.ended)

@@ -19,10 +19,10 @@ struct otlp_request *batch_part(struct exporter *x, enum otlp_signal signal,
 {
     struct part *p = &x->part[signal];
     if (p->n == 0)
-        otlp_begin(&p->request, signal, &p->b, &x->text);
+        otlp_begin_request(&p->request, signal, &p->b, &x->text);
     p->request.content = x->t.content;
     if (p->session_id != s->s->id)
-        otlp_resource(&p->request, s);
+        otlp_begin_resource(&p->request, s);
     p->session_id = s->s->id;
     p->n += n;
     return &p->request;
@@ -44,7 +44,7 @@ void batch_close(struct exporter *x)
 
 /* ---- answers ---- */
 
-static const char *hint_of(int status)
+static const char *hint_for_http_status(int status)
 {
     switch (status) {
     case 401:
@@ -86,8 +86,8 @@ static void otlp_batch_refuse(struct exporter *x, enum otlp_signal signal, int64
         log_warn("%s", buf_str(&x->refusal));
 }
 
-static void taken(struct exporter *x, enum otlp_signal signal, int status, struct slice text,
-                  int64_t rejected)
+static void batch_note_accepted(struct exporter *x, enum otlp_signal signal, int status,
+                                struct slice text, int64_t rejected)
 {
     const int64_t n = (int64_t)x->part[signal].n;
     if (rejected == 0 && text.n == 0)
@@ -107,12 +107,12 @@ static int otlp_batch_judge(struct exporter *x, enum otlp_signal signal,
     int64_t rejected;
     int st = 0;
     verdict_read(a->body, &text, &rejected);
-    enum verdict v = verdict_of(a->status, signal);
+    enum verdict v = verdict_by_http_status(a->status, signal);
     if (v != VERDICT_TAKEN)
         otlp_batch_describe(x, signal, a->status, buf_slice(&text));
     switch (v) {
     case VERDICT_TAKEN:
-        taken(x, signal, a->status, buf_slice(&text), rejected);
+        batch_note_accepted(x, signal, a->status, buf_slice(&text), rejected);
         break;
     case VERDICT_LATER:
         x->wait_ms = verdict_wait_ms(a->retry_after_s);
@@ -127,7 +127,7 @@ static int otlp_batch_judge(struct exporter *x, enum otlp_signal signal,
         p->off = true;
         break;
     case VERDICT_CLIENT_REFUSED:
-        buf_adds(&x->error, hint_of(a->status));
+        buf_adds(&x->error, hint_for_http_status(a->status));
         st = TARGET_REFUSED;
         break;
     }
@@ -145,7 +145,7 @@ static int send_part(struct exporter *x, enum otlp_signal signal)
     if (p->n == 0 || p->done || p->off)
         return 0;
     if (!p->ended)
-        otlp_end(&p->request);
+        otlp_end_request(&p->request);
     p->ended = true;
     if (p->b.failed || x->text.failed)
         return MI_ENOMEM;
@@ -178,7 +178,7 @@ static int otlp_batch_save(struct exporter *x)
         for (; first < i; first++)
             x->walks.list[first].saved = true;
     }
-    walks_drop(&x->walks, false);
+    walks_drop_saved(&x->walks, false);
     return 0;
 }
 

@@ -16,7 +16,7 @@ int exporter_open(struct exporter **ret, const struct target *t, struct buf *err
         return MI_ENOMEM;
     x->t = *t;
     x->durations[OTLP_SESSION].metric = OTLP_SESSION;
-    int st = url_base(t->url, &x->base, error);
+    int st = url_make_base(t->url, &x->base, error);
     if (st == 0)
         st = query_open(&x->q, unsent_vault(t->from), error);
     if (st == 0)
@@ -34,7 +34,7 @@ void exporter_close(struct exporter *x)
         return;
     post_free(x->to);
     query_close(x->q);
-    walks_drop(&x->walks, true);
+    walks_drop_saved(&x->walks, true);
     batch_close(x);
     for (size_t i = 0; i < MI_COUNT(x->durations); i++)
         otlp_durations_close(&x->durations[i]);
@@ -56,7 +56,7 @@ const char *exporter_error(struct exporter *x, int status)
                                                                      : "out of memory";
 }
 
-const char *exporter_refused(struct exporter *x)
+const char *exporter_refusal_text(struct exporter *x)
 {
     return x->refused > 0 ? buf_str(&x->refusal) : NULL;
 }
@@ -76,14 +76,14 @@ static int exporter_read_all(struct exporter *x)
             buf_adds(&x->error, unsent_error(x->t.from));
             return st;
         }
-        st = reading_session(x, &at);
+        st = reading_read_session(x, &at);
         if (st == 0 && ++n % EXPORTER_WALKS == 0)
             st = batch_send(x);
     }
     return st;
 }
 
-int exporter_round(struct exporter *x, int64_t *ret_sent)
+int exporter_run_round(struct exporter *x, int64_t *ret_sent)
 {
     x->sent = 0;
     buf_clear(&x->error);

@@ -53,9 +53,9 @@ struct exporter {
 MI_MUST int exporter_open(struct exporter **ret, const struct target *t, struct buf *error);
 void exporter_close(struct exporter *x); /* NULL is fine */
 /* Sends everything that is new. */
-MI_MUST int exporter_round(struct exporter *x, int64_t *ret_sent);
+MI_MUST int exporter_run_round(struct exporter *x, int64_t *ret_sent);
 const char *exporter_error(struct exporter *x, int status);
-const char *exporter_refused(struct exporter *x); /* NULL: nothing was refused */
+const char *exporter_refusal_text(struct exporter *x); /* NULL: nothing was refused */
 
 /* ---- batch.c; only ship/otlp calls them ---- */
 

@@ -22,8 +22,8 @@ static void otlp_logs_add_findings(const struct found *f)
         size_t skip = comma != NULL ? name.n + 1 : name.n;
         rest = (struct slice){rest.p + skip, rest.n - skip};
         if (name.n > 0)
-            otlp_finding(batch_part(f->r->x, OTLP_LOGS, f->r->s, 1), f->r->s, name, f->m,
-                         &f->origin);
+            otlp_add_finding(batch_part(f->r->x, OTLP_LOGS, f->r->s, 1), f->r->s, name, f->m,
+                             &f->origin);
     }
 }
 
@@ -32,7 +32,7 @@ static bool otlp_logs_on_request(void *ctx, const struct query_message *m)
     struct found *f = ctx;
     if (m->kind == KIND_REQUEST)
         f->origin =
-            (struct otlp_origin){m->seq, lookup_body(f->r->x, f->r->s->s, m, &f->r->x->body)};
+            (struct otlp_origin){m->seq, lookup_read_body(f->r->x, f->r->s->s, m, &f->r->x->body)};
     otlp_logs_add_findings(f);
     f->names.n = 0;
     return true;
@@ -45,13 +45,13 @@ static int log_findings(struct reading *r, const struct query_message *m, struct
     int64_t call = m->kind == KIND_REQUEST ? m->seq : m->request_seq;
     int st = 0;
     if (names.n > 0 && call != 0)
-        st = lookup_request(r->x, r->s->s, call, otlp_logs_on_request, &f);
+        st = lookup_find_request(r->x, r->s->s, call, otlp_logs_on_request, &f);
     if (st == 0)
         otlp_logs_add_findings(&f); /* the message has no request */
     return st;
 }
 
-static bool on_added(void *ctx, const struct query_event *e)
+static bool otlp_logs_on_added(void *ctx, const struct query_event *e)
 {
     struct reading *r = ctx;
     if (slice_is(e->kind, EVENT_FINDING_ADDED) &&
@@ -67,19 +67,19 @@ static int read_added(struct reading *r)
     if (r->has_added)
         return 0;
     findings_close(&r->x->added);
-    int st = query_events_back(r->x->q, r->s->s->id, INT64_MAX, on_added, r);
+    int st = query_events_back(r->x->q, r->s->s->id, INT64_MAX, otlp_logs_on_added, r);
     for (size_t i = 0; i < r->x->added.n; i++)
         r->x->added.list[i].order = r->x->added.n - i;
     findings_sort(&r->x->added);
     r->has_added = st == 0;
-    return st == 0 ? r->status : lookup_failed(r->x, st);
+    return st == 0 ? r->status : lookup_check_error(r->x, st);
 }
 
-int logs_message(struct reading *r, const struct query_message *m)
+int logs_add_message(struct reading *r, const struct query_message *m)
 {
     struct slice names = m->finding;
     int st = read_added(r);
-    if (st == 0 && !findings_undo(&r->x->added, m->seq, &names))
+    if (st == 0 && !findings_remove_added(&r->x->added, m->seq, &names))
         names = m->finding; /* the record was changed, as `audit verify` reports */
     return st == 0 ? log_findings(r, m, names) : st;
 }
@@ -100,7 +100,7 @@ static bool otlp_logs_on_found(void *ctx, const struct query_message *m)
     return m->request_seq != 0 || otlp_logs_on_request(&n->f, m);
 }
 
-static bool on_named(void *ctx, const struct query_message *m)
+static bool otlp_logs_on_named(void *ctx, const struct query_message *m)
 {
     struct named *n = ctx;
     n->copy.method = m->method;
@@ -115,10 +115,10 @@ static int log_added(struct reading *r, const struct query_event *e)
     int st = findings_take(&one, 0, e->detail);
     if (st == 0) {
         n.f.names = buf_slice(&one.names);
-        st = lookup_request(r->x, r->s->s, one.list[0].seq, otlp_logs_on_found, &n);
+        st = lookup_find_request(r->x, r->s->s, one.list[0].seq, otlp_logs_on_found, &n);
     }
     if (st == 0 && n.copy.request_seq != 0)
-        st = lookup_request(r->x, r->s->s, n.copy.request_seq, on_named, &n);
+        st = lookup_find_request(r->x, r->s->s, n.copy.request_seq, otlp_logs_on_named, &n);
     findings_close(&one);
     return st == MI_EINVAL ? 0 : st; /* MI_EINVAL: the event does not say what was added */
 }
@@ -136,20 +136,20 @@ static bool otlp_logs_on_call(void *ctx, const struct query_message *m)
     struct happened *h = ctx;
     struct reading *r = h->r;
     if (m->kind == KIND_REQUEST)
-        h->origin = (struct otlp_origin){m->seq, lookup_body(r->x, r->s->s, m, &r->x->body)};
-    otlp_event(batch_part(r->x, OTLP_LOGS, r->s, 1), r->s, h->e, &h->origin);
+        h->origin = (struct otlp_origin){m->seq, lookup_read_body(r->x, r->s->s, m, &r->x->body)};
+    otlp_add_event(batch_part(r->x, OTLP_LOGS, r->s, 1), r->s, h->e, &h->origin);
     h->e = NULL;
     return true;
 }
 
-int logs_event(struct reading *r, const struct query_event *e)
+int logs_add_event(struct reading *r, const struct query_event *e)
 {
     if (slice_is(e->kind, EVENT_FINDING_ADDED))
         return log_added(r, e);
     struct happened h = {.r = r, .e = e};
     int64_t seq = otlp_event_seq(e);
-    int st = seq > 0 ? lookup_request(r->x, r->s->s, seq, otlp_logs_on_call, &h) : 0;
+    int st = seq > 0 ? lookup_find_request(r->x, r->s->s, seq, otlp_logs_on_call, &h) : 0;
     if (st == 0 && h.e != NULL)
-        otlp_event(batch_part(r->x, OTLP_LOGS, r->s, 1), r->s, e, &h.origin);
+        otlp_add_event(batch_part(r->x, OTLP_LOGS, r->s, 1), r->s, e, &h.origin);
     return st;
 }

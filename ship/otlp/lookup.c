@@ -2,7 +2,7 @@
 
 #define BODY_KEPT ((size_t)1 << 20) /* bytes of memory kept between large bodies */
 
-int lookup_failed(struct exporter *x, int st)
+int lookup_check_error(struct exporter *x, int st)
 {
     if (st == 0 || st == MI_ENOMEM)
         return st;
@@ -11,8 +11,8 @@ int lookup_failed(struct exporter *x, int st)
     return MI_ESTORE;
 }
 
-struct slice lookup_body(struct exporter *x, const struct query_session *s,
-                         const struct query_message *m, struct buf *b)
+struct slice lookup_read_body(struct exporter *x, const struct query_session *s,
+                              const struct query_message *m, struct buf *b)
 {
     if (!m->is_large)
         return m->body;
@@ -22,8 +22,8 @@ struct slice lookup_body(struct exporter *x, const struct query_session *s,
     return query_body(x->q, s->uid, m, SIZE_MAX, b) == 0 ? buf_slice(b) : (struct slice){0};
 }
 
-int lookup_request(struct exporter *x, const struct query_session *s, int64_t seq,
-                   query_message_fn fn, void *ctx)
+int lookup_find_request(struct exporter *x, const struct query_session *s, int64_t seq,
+                        query_message_fn fn, void *ctx)
 {
-    return lookup_failed(x, query_rows(x->q, s->id, seq, seq, QUERY_FORWARD, true, fn, ctx));
+    return lookup_check_error(x, query_rows(x->q, s->id, seq, seq, QUERY_FORWARD, true, fn, ctx));
 }

@@ -30,7 +30,7 @@ static size_t post_on_body(char *p, size_t size, size_t n, void *ctx)
     return x->answer_n <= POST_READ && !x->answer.failed ? bytes : 0;
 }
 
-static bool is_over(const struct post *x)
+static bool post_must_end(const struct post *x)
 {
     return x->t->stop() || (x->t->until_us != 0 && clock_mono_us() >= x->t->until_us);
 }
@@ -39,7 +39,7 @@ static bool is_over(const struct post *x)
 static int post_on_progress(void *ctx, curl_off_t a, curl_off_t b, curl_off_t c, curl_off_t d)
 {
     (void)a, (void)b, (void)c, (void)d;
-    return is_over(ctx);
+    return post_must_end(ctx);
 }
 
 /* ---- opening ---- */
@@ -62,7 +62,7 @@ static int add_headers(struct post *p, struct buf *error)
     for (size_t i = 0; st == 0 && i < MI_COUNT(own); i++)
         st = add_header(p, own[i]);
     const char *list = getenv("OTEL_EXPORTER_OTLP_HEADERS");
-    return st == 0 && list != NULL ? url_headers(list, add_header, p, error) : st;
+    return st == 0 && list != NULL ? url_read_headers(list, add_header, p, error) : st;
 }
 
 static void set_files(struct post *p)
@@ -168,7 +168,7 @@ int post_send(struct post *p, const char *path, struct slice body, struct post_a
     if (code == CURLE_OUT_OF_MEMORY || p->answer.failed)
         return MI_ENOMEM;
     if (code != CURLE_OK && !too_long)
-        return is_over(p) ? TARGET_STOPPED : post_fail(p, code);
+        return post_must_end(p) ? TARGET_STOPPED : post_fail(p, code);
     curl_easy_getinfo(p->c, CURLINFO_RESPONSE_CODE, &status);
     curl_easy_getinfo(p->c, CURLINFO_RETRY_AFTER, &wait_s);
     *ret = (struct post_answer){(int)status, wait_s, buf_slice(&p->answer)};

@@ -26,7 +26,7 @@ struct post_answer {
     struct slice body;     /* the beginning of the body; valid until the next request */
 };
 
-/* base: the result of url_base(). MI_EINVAL: the environment is invalid; `error` has the reason. */
+/* base: the result of url_make_base(). MI_EINVAL: the environment is invalid; `error` has the reason. */
 MI_MUST int post_new(struct post **ret, const char *base, const struct target *t,
                      struct buf *error);
 void post_free(struct post *p); /* NULL is fine */

@@ -25,8 +25,8 @@ static bool otlp_reading_on_request(void *ctx, const struct query_message *m)
     bool with_answer = answered && x->t.content && c->m->size <= OTLP_ANSWER_MAX;
     char *message = has_text ? otlp_error_message(c->m->body) : NULL;
     struct otlp_call call = {.request = m,
-                             .body = lookup_body(x, c->s->s, m, &x->body),
-                             .answer = with_answer ? lookup_body(x, c->s->s, c->m, &x->answer)
+                             .body = lookup_read_body(x, c->s->s, m, &x->body),
+                             .answer = with_answer ? lookup_read_body(x, c->s->s, c->m, &x->answer)
                                                    : (struct slice){0},
                              .status = c->m != NULL               ? query_status(c->m)
                                        : m->action == ROW_REFUSED ? CALL_REFUSED
@@ -36,9 +36,9 @@ static bool otlp_reading_on_request(void *ctx, const struct query_message *m)
                              .error_code = answered ? c->m->error_code : 0,
                              .error_message = message,
                              .operation = c->operation};
-    otlp_span(batch_part(x, OTLP_SPANS, c->s, 1), c->s, &call);
+    otlp_add_span(batch_part(x, OTLP_SPANS, c->s, 1), c->s, &call);
     if (c->m != NULL)
-        otlp_duration(&x->durations[OTLP_OPERATION], c->s, &call, &x->text);
+        otlp_add_call_duration(&x->durations[OTLP_OPERATION], c->s, &call, &x->text);
     free(message);
     return true;
 }
@@ -46,18 +46,19 @@ static bool otlp_reading_on_request(void *ctx, const struct query_message *m)
 static bool otlp_reading_on_first(void *ctx, const struct query_message *m)
 {
     struct closing *c = ctx;
-    c->operation = otlp_operation_of(c->s, m->seq, lookup_body(c->x, c->s->s, m, &c->x->body));
+    c->operation =
+        otlp_make_operation(c->s, m->seq, lookup_read_body(c->x, c->s->s, m, &c->x->body));
     return false;
 }
 
 /* ---- calls that were several requests ---- */
 
 /* Reads the operations again if the message is newer than they are. */
-static int know_operations(struct reading *r, int64_t seq)
+static int reading_update_operations(struct reading *r, int64_t seq)
 {
     if (seq <= r->operations.last_seq)
         return 0;
-    return lookup_failed(r->x, operation_list_read(&r->operations, r->x->q, r->s->s->id));
+    return lookup_check_error(r->x, operation_list_read(&r->operations, r->x->q, r->s->s->id));
 }
 
 static int otlp_reading_add_call(struct reading *r, struct closing *c, int64_t seq)
@@ -67,8 +68,8 @@ static int otlp_reading_add_call(struct reading *r, struct closing *c, int64_t s
     if (first == 0 && operation_list_find(&r->operations, seq) != NULL)
         first = seq;
     if (first != 0)
-        st = lookup_request(c->x, c->s->s, first, otlp_reading_on_first, c);
-    return st == 0 ? lookup_request(c->x, c->s->s, seq, otlp_reading_on_request, c) : st;
+        st = lookup_find_request(c->x, c->s->s, first, otlp_reading_on_first, c);
+    return st == 0 ? lookup_find_request(c->x, c->s->s, seq, otlp_reading_on_request, c) : st;
 }
 
 struct ending {
@@ -81,22 +82,23 @@ static bool otlp_reading_on_operation(void *ctx, const struct query_message *m)
     struct ending *e = ctx;
     struct reading *r = e->r;
     if (m->method.p != NULL)
-        otlp_operation_span(batch_part(r->x, OTLP_SPANS, r->s, 1), r->s, e->o, m,
-                            lookup_body(r->x, r->s->s, m, &r->x->body), r->w->t_us);
+        otlp_add_operation_span(batch_part(r->x, OTLP_SPANS, r->s, 1), r->s, e->o, m,
+                                lookup_read_body(r->x, r->s->s, m, &r->x->body), r->w->t_us);
     return false;
 }
 
 static int otlp_reading_add_operation(struct reading *r, const struct listed_operation *o)
 {
     struct ending e = {r, o};
-    return o != NULL ? lookup_request(r->x, r->s->s, o->seq, otlp_reading_on_operation, &e) : 0;
+    return o != NULL ? lookup_find_request(r->x, r->s->s, o->seq, otlp_reading_on_operation, &e)
+                     : 0;
 }
 
 /* ---- a session ---- */
 
 /* How long a session lasted. Start and end are of the wall clock, which may have been set back;
  * times of messages are not. */
-static int64_t session_lasted_us(const struct reading *r)
+static int64_t session_duration_us(const struct reading *r)
 {
     int64_t us = r->s->s->ended_at_us - r->s->s->started_at_us;
     return us > r->w->t_us ? us : r->w->t_us;
@@ -113,14 +115,14 @@ static void add_durations(struct reading *r)
         if (d->n > 0)
             otlp_durations_add(batch_part(x, OTLP_METRICS, r->s, d->n), r->s, d,
                                session ? 0 : r->since_us,
-                               session ? session_lasted_us(r) : r->w->t_us);
+                               session ? session_duration_us(r) : r->w->t_us);
     }
     r->since_us = r->w->t_us;
 }
 
 /* Sends the batch if it is full. The position is advanced before, so that rows in the batch are not
  * read again. false: the round ends. */
-static bool added(struct reading *r)
+static bool after_item_added(struct reading *r)
 {
     r->missed |= r->status < 0;
     r->w->saved = false;
@@ -136,20 +138,20 @@ static bool added(struct reading *r)
 static void add_notification(struct reading *r, const struct query_message *m)
 {
     struct otlp_call call = {.request = m,
-                             .body = lookup_body(r->x, r->s->s, m, &r->x->body),
+                             .body = lookup_read_body(r->x, r->s->s, m, &r->x->body),
                              .status = CALL_OK,
                              .end_us = m->t_us};
-    otlp_span(batch_part(r->x, OTLP_SPANS, r->s, 1), r->s, &call);
+    otlp_add_span(batch_part(r->x, OTLP_SPANS, r->s, 1), r->s, &call);
 }
 
 static bool otlp_reading_on_message(void *ctx, const struct query_message *m)
 {
     struct reading *r = ctx;
     int64_t call;
-    r->status = walk_message(r->w, m, &call);
+    r->status = walk_note_message(r->w, m, &call);
     struct closing c = {.x = r->x, .s = r->s, .m = m, .end_us = m->t_us};
     if (r->status == 0)
-        r->status = know_operations(r, m->seq);
+        r->status = reading_update_operations(r, m->seq);
     if (r->status == 0 && call != 0)
         r->status = otlp_reading_add_call(r, &c, call);
     if (r->status == 0)
@@ -157,32 +159,33 @@ static bool otlp_reading_on_message(void *ctx, const struct query_message *m)
     if (r->status == 0 && r->x->t.notifications && otlp_notification_has_span(m))
         add_notification(r, m);
     if (r->status == 0 && m->finding.n > 0)
-        r->status = logs_message(r, m);
-    return added(r);
+        r->status = logs_add_message(r, m);
+    return after_item_added(r);
 }
 
 static bool otlp_reading_on_event(void *ctx, const struct query_event *e)
 {
     struct reading *r = ctx;
-    r->status = logs_event(r, e);
+    r->status = logs_add_event(r, e);
     r->w->event = e->id;
-    return added(r);
+    return after_item_added(r);
 }
 
-static bool on_old(void *ctx, const struct query_message *m)
+static bool otlp_reading_on_old_message(void *ctx, const struct query_message *m)
 {
     struct reading *r = ctx;
     int64_t call;
-    r->status = walk_message(r->w, m, &call);
+    r->status = walk_note_message(r->w, m, &call);
     return r->status == 0;
 }
 
 /* Finds the calls that are open at the cursor. */
 static int find_open(struct reading *r, int64_t seq)
 {
-    int st = query_rows(r->x->q, r->w->id, 1, seq, QUERY_FORWARD, false, on_old, r);
+    int st =
+        query_rows(r->x->q, r->w->id, 1, seq, QUERY_FORWARD, false, otlp_reading_on_old_message, r);
     r->w->seq = seq;
-    return st == 0 ? r->status : lookup_failed(r->x, st);
+    return st == 0 ? r->status : lookup_check_error(r->x, st);
 }
 
 static int read_rows(struct reading *r)
@@ -192,8 +195,9 @@ static int read_rows(struct reading *r)
     do {
         int64_t at = seq = r->w->seq, on = event = r->w->event;
         r->has_added = false; /* new findings may have been added */
-        st = lookup_failed(r->x, query_more(r->x->q, r->w->id, &at, &on, otlp_reading_on_message,
-                                            otlp_reading_on_event, r));
+        st =
+            lookup_check_error(r->x, query_more(r->x->q, r->w->id, &at, &on,
+                                                otlp_reading_on_message, otlp_reading_on_event, r));
         st = st == 0 ? r->status : st;
     } while (st == 0 && (seq != r->w->seq || event != r->w->event));
     return st;
@@ -203,34 +207,34 @@ static int read_rows(struct reading *r)
 static int end_session(struct reading *r)
 {
     int64_t seq;
-    r->status = know_operations(r, r->w->seq);
+    r->status = reading_update_operations(r, r->w->seq);
     while (r->status == 0 && (seq = walk_take_open(r->w)) != 0) {
         struct closing c = {.x = r->x, .s = r->s, .end_us = r->w->t_us};
         r->status = otlp_reading_add_call(r, &c, seq);
-        (void)added(r);
+        (void)after_item_added(r);
     }
     for (size_t i = 0; r->status == 0 && i < r->operations.n; i++) {
         if (r->operations.operation[i].closing_seq != 0)
             continue;
         r->status = otlp_reading_add_operation(r, &r->operations.operation[i]);
-        (void)added(r);
+        (void)after_item_added(r);
     }
     if (r->status == 0)
-        otlp_session_duration(&r->x->durations[OTLP_SESSION], r->s, session_lasted_us(r));
+        otlp_add_session_duration(&r->x->durations[OTLP_SESSION], r->s, session_duration_us(r));
     r->w->complete = r->status == 0;
     r->w->saved &= !r->w->complete;
     return r->status;
 }
 
-int reading_session(struct exporter *x, const struct cursor *at)
+int reading_read_session(struct exporter *x, const struct cursor *at)
 {
     struct query_session row;
     int st = query_session_by_id(x->q, at->session_id, &row);
     if (st == MI_ENOENT) /* the session was just removed */
         return 0;
     if (st < 0)
-        return lookup_failed(x, st);
-    struct otlp_session s = otlp_session_of(&row);
+        return lookup_check_error(x, st);
+    struct otlp_session s = otlp_make_session(&row);
     struct reading r = {.x = x, .w = walks_find(&x->walks, at->session_id), .s = &s};
     if (r.w == NULL) {
         r.w = walks_add(&x->walks, at->session_id);

@@ -11,7 +11,7 @@
 #include "vault/unsent/cursors.h"
 
 /* Reads rows that are new since the last call, or since the cursor. */
-MI_MUST int reading_session(struct exporter *x, const struct cursor *at);
+MI_MUST int reading_read_session(struct exporter *x, const struct cursor *at);
 
 /* ---- logs.c; only reading.c calls them ---- */
 
@@ -27,8 +27,8 @@ struct reading {
 };
 
 /* Adds a log for each finding of a message, except those added to it later. */
-MI_MUST int logs_message(struct reading *r, const struct query_message *m);
+MI_MUST int logs_add_message(struct reading *r, const struct query_message *m);
 /* Adds a log for an event. An added finding becomes a log of its message. */
-MI_MUST int logs_event(struct reading *r, const struct query_event *e);
+MI_MUST int logs_add_event(struct reading *r, const struct query_event *e);
 
 #endif

@@ -6,7 +6,7 @@
 static int check_url(const char *url, struct buf *error)
 {
     struct buf base = {0};
-    int st = url_base(url, &base, error);
+    int st = url_make_base(url, &base, error);
     buf_close(&base);
     return st;
 }
@@ -25,25 +25,25 @@ static void close_collector(void *x)
     exporter_close(x);
 }
 
-static int send_round(void *x, int64_t *ret_sent)
+static int otlp_send_round(void *x, int64_t *ret_sent)
 {
-    return exporter_round(x, ret_sent);
+    return exporter_run_round(x, ret_sent);
 }
 
-static const char *error_of(void *x, int status)
+static const char *otlp_target_error(void *x, int status)
 {
     return exporter_error(x, status);
 }
 
-static int64_t wait_of(const void *x)
+static int64_t otlp_target_wait_ms(const void *x)
 {
     const struct exporter *e = x;
     return e->wait_ms;
 }
 
-static const char *refused_of(void *x)
+static const char *otlp_target_refusal(void *x)
 {
-    return exporter_refused(x);
+    return exporter_refusal_text(x);
 }
 
 /* A collector cannot be asked what it has, and has no use for the log. If the cursors cannot be
@@ -54,8 +54,8 @@ const struct target_kind otlp_target = {
     .check_url = check_url,
     .open = open_collector,
     .close = close_collector,
-    .round = send_round,
-    .error = error_of,
-    .wait_ms = wait_of,
-    .refused = refused_of,
+    .round = otlp_send_round,
+    .error = otlp_target_error,
+    .wait_ms = otlp_target_wait_ms,
+    .refused = otlp_target_refusal,
 };

@@ -10,7 +10,7 @@
 
 /* ---- the URL ---- */
 
-static const char *after_scheme(const char *url)
+static const char *host_after_scheme(const char *url)
 {
     const char *const schemes[] = {HTTP, HTTPS};
     for (size_t i = 0; i < MI_COUNT(schemes); i++)
@@ -21,7 +21,7 @@ static const char *after_scheme(const char *url)
 
 bool url_is_otlp(const char *url)
 {
-    return after_scheme(url) != NULL;
+    return host_after_scheme(url) != NULL;
 }
 
 static int otlp_url_refuse(struct buf *error, const char *why)
@@ -30,9 +30,9 @@ static int otlp_url_refuse(struct buf *error, const char *why)
     return MI_EINVAL;
 }
 
-int url_base(const char *url, struct buf *ret, struct buf *error)
+int url_make_base(const char *url, struct buf *ret, struct buf *error)
 {
-    const char *host = after_scheme(url);
+    const char *host = host_after_scheme(url);
     if (host == NULL)
         return otlp_url_refuse(error, "not a URL of an OpenTelemetry collector: use " FORM);
     size_t authority = strcspn(host, "/?#"), n = strlen(url);
@@ -107,7 +107,7 @@ static bool make_header(struct buf *b, struct slice entry)
     return otlp_url_add_value(b, value);
 }
 
-int url_headers(const char *list, url_header_fn fn, void *ctx, struct buf *error)
+int url_read_headers(const char *list, url_header_fn fn, void *ctx, struct buf *error)
 {
     struct buf header = {0};
     int st = 0, number = 0;

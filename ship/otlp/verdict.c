@@ -6,7 +6,7 @@
 
 #define TEXT_MAX 512 /* bytes of a message */
 
-enum verdict verdict_of(int status, enum otlp_signal signal)
+enum verdict verdict_by_http_status(int status, enum otlp_signal signal)
 {
     if (status >= 200 && status < 300)
         return VERDICT_TAKEN;
@@ -36,7 +36,7 @@ int64_t verdict_wait_ms(int64_t retry_after_s)
 }
 
 /* 64-bit integers are numbers or strings in JSON. */
-static int64_t count_of(struct json_value v)
+static int64_t json_count(struct json_value v)
 {
     struct slice digits = v.type == JSON_STRING ? json_string_raw(v) : v.text;
     char text[24] = "";
@@ -65,7 +65,7 @@ void verdict_read(struct slice body, struct buf *text, int64_t *ret_rejected)
     struct json_value part = json_get(root, "partialSuccess");
     if (part.type == JSON_OBJECT) {
         for (size_t i = 0; i < MI_COUNT(counts); i++)
-            *ret_rejected += count_of(json_get(part, counts[i]));
+            *ret_rejected += json_count(json_get(part, counts[i]));
         otlp_verdict_add_text(text, json_get(part, "errorMessage"));
     } else {
         otlp_verdict_add_text(text, json_get(root, "message"));

@@ -13,7 +13,7 @@ enum verdict {
     VERDICT_CLIENT_REFUSED  /* the collector accepts nothing: a wrong URL, or no permission */
 };
 
-enum verdict verdict_of(int status, enum otlp_signal signal);
+enum verdict verdict_by_http_status(int status, enum otlp_signal signal);
 
 #define VERDICT_WAIT_MAX_MS INT64_C(3600000)
 /* How long to wait, at most one hour. retry_after_s: value of Retry-After; 0: there was none. */

@@ -28,10 +28,10 @@ void walks_remove(struct walks *w, int64_t id)
     if (gone == NULL)
         return;
     gone->complete = gone->saved = true;
-    walks_drop(w, false);
+    walks_drop_saved(w, false);
 }
 
-void walks_drop(struct walks *w, bool all)
+void walks_drop_saved(struct walks *w, bool all)
 {
     size_t n = 0;
     for (size_t i = 0; i < w->n; i++) {
@@ -67,7 +67,7 @@ static void close_call(struct walk *w, const struct query_message *m, int64_t *r
     remove_open(w, at);
 }
 
-int walk_message(struct walk *w, const struct query_message *m, int64_t *ret_call)
+int walk_note_message(struct walk *w, const struct query_message *m, int64_t *ret_call)
 {
     *ret_call = 0;
     if (m->kind == KIND_REQUEST && m->origin == ROW_PEER) {

@@ -34,10 +34,10 @@ struct walk *walks_find(const struct walks *w, int64_t id); /* NULL if it is not
 /* Adds a session, at its beginning. NULL: no memory. Invalidates pointers. */
 struct walk *walks_add(struct walks *w, int64_t id);
 void walks_remove(struct walks *w, int64_t id);
-void walks_drop(struct walks *w, bool all); /* removes complete, saved sessions, or all */
+void walks_drop_saved(struct walks *w, bool all); /* removes complete, saved sessions, or all */
 
 /* Reads the next message. *ret_call: seq of the call that the message closes; 0: none. */
-MI_MUST int walk_message(struct walk *w, const struct query_message *m, int64_t *ret_call);
+MI_MUST int walk_note_message(struct walk *w, const struct query_message *m, int64_t *ret_call);
 int64_t walk_take_open(struct walk *w); /* removes the first open call; returns its seq, or 0 */
 
 #endif

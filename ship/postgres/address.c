@@ -46,7 +46,7 @@ static void address_add(struct buf *b, const char *name, const char *value)
     buf_addc(b, '\'');
 }
 
-static const char *value_of(const PQconninfoOption *o, const char *name)
+static const char *address_option_value(const PQconninfoOption *o, const char *name)
 {
     for (; o->keyword != NULL; o++)
         if (strcmp(o->keyword, name) == 0)
@@ -58,7 +58,8 @@ int address_write(const char *url, struct buf *ret, struct buf *error)
 {
     PQconninfoOption *o = PQconninfoParse(url, NULL);
     int st = o == NULL ? MI_ENOMEM : 0;
-    if (st == 0 && value_of(o, "dbname") == NULL && value_of(o, "service") == NULL) {
+    if (st == 0 && address_option_value(o, "dbname") == NULL &&
+        address_option_value(o, "service") == NULL) {
         buf_adds(error, "the URL does not name the database: use postgresql://HOST/DATABASE");
         st = MI_EINVAL;
     }
@@ -66,9 +67,9 @@ int address_write(const char *url, struct buf *ret, struct buf *error)
         if (i->val != NULL && strcmp(i->keyword, "user") != 0 && strstr(i->keyword, "pass") == NULL)
             address_add(ret, i->keyword, i->val);
     for (size_t i = 0; st == 0 && i < ADDRESS_DEFAULTS; i++)
-        if (value_of(o, address_defaults[i][0]) == NULL)
+        if (address_option_value(o, address_defaults[i][0]) == NULL)
             address_add(ret, address_defaults[i][0], address_defaults[i][1]);
-    if (st == 0 && value_of(o, "application_name") == NULL)
+    if (st == 0 && address_option_value(o, "application_name") == NULL)
         address_add(ret, "application_name", "mcp-interposer-router");
     PQconninfoFree(o);
     return st == 0 && ret->failed ? MI_ENOMEM : st;

@@ -12,13 +12,13 @@
 static int check_version(struct sender *s)
 {
     link_begin(s->to);
-    link_arg_int(s->to, SENDER_PROTOCOL);
-    int st = link_call(s->to, "hello");
+    link_add_int_argument(s->to, SENDER_PROTOCOL);
+    int st = link_call_function(s->to, "hello");
     if (st < 0)
         return st;
-    if (link_rows(s->to) != 1)
+    if (link_count_rows(s->to) != 1)
         return sender_refuse(s, "the answer of the store is not understood");
-    int64_t version = link_int(s->to, 0, 0), oldest = link_int(s->to, 0, 1);
+    int64_t version = link_get_int(s->to, 0, 0), oldest = link_get_int(s->to, 0, 1);
     if (version < SENDER_PROTOCOL)
         return sender_refuse(
             s,
@@ -36,7 +36,7 @@ static int check_version(struct sender *s)
 
 /* ---- the log ---- */
 
-static int on_begin(void *ctx, const struct cell *cell)
+static int anchor_on_begin_leaf(void *ctx, const struct cell *cell)
 {
     struct sender *s = ctx;
     struct leaf leaf;
@@ -51,7 +51,7 @@ struct known {
     int64_t until; /* number of leaves to compare */
 };
 
-static int on_known(void *ctx, const struct cell *cell)
+static int anchor_on_known_leaf(void *ctx, const struct cell *cell)
 {
     struct known *k = ctx;
     if (k->ours.n == k->until || cell[0].number != k->ours.n)
@@ -68,7 +68,7 @@ static int compare_logs(struct sender *s, const struct chain *theirs)
     /* until the end of the log, or a missing leaf */
     while (st == 0 && k.ours.n < k.until && k.ours.n > before) {
         before = k.ours.n;
-        st = sender_read(s, UNSENT_LEAVES, before, 0, 0, on_known, &k, &n);
+        st = sender_read_rows(s, UNSENT_LEAVES, before, 0, 0, anchor_on_known_leaf, &k, &n);
     }
     if (st < 0)
         return st;
@@ -98,24 +98,24 @@ struct state {
     int64_t handled, checkpoint, calls;
 };
 
-static int ask_state(struct sender *s, struct state *ret)
+static int ask_store_state(struct sender *s, struct state *ret)
 {
     char host[256] = "";
     const struct passwd *user = getpwuid(geteuid());
     (void)gethostname(host, sizeof host - 1);
     link_begin(s->to);
-    link_arg_text(s->to, s->vault);
-    link_arg_text(s->to, host);
-    link_arg_text(s->to, user != NULL ? user->pw_name : NULL);
-    int st = link_call(s->to, "vault_state");
+    link_add_text_argument(s->to, s->vault);
+    link_add_text_argument(s->to, host);
+    link_add_text_argument(s->to, user != NULL ? user->pw_name : NULL);
+    int st = link_call_function(s->to, "vault_state");
     if (st < 0)
         return st;
-    if (link_rows(s->to) != 1 || !link_hash(s->to, 0, 1, ret->log.head.b))
+    if (link_count_rows(s->to) != 1 || !link_hash(s->to, 0, 1, ret->log.head.b))
         return sender_refuse(s, "the answer of the store is not understood");
-    ret->log.n = link_int(s->to, 0, 0);
-    ret->handled = link_int(s->to, 0, 2);
-    ret->checkpoint = link_int(s->to, 0, 3);
-    ret->calls = link_int(s->to, 0, 4);
+    ret->log.n = link_get_int(s->to, 0, 0);
+    ret->handled = link_get_int(s->to, 0, 2);
+    ret->checkpoint = link_get_int(s->to, 0, 3);
+    ret->calls = link_get_int(s->to, 0, 4);
     return 0;
 }
 
@@ -123,11 +123,11 @@ static int compare_vault(struct sender *s)
 {
     struct state state = {0};
     int64_t n;
-    int st = sender_read(s, UNSENT_LEAVES, 0, 0, 0, on_begin, s, &n);
+    int st = sender_read_rows(s, UNSENT_LEAVES, 0, 0, 0, anchor_on_begin_leaf, s, &n);
     if (st == 0 && s->vault[0] == '\0')
         return sender_refuse(s, "the log of this vault does not say its name");
     if (st == 0)
-        st = ask_state(s, &state);
+        st = ask_store_state(s, &state);
     if (st < 0)
         return st;
     s->handled = state.handled;
@@ -136,10 +136,10 @@ static int compare_vault(struct sender *s)
     return compare_logs(s, &state.log);
 }
 
-int sender_compare(struct sender *s, bool *ret_same)
+int sender_compare_state(struct sender *s, bool *ret_same)
 {
     struct state now = {0};
-    int st = ask_state(s, &now);
+    int st = ask_store_state(s, &now);
     *ret_same =
         now.calls == s->calls && now.log.n == s->log.n && digest_eq(&now.log.head, &s->log.head);
     return st;
@@ -155,23 +155,23 @@ static int read_watermarks(struct sender *s)
     s->newest = 0;
     while (rows == WATERMARKS) {
         link_begin(s->to);
-        link_arg_text(s->to, s->vault);
-        link_arg_text(s->to, after);
-        link_arg_int(s->to, WATERMARKS);
-        int st = link_call(s->to, "watermarks");
+        link_add_text_argument(s->to, s->vault);
+        link_add_text_argument(s->to, after);
+        link_add_int_argument(s->to, WATERMARKS);
+        int st = link_call_function(s->to, "watermarks");
         if (st < 0)
             return st;
-        rows = link_rows(s->to);
+        rows = link_count_rows(s->to);
         for (int i = 0; i < rows; i++) {
-            struct slice uid = slice_of(link_text(s->to, i, 0));
+            struct slice uid = slice_of(link_get_text(s->to, i, 0));
             struct shipped_session *x = progress_add(&s->sessions, uid);
             if (x == NULL)
                 return MI_ENOMEM;
             x->known = true;
             x->complete = true; /* unless the vault's row says otherwise */
-            x->seq = link_int(s->to, i, 1);
-            x->event = link_int(s->to, i, 2);
-            x->row_hash = link_int(s->to, i, 3);
+            x->seq = link_get_int(s->to, i, 1);
+            x->event = link_get_int(s->to, i, 2);
+            x->row_hash = link_get_int(s->to, i, 3);
             memcpy(after, x->uid, sizeof after);
         }
     }
@@ -204,7 +204,7 @@ static int sender_anchor_on_leaf(void *ctx, const struct cell *cell)
     struct leaf leaf;
     if (cell[0].number != l->next.n)
         return MI_EINVAL;
-    array_cell(&l->s->array[0], &cell[1]);
+    array_add_cell(&l->s->array[0], &cell[1]);
     chain_add(&l->next, cell[1].text);
     struct shipped_session *x =
         leaf_read(cell[1].text, &leaf) == 0 ? progress_find(&l->s->sessions, leaf.uid) : NULL;
@@ -218,15 +218,15 @@ static int put_leaves(struct sender *s, int64_t *ret_n)
     static const enum array_type types[] = {ARRAY_TEXT};
     struct leaves l = {s, s->log};
     struct digest head;
-    sender_arrays(s, types, 1);
-    int st = sender_read(s, UNSENT_LEAVES, s->log.n, 0, 0, sender_anchor_on_leaf, &l, ret_n);
+    sender_begin_arrays(s, types, 1);
+    int st = sender_read_rows(s, UNSENT_LEAVES, s->log.n, 0, 0, sender_anchor_on_leaf, &l, ret_n);
     if (st == MI_EINVAL)
         return sender_refuse(s, "a leaf is missing in the log of this vault");
     if (st < 0 || *ret_n == 0)
         return st;
-    sender_call(s);
+    sender_begin_call(s);
     sender_add_arrays(s, 1);
-    st = sender_run(s, "put_leaves");
+    st = sender_run_call(s, "put_leaves");
     if (st < 0)
         return st;
     if (!link_hash(s->to, 0, 1, head.b) || !digest_eq(&head, &l.next.head))
@@ -241,12 +241,12 @@ struct notes {
     int64_t last;
 };
 
-static int on_checkpoint(void *ctx, const struct cell *cell)
+static int anchor_on_checkpoint(void *ctx, const struct cell *cell)
 {
     struct notes *n = ctx;
     n->last = cell[0].number;
     for (int i = 0; i < 3; i++)
-        array_cell(&n->s->array[i], &cell[i]);
+        array_add_cell(&n->s->array[i], &cell[i]);
     return 0;
 }
 
@@ -254,20 +254,21 @@ static int put_checkpoints(struct sender *s, int64_t *ret_n)
 {
     static const enum array_type types[] = {ARRAY_INT, ARRAY_INT, ARRAY_TEXT};
     struct notes notes = {s, s->checkpoint};
-    sender_arrays(s, types, MI_COUNT(types));
-    int st = sender_read(s, UNSENT_CHECKPOINTS, s->checkpoint, 0, 0, on_checkpoint, &notes, ret_n);
+    sender_begin_arrays(s, types, MI_COUNT(types));
+    int st = sender_read_rows(s, UNSENT_CHECKPOINTS, s->checkpoint, 0, 0, anchor_on_checkpoint,
+                              &notes, ret_n);
     if (st < 0 || *ret_n == 0)
         return st;
-    sender_call(s);
+    sender_begin_call(s);
     sender_add_arrays(s, MI_COUNT(types));
-    st = sender_run(s, "put_checkpoints");
+    st = sender_run_call(s, "put_checkpoints");
     if (st == 0)
         s->checkpoint = notes.last;
     s->sent += st == 0 ? *ret_n : 0;
     return st;
 }
 
-int sender_leaves(struct sender *s)
+int sender_send_leaves(struct sender *s)
 {
     int64_t n = 1;
     int st = 0;

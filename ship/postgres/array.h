@@ -31,17 +31,17 @@ struct array {
 
 unsigned array_oid(enum array_type type);                /* of the array, not of its elements */
 void array_begin(struct array *a, enum array_type type); /* empties it */
-void array_int(struct array *a, int64_t v);
+void array_add_int(struct array *a, int64_t v);
 /* Adds a text or bytes. Invalid UTF-8 and NUL, which a text cannot have, become U+FFFD. */
 void array_add(struct array *a, struct slice v);
 /* The element that array_add() added last, as it will be stored; borrowed until the next call. */
-struct slice array_last(const struct array *a);
+struct slice array_last_element(const struct array *a);
 /* Adds keys (search_list_to_keys()) as a tsvector without positions. */
-void array_keys(struct array *a, const struct search_list *keys);
-void array_null(struct array *a);
+void array_add_keys(struct array *a, const struct search_list *keys);
+void array_add_null(struct array *a);
 /* Adds a cell, or NULL if the cell has another type than the array. */
-void array_cell(struct array *a, const struct cell *c);
-struct slice array_done(struct array *a); /* borrowed until the next array_begin() */
+void array_add_cell(struct array *a, const struct cell *c);
+struct slice array_finish(struct array *a); /* borrowed until the next array_begin() */
 void array_close(struct array *a);
 
 #endif

@@ -21,7 +21,7 @@ struct stated {
     struct array pruned; /* owned; uids of sessions */
 };
 
-static int on_stated(void *ctx, const struct cell *cell)
+static int handle_on_stated_leaf(void *ctx, const struct cell *cell)
 {
     struct stated *t = ctx;
     struct leaf leaf;
@@ -48,7 +48,7 @@ void sender_stated_free(struct stated *t)
     free(t);
 }
 
-int sender_stated(struct sender *s, struct stated **ret)
+int sender_read_stated(struct sender *s, struct stated **ret)
 {
     int64_t n = 1;
     int st = 0;
@@ -60,7 +60,7 @@ int sender_stated(struct sender *s, struct stated **ret)
         return MI_ENOMEM;
     array_begin(&t->pruned, ARRAY_TEXT);
     for (t->until = s->handled; st == 0 && n > 0 && t->until < s->log.n;)
-        st = sender_read(s, UNSENT_LEAVES, t->until, 0, 0, on_stated, t, &n);
+        st = sender_read_rows(s, UNSENT_LEAVES, t->until, 0, 0, handle_on_stated_leaf, t, &n);
     if (t->until > s->log.n) /* leaves that were written after the log was sent */
         t->until = s->log.n;
     *ret = t;
@@ -76,11 +76,11 @@ struct numbers {
     bool events; /* there are events among them */
 };
 
-static int on_replaced(void *ctx, const struct cell *cell)
+static int handle_on_replaced_row(void *ctx, const struct cell *cell)
 {
     struct numbers *k = ctx;
     for (int i = 0; k->s != NULL && i < 3; i++)
-        array_cell(&k->s->array[i], &cell[i]);
+        array_add_cell(&k->s->array[i], &cell[i]);
     k->events |= slice_begins(cell[0].text, "event ");
     if (k->s != NULL || !slice_begins(cell[0].text, "message "))
         return 0;
@@ -99,20 +99,21 @@ static int put_replaced(struct sender *s, const struct redaction *r)
     if (st == MI_ENOENT) /* the session was removed meanwhile */
         return 0;
     for (int64_t from = 0; st == 0 && n > 0; from += n) {
-        sender_arrays(s, types, MI_COUNT(types));
-        st = sender_read(s, UNSENT_REPLACED, id, r->leaf, from, on_replaced, &k, &n);
+        sender_begin_arrays(s, types, MI_COUNT(types));
+        st =
+            sender_read_rows(s, UNSENT_REPLACED, id, r->leaf, from, handle_on_replaced_row, &k, &n);
         if (st < 0 || n == 0)
             break;
         s->sent += n;
-        sender_call(s);
-        link_arg_text(s->to, r->uid);
+        sender_begin_call(s);
+        link_add_text_argument(s->to, r->uid);
         sender_add_arrays(s, MI_COUNT(types));
-        st = sender_run(s, "put_replaced");
+        st = sender_run_call(s, "put_replaced");
     }
     return st;
 }
 
-int sender_replaced(struct sender *s, const struct stated *t)
+int sender_send_replaced(struct sender *s, const struct stated *t)
 {
     int st = 0;
     for (size_t i = 0; t != NULL && st == 0 && i < t->n; i++)
@@ -122,7 +123,7 @@ int sender_replaced(struct sender *s, const struct stated *t)
 }
 
 /* Sends records again that were sent before they were redacted. */
-static int send_again(struct sender *s, const struct redaction *r)
+static int send_redacted_again(struct sender *s, const struct redaction *r)
 {
     struct shipped_session *x = progress_find(&s->sessions, slice_of(r->uid));
     struct numbers k = {0};
@@ -131,11 +132,12 @@ static int send_again(struct sender *s, const struct redaction *r)
     if (x == NULL || x->id == 0)
         return 0;
     for (int64_t from = 0; st == 0 && n > 0; from += n)
-        st = sender_read(s, UNSENT_REPLACED, x->id, r->leaf, from, on_replaced, &k, &n);
+        st = sender_read_rows(s, UNSENT_REPLACED, x->id, r->leaf, from, handle_on_replaced_row, &k,
+                              &n);
     for (size_t i = 0; st == 0 && i < k.n; i++)
-        st = sender_message_again(s, x, k.seq[i]);
+        st = sender_send_message_again(s, x, k.seq[i]);
     if (st == 0 && k.events)
-        st = sender_events(s, x, 1, x->event);
+        st = sender_send_events(s, x, 1, x->event);
     free(k.seq);
     return st;
 }
@@ -149,25 +151,25 @@ void sender_hold_back(struct sender *s, const struct stated *t)
     }
 }
 
-int sender_redacted(struct sender *s, const struct stated *t)
+int sender_send_redacted(struct sender *s, const struct stated *t)
 {
     int st = 0;
     for (size_t i = 0; t != NULL && st == 0 && i < t->n; i++)
         if (t->redaction[i].leaf < t->until)
-            st = send_again(s, &t->redaction[i]);
+            st = send_redacted_again(s, &t->redaction[i]);
     return st;
 }
 
 /* ---- the end ---- */
 
-int sender_handled(struct sender *s, struct stated *t)
+int sender_mark_handled(struct sender *s, struct stated *t)
 {
     int st = 0;
     if (t != NULL) {
-        sender_call(s);
-        link_arg_int(s->to, t->until);
-        link_arg_array(s->to, &t->pruned);
-        st = sender_run(s, "put_handled");
+        sender_begin_call(s);
+        link_add_int_argument(s->to, t->until);
+        link_add_array_argument(s->to, &t->pruned);
+        st = sender_run_call(s, "put_handled");
         if (st == 0)
             s->handled = t->until;
     }

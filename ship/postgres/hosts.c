@@ -15,7 +15,7 @@ static int hosts_count(const char *list)
 }
 
 /* Item i of a list; a list with one item has it for all i. */
-static struct slice item(const char *list, int i)
+static struct slice list_item(const char *list, int i)
 {
     if (list == NULL)
         return (struct slice){0};
@@ -65,7 +65,7 @@ static bool add_addresses(struct hosts *h, struct slice name, struct slice port)
     return h->n > before;
 }
 
-static const char *value_of(const struct hosts *h, const char *keyword)
+static const char *host_option_value(const struct hosts *h, const char *keyword)
 {
     for (const PQconninfoOption *o = h->all; o->keyword != NULL; o++)
         if (strcmp(o->keyword, keyword) == 0)
@@ -78,10 +78,12 @@ int hosts_open(struct hosts *h, PGconn *c)
     *h = (struct hosts){.all = PQconninfo(c)};
     if (h->all == NULL)
         return MI_ENOMEM;
-    const char *names = value_of(h, "host"), *addresses = value_of(h, "hostaddr");
-    const char *ports = value_of(h, "port"), *timeout = value_of(h, "connect_timeout");
+    const char *names = host_option_value(h, "host"), *addresses = host_option_value(h, "hostaddr");
+    const char *ports = host_option_value(h, "port"),
+               *timeout = host_option_value(h, "connect_timeout");
     for (int i = 0; i < hosts_count(addresses != NULL ? addresses : names); i++) {
-        struct slice name = item(names, i), address = item(addresses, i), port = item(ports, i);
+        struct slice name = list_item(names, i), address = list_item(addresses, i),
+                     port = list_item(ports, i);
         if (address.n > 0 || !add_addresses(h, name, port))
             hosts_add(h, name, address, port);
     }

@@ -22,7 +22,7 @@ struct link {
     bool (*stop)(void);
     bool only_reads;
     bool ended, deadlocked; /* the last error: the connection ended, or there was a deadlock */
-    const char *if_denied;  /* borrowed; link_if_denied(); may be NULL */
+    const char *if_denied;  /* borrowed; link_set_denied_hint(); may be NULL */
     int64_t until_us;
     struct buf error; /* owned */
     int n;
@@ -58,7 +58,7 @@ const char *link_error(struct link *l)
     return l->error.n > 0 && !l->error.failed ? buf_str(&l->error) : "out of memory";
 }
 
-static int no_answer(struct link *l)
+static int link_fail_no_answer(struct link *l)
 {
     char text[300];
     const char *host = PQhost(l->c);
@@ -77,7 +77,7 @@ static int wait_socket(struct link *l, short events, int64_t until_us)
         if ((l->stop != NULL && l->stop()) || (l->until_us != 0 && now >= l->until_us))
             return TARGET_STOPPED;
         if (now >= until_us)
-            return no_answer(l);
+            return link_fail_no_answer(l);
         struct pollfd p = {PQsocket(l->c), events, 0};
         int n = poll(&p, 1, SLICE_MS);
         if (n > 0)
@@ -88,7 +88,7 @@ static int wait_socket(struct link *l, short events, int64_t until_us)
 }
 
 /* Logs notices, which libpq would print unchanged. */
-static void on_notice(void *ctx, const char *text)
+static void link_on_notice(void *ctx, const char *text)
 {
     static const char warning[] = "WARNING:  ";
     (void)ctx;
@@ -99,13 +99,13 @@ static void on_notice(void *ctx, const char *text)
 }
 
 /* Waits until l->c is connected, or has failed. */
-static int connect_one(struct link *l, int64_t timeout_us)
+static int connect_to_host(struct link *l, int64_t timeout_us)
 {
     int64_t until_us = clock_mono_us() + timeout_us;
     PostgresPollingStatusType poll_for =
         PQstatus(l->c) == CONNECTION_BAD ? PGRES_POLLING_FAILED : PGRES_POLLING_WRITING;
     int st = 0;
-    (void)PQsetNoticeProcessor(l->c, on_notice, NULL);
+    (void)PQsetNoticeProcessor(l->c, link_on_notice, NULL);
     while (st == 0 && poll_for != PGRES_POLLING_OK && poll_for != PGRES_POLLING_FAILED) {
         st = wait_socket(l, poll_for == PGRES_POLLING_READING ? POLLIN : POLLOUT, until_us);
         if (st == 0)
@@ -125,14 +125,14 @@ static int connect_one(struct link *l, int64_t timeout_us)
 
 /* Tries one address after the other until one is connected. If all fail, their errors are
  * joined. */
-static int connect_any(struct link *l, const struct hosts *h)
+static int connect_to_any_host(struct link *l, const struct hosts *h)
 {
     struct buf errors = {0};
     int st = TARGET_LOST;
     for (int i = 0; i < h->n && st == TARGET_LOST; i++) {
         PQfinish(l->c);
         l->c = hosts_start(h, i);
-        st = l->c != NULL ? connect_one(l, h->timeout_us) : MI_ENOMEM;
+        st = l->c != NULL ? connect_to_host(l, h->timeout_us) : MI_ENOMEM;
         if (st == TARGET_LOST)
             buf_printf(&errors, "%s%s", i > 0 ? "; " : "", link_error(l));
     }
@@ -163,7 +163,7 @@ int link_connect(struct link *l)
         return MI_ENOMEM;
     int st = hosts_open(&hosts, l->c);
     if (st == 0)
-        st = hosts.n == 1 ? connect_one(l, hosts.timeout_us) : connect_any(l, &hosts);
+        st = hosts.n == 1 ? connect_to_host(l, hosts.timeout_us) : connect_to_any_host(l, &hosts);
     hosts_close(&hosts);
     if (st < 0)
         link_disconnect(l);
@@ -216,7 +216,7 @@ void link_free(struct link *l)
     free(l);
 }
 
-void link_if_denied(struct link *l, const char *what_to_do)
+void link_set_denied_hint(struct link *l, const char *what_to_do)
 {
     l->if_denied = what_to_do;
 }
@@ -226,7 +226,7 @@ void link_only_reads(struct link *l)
     l->only_reads = true;
 }
 
-void link_until(struct link *l, int64_t mono_us)
+void link_set_deadline(struct link *l, int64_t mono_us)
 {
     l->until_us = mono_us;
 }
@@ -234,7 +234,7 @@ void link_until(struct link *l, int64_t mono_us)
 /* ---- calls ---- */
 
 /* Converts an error of the server to a status. */
-static int store_link_status_of(const char *state)
+static int status_of_sqlstate(const char *state)
 {
     static const struct {
         const char *state; /* or its class */
@@ -251,14 +251,14 @@ static int store_link_status_of(const char *state)
     return TARGET_LOST;
 }
 
-static int result_status(struct link *l)
+static int link_result_status(struct link *l)
 {
     ExecStatusType s = PQresultStatus(l->r);
     if (s == PGRES_TUPLES_OK || s == PGRES_COMMAND_OK)
         return 0;
     const char *state = PQresultErrorField(l->r, PG_DIAG_SQLSTATE);
     const char *text = PQresultErrorField(l->r, PG_DIAG_MESSAGE_PRIMARY);
-    int st = store_link_status_of(state);
+    int st = status_of_sqlstate(state);
     store_link_fail(l, st, text != NULL ? text : PQresultErrorMessage(l->r));
     /* The connection has ended if the server stops (57P01) or a router has lost a shard (08006).
      * Other errors would occur again. */
@@ -301,7 +301,7 @@ static int store_link_await(struct link *l, int64_t until_us)
             break;
         PQclear(l->r);
         l->r = r;
-        int status = result_status(l);
+        int status = link_result_status(l);
         if (status < 0)
             return status;
     }
@@ -344,31 +344,31 @@ static void store_link_add(struct link *l, Oid type, const char *value, size_t l
     l->form[l->n++] = form;
 }
 
-void link_arg_int(struct link *l, int64_t v)
+void link_add_int_argument(struct link *l, int64_t v)
 {
     char *number = l->number[l->n < LINK_ARGUMENTS ? l->n : 0];
     snprintf(number, sizeof l->number[0], "%lld", (long long)v);
     store_link_add(l, 0, number, 0, 0);
 }
 
-void link_arg_text(struct link *l, const char *v)
+void link_add_text_argument(struct link *l, const char *v)
 {
     store_link_add(l, 0, v, 0, 0);
 }
 
-void link_arg_bytes(struct link *l, struct slice v)
+void link_add_bytes_argument(struct link *l, struct slice v)
 {
     store_link_add(l, ARRAY_BYTES, v.p != NULL ? v.p : "", v.n, 1);
 }
 
-void link_arg_array(struct link *l, struct array *a)
+void link_add_array_argument(struct link *l, struct array *a)
 {
-    struct slice bytes = array_done(a);
+    struct slice bytes = array_finish(a);
     l->bad |= bytes.p == NULL;
     store_link_add(l, array_oid(a->type), bytes.p, bytes.n, 1);
 }
 
-int link_select(struct link *l, const char *function, const char *more)
+int link_select_from(struct link *l, const char *function, const char *more)
 {
     struct buf sql = {0};
     int st;
@@ -391,9 +391,9 @@ int link_select(struct link *l, const char *function, const char *more)
     return store_link_finish(l, sent, l->only_reads ? INT64_MAX : until_us);
 }
 
-int link_call(struct link *l, const char *function)
+int link_call_function(struct link *l, const char *function)
 {
-    return link_select(l, function, "");
+    return link_select_from(l, function, "");
 }
 
 static int run_once(struct link *l, const char *sql)
@@ -417,12 +417,12 @@ int link_run(struct link *l, const char *sql)
 
 /* ---- results ---- */
 
-int link_rows(const struct link *l)
+int link_count_rows(const struct link *l)
 {
     return PQntuples(l->r);
 }
 
-int link_columns(const struct link *l)
+int link_count_columns(const struct link *l)
 {
     return PQnfields(l->r);
 }
@@ -432,26 +432,26 @@ static bool store_link_has(const struct link *l, int row, int column)
     return row < PQntuples(l->r) && column < PQnfields(l->r);
 }
 
-const char *link_text(const struct link *l, int row, int column)
+const char *link_get_text(const struct link *l, int row, int column)
 {
     return store_link_has(l, row, column) ? PQgetvalue(l->r, row, column) : "";
 }
 
-struct slice link_slice(const struct link *l, int row, int column)
+struct slice link_get_slice(const struct link *l, int row, int column)
 {
     if (!store_link_has(l, row, column) || PQgetisnull(l->r, row, column))
         return (struct slice){0};
     return (struct slice){PQgetvalue(l->r, row, column), (size_t)PQgetlength(l->r, row, column)};
 }
 
-int64_t link_int(const struct link *l, int row, int column)
+int64_t link_get_int(const struct link *l, int row, int column)
 {
-    return strtoll(link_text(l, row, column), NULL, 10);
+    return strtoll(link_get_text(l, row, column), NULL, 10);
 }
 
-int link_bytes(const struct link *l, int row, int column, size_t max, struct buf *ret)
+int link_get_bytes(const struct link *l, int row, int column, size_t max, struct buf *ret)
 {
-    struct slice text = link_slice(l, row, column);
+    struct slice text = link_get_slice(l, row, column);
     size_t n = text.n / 2;
     if (text.n % 2 != 0 || n < 1 || text.p[0] != '\\' || text.p[1] != 'x' || n - 1 > max)
         return MI_EINVAL;
@@ -470,7 +470,7 @@ int link_bytes(const struct link *l, int row, int column, size_t max, struct buf
 bool link_hash(const struct link *l, int row, int column, uint8_t ret[32])
 {
     struct buf bytes = {0};
-    bool is_hash = link_bytes(l, row, column, 32, &bytes) == 0 && bytes.n == 32;
+    bool is_hash = link_get_bytes(l, row, column, 32, &bytes) == 0 && bytes.n == 32;
     if (is_hash)
         memcpy(ret, bytes.p, 32);
     buf_close(&bytes);

@@ -24,7 +24,7 @@ static const enum array_type event_types[EVENT_COLUMNS] = {
 /* clang-format on */
 
 /* The array of a column: the words come before columns that the first stores lack. */
-static struct array *array_of(struct sender *s, int column)
+static struct array *array_of_column(struct sender *s, int column)
 {
     return &s->array[column < SENDER_WORDS ? column : column + 1];
 }
@@ -42,7 +42,7 @@ struct batch {
     size_t n, cap;
 };
 
-static struct digest commitment_of(const struct cell *cell)
+static struct digest commitment_of_cell(const struct cell *cell)
 {
     struct digest d = {{0}};
     const struct cell *c = &cell[MESSAGE_COMMITMENT];
@@ -53,7 +53,7 @@ static struct digest commitment_of(const struct cell *cell)
 
 /* Whether a large body can be read. If not, the message is sent without it, because all later
  * messages would wait for it. */
-static int has_large(const struct batch *b, const struct cell *cell, bool *ret)
+static int large_body_is_readable(const struct batch *b, const struct cell *cell, bool *ret)
 {
     int st = unsent_has_body(b->s->from, b->x->uid, cell[MESSAGE_OFFSET].number,
                              cell[MESSAGE_LENGTH].number, ret);
@@ -69,37 +69,37 @@ static int sender_messages_on_message(void *ctx, const struct cell *cell)
     struct batch *b = ctx;
     struct sender *s = b->s;
     bool minimal = s->minimal, large = cell[MESSAGE_LENGTH].type == CELL_INT && !minimal;
-    int st = large ? has_large(b, cell, &large) : 0;
+    int st = large ? large_body_is_readable(b, cell, &large) : 0;
     for (int i = 0; i < MESSAGE_COLUMNS; i++) {
         bool in_file = i == MESSAGE_LENGTH || i == MESSAGE_OFFSET;
         bool left_out = (i == MESSAGE_BODY && minimal) || (in_file && !large);
-        array_cell(array_of(s, i), left_out ? &none : &cell[i]);
+        array_add_cell(array_of_column(s, i), left_out ? &none : &cell[i]);
     }
     if (st == 0)
-        st = sender_words(s, b->x, cell, large);
+        st = sender_add_words(s, b->x, cell, large);
     if (st < 0)
         return st;
     if (large && !GROW(b->large, b->n, b->cap))
         return MI_ENOMEM;
     if (large)
         b->large[b->n++] = (struct large){cell[MESSAGE_SEQ].number, cell[MESSAGE_OFFSET].number,
-                                          cell[MESSAGE_LENGTH].number, commitment_of(cell)};
+                                          cell[MESSAGE_LENGTH].number, commitment_of_cell(cell)};
     return b->n >= LARGE_MAX || s->array[SENDER_WORDS].b.n > UNSENT_BYTES;
 }
 
 /* ---- large bodies ---- */
 
-static int on_same(void *ctx, const struct cell *cell)
+static int messages_on_same_body(void *ctx, const struct cell *cell)
 {
     struct large *l = ctx;
-    struct digest d = commitment_of(cell);
+    struct digest d = commitment_of_cell(cell);
     if (cell[MESSAGE_OFFSET].number == l->offset && cell[MESSAGE_LENGTH].number == l->length &&
         digest_eq(&d, &l->commitment))
         l->seq = 0;
     return 0;
 }
 
-static int changed(struct sender *s, int64_t seq)
+static int fail_body_changed(struct sender *s, int64_t seq)
 {
     (void)sender_refuse(s, "the body of message %lld was changed while it was sent",
                         (long long)seq);
@@ -112,8 +112,9 @@ static int check_same(struct sender *s, int64_t session_id, const struct large *
 {
     struct large copy = *l;
     int64_t n;
-    int st = sender_read(s, UNSENT_MESSAGES, session_id, l->seq, l->seq, on_same, &copy, &n);
-    return st == 0 && copy.seq != 0 ? changed(s, l->seq) : st;
+    int st = sender_read_rows(s, UNSENT_MESSAGES, session_id, l->seq, l->seq, messages_on_same_body,
+                              &copy, &n);
+    return st == 0 && copy.seq != 0 ? fail_body_changed(s, l->seq) : st;
 }
 
 static int send_body(struct sender *s, const struct shipped_session *x, const struct large *l)
@@ -124,15 +125,15 @@ static int send_body(struct sender *s, const struct shipped_session *x, const st
         st = unsent_body(s->from, x->uid, l->offset + at,
                          size_min(SENDER_PIECE, (size_t)(l->length - at)), &s->piece);
         if (st == MI_ENOENT) /* the session is being removed */
-            return changed(s, l->seq);
+            return fail_body_changed(s, l->seq);
         if (st < 0)
             return st;
-        sender_call(s);
-        link_arg_text(s->to, x->uid);
-        link_arg_int(s->to, l->seq);
-        link_arg_int(s->to, at);
-        link_arg_bytes(s->to, buf_slice(&s->piece));
-        st = sender_run(s, "put_piece");
+        sender_begin_call(s);
+        link_add_text_argument(s->to, x->uid);
+        link_add_int_argument(s->to, l->seq);
+        link_add_int_argument(s->to, at);
+        link_add_bytes_argument(s->to, buf_slice(&s->piece));
+        st = sender_run_call(s, "put_piece");
     }
     return st == 0 ? check_same(s, x->id, l) : st;
 }
@@ -142,12 +143,12 @@ static int send_body(struct sender *s, const struct shipped_session *x, const st
 static int sender_messages_put(struct sender *s, const struct shipped_session *x, size_t columns,
                                const char *function, int64_t *watermark)
 {
-    sender_call(s);
-    link_arg_text(s->to, x->uid);
+    sender_begin_call(s);
+    link_add_text_argument(s->to, x->uid);
     sender_add_arrays(s, columns);
-    int st = sender_run(s, function);
+    int st = sender_run_call(s, function);
     if (st == 0)
-        *watermark = link_int(s->to, 0, 0);
+        *watermark = link_get_int(s->to, 0, 0);
     return st;
 }
 
@@ -156,10 +157,10 @@ static int send_batch(struct sender *s, struct shipped_session *x, int64_t from,
 {
     struct batch b = {.s = s, .x = x};
     for (int i = 0; i < MESSAGE_COLUMNS; i++)
-        array_begin(array_of(s, i), message_types[i]);
+        array_begin(array_of_column(s, i), message_types[i]);
     array_begin(&s->array[SENDER_WORDS], ARRAY_WORDS);
-    int st =
-        sender_read(s, UNSENT_MESSAGES, x->id, from, to, sender_messages_on_message, &b, ret_n);
+    int st = sender_read_rows(s, UNSENT_MESSAGES, x->id, from, to, sender_messages_on_message, &b,
+                              ret_n);
     for (size_t i = 0; st == 0 && i < b.n; i++)
         st = send_body(s, x, &b.large[i]);
     if (st == 0 && *ret_n > 0)
@@ -169,13 +170,13 @@ static int send_batch(struct sender *s, struct shipped_session *x, int64_t from,
     return st;
 }
 
-int sender_message_again(struct sender *s, struct shipped_session *x, int64_t seq)
+int sender_send_message_again(struct sender *s, struct shipped_session *x, int64_t seq)
 {
     int64_t n = 0, last;
     return seq <= x->seq ? send_batch(s, x, seq, seq, &n, &last) : 0;
 }
 
-int sender_messages(struct sender *s, struct shipped_session *x)
+int sender_send_messages(struct sender *s, struct shipped_session *x)
 {
     int64_t n = 1;
     int st = 0;
@@ -202,7 +203,7 @@ static int sender_messages_on_event(void *ctx, const struct cell *cell)
 {
     struct event_batch *b = ctx;
     for (int i = 0; i < EVENT_COLUMNS; i++)
-        array_cell(&b->s->array[i], &cell[i]);
+        array_add_cell(&b->s->array[i], &cell[i]);
     b->last = cell[EVENT_ID].number;
     int64_t seq;
     int st = unsent_finding_seq(b->s->from, cell, &seq);
@@ -220,15 +221,16 @@ static int send_events(struct sender *s, struct shipped_session *x, int64_t from
                        int64_t *ret_n, int64_t *ret_last)
 {
     struct event_batch b = {.s = s};
-    sender_arrays(s, event_types, EVENT_COLUMNS);
-    int st = sender_read(s, UNSENT_EVENTS, x->id, from, to, sender_messages_on_event, &b, ret_n);
+    sender_begin_arrays(s, event_types, EVENT_COLUMNS);
+    int st =
+        sender_read_rows(s, UNSENT_EVENTS, x->id, from, to, sender_messages_on_event, &b, ret_n);
     for (size_t i = 0; st == 0 && i < b.n; i++)
-        st = sender_message_again(s, x, b.seq[i]);
+        st = sender_send_message_again(s, x, b.seq[i]);
     if (st == 0 && b.n > 0) {
         b.n = 0;
-        sender_arrays(s, event_types, EVENT_COLUMNS);
-        st =
-            sender_read(s, UNSENT_EVENTS, x->id, from, b.last, sender_messages_on_event, &b, ret_n);
+        sender_begin_arrays(s, event_types, EVENT_COLUMNS);
+        st = sender_read_rows(s, UNSENT_EVENTS, x->id, from, b.last, sender_messages_on_event, &b,
+                              ret_n);
     }
     if (st == 0 && *ret_n > 0) {
         int64_t watermark = 0;
@@ -243,7 +245,7 @@ static int send_events(struct sender *s, struct shipped_session *x, int64_t from
     return st;
 }
 
-int sender_events(struct sender *s, struct shipped_session *x, int64_t from, int64_t to)
+int sender_send_events(struct sender *s, struct shipped_session *x, int64_t from, int64_t to)
 {
     int64_t n = 1;
     int st = 0;

@@ -46,22 +46,22 @@ const char *sender_error(struct sender *s, int status)
     return status == MI_ESTORE ? unsent_error(s->from) : link_error(s->to);
 }
 
-void sender_call(struct sender *s)
+void sender_begin_call(struct sender *s)
 {
     link_begin(s->to);
-    link_arg_text(s->to, s->vault);
-    link_arg_bytes(s->to, (struct slice){(const char *)s->log.head.b, DIGEST_N});
-    link_arg_int(s->to, s->calls);
+    link_add_text_argument(s->to, s->vault);
+    link_add_bytes_argument(s->to, (struct slice){(const char *)s->log.head.b, DIGEST_N});
+    link_add_int_argument(s->to, s->calls);
 }
 
-int sender_run(struct sender *s, const char *function)
+int sender_run_call(struct sender *s, const char *function)
 {
-    int st = link_call(s->to, function);
+    int st = link_call_function(s->to, function);
     s->calls += st == 0;
     return st;
 }
 
-void sender_arrays(struct sender *s, const enum array_type *type, size_t n)
+void sender_begin_arrays(struct sender *s, const enum array_type *type, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         array_begin(&s->array[i], type[i]);
@@ -70,12 +70,12 @@ void sender_arrays(struct sender *s, const enum array_type *type, size_t n)
 void sender_add_arrays(struct sender *s, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        link_arg_array(s->to, &s->array[i]);
+        link_add_array_argument(s->to, &s->array[i]);
 }
 
-int sender_read(struct sender *s, enum unsent_rows what, int64_t a, int64_t b, int64_t c,
-                unsent_fn fn, void *ctx, int64_t *ret_n)
+int sender_read_rows(struct sender *s, enum unsent_rows what, int64_t a, int64_t b, int64_t c,
+                     unsent_fn fn, void *ctx, int64_t *ret_n)
 {
     const int64_t key[3] = {a, b, c};
-    return unsent_read(s->from, what, key, fn, ctx, ret_n);
+    return unsent_read_rows(s->from, what, key, fn, ctx, ret_n);
 }

@@ -40,7 +40,7 @@ static void add_pattern(struct buf *b, const char *glob)
 
 /* ---- calls ---- */
 
-static int store_reader_status_of(int st)
+static int store_reader_convert_status(int st)
 {
     return st == 0 || st == MI_ENOMEM ? st : MI_ESTORE;
 }
@@ -57,12 +57,12 @@ static void store_reader_add_text(struct reader *r, struct buf *b, struct slice 
 {
     buf_clear(b);
     buf_slice_add(b, text);
-    link_arg_text(r->link, text.p != NULL ? buf_str(b) : NULL);
+    link_add_text_argument(r->link, text.p != NULL ? buf_str(b) : NULL);
 }
 
 static void add_bool(struct reader *r, bool v)
 {
-    link_arg_text(r->link, v ? "t" : "f");
+    link_add_text_argument(r->link, v ? "t" : "f");
 }
 
 static void store_reader_add_session(struct reader *r, struct slice vault, struct slice session)
@@ -77,33 +77,33 @@ static void add_sessions(struct reader *r, const struct remote_ask *ask)
     array_add(&r->sessions, ask->session);
     for (size_t i = 0; i < ask->more_n; i++)
         array_add(&r->sessions, ask->more[i]);
-    link_arg_array(r->link, &r->sessions);
+    link_add_array_argument(r->link, &r->sessions);
 }
 
 static void add_range(struct reader *r, const struct remote_ask *ask)
 {
     store_reader_add_session(r, ask->vault, ask->session);
-    link_arg_int(r->link, ask->from);
-    link_arg_int(r->link, ask->to);
+    link_add_int_argument(r->link, ask->from);
+    link_add_int_argument(r->link, ask->to);
     add_bool(r, ask->backwards);
 }
 
 static void add_number_or_null(struct reader *r, int64_t v)
 {
     if (v != 0)
-        link_arg_int(r->link, v);
+        link_add_int_argument(r->link, v);
     else
-        link_arg_text(r->link, NULL);
+        link_add_text_argument(r->link, NULL);
 }
 
 static void add_filter(struct reader *r)
 {
-    link_arg_text(r->link, r->host.n > 0 ? buf_str(&r->host) : NULL);
-    link_arg_text(r->link, r->user.n > 0 ? buf_str(&r->user) : NULL);
+    link_add_text_argument(r->link, r->host.n > 0 ? buf_str(&r->host) : NULL);
+    link_add_text_argument(r->link, r->user.n > 0 ? buf_str(&r->user) : NULL);
 }
 
 /* Sets the arguments of the request. Returns the name of the function. */
-static const char *arguments(struct reader *r, const struct remote_ask *ask)
+static const char *add_request_arguments(struct reader *r, const struct remote_ask *ask)
 {
     link_begin(r->link);
     switch (ask->table) {
@@ -114,27 +114,27 @@ static const char *arguments(struct reader *r, const struct remote_ask *ask)
         store_reader_add_text(r, &r->first, ask->first);
         store_reader_add_text(r, &r->before, ask->before);
         add_bool(r, ask->backwards);
-        link_arg_int(r->link, ask->rows);
+        link_add_int_argument(r->link, ask->rows);
         return "read_sessions_2";
     case REMOTE_MESSAGES:
         add_range(r, ask);
         add_bool(r, ask->bodies);
-        link_arg_int(r->link, ask->rows);
-        link_arg_int(r->link, REMOTE_BYTES);
+        link_add_int_argument(r->link, ask->rows);
+        link_add_int_argument(r->link, REMOTE_BYTES);
         return "read_messages_2";
     case REMOTE_EVENTS:
         add_range(r, ask);
-        link_arg_int(r->link, ask->rows);
+        link_add_int_argument(r->link, ask->rows);
         return "read_events";
     case REMOTE_SUMMARIES:
         add_sessions(r, ask);
         return "read_summaries";
     case REMOTE_CALLS:
         add_sessions(r, ask);
-        link_arg_int(r->link, ask->from);
-        link_arg_int(r->link, ask->to);
+        link_add_int_argument(r->link, ask->from);
+        link_add_int_argument(r->link, ask->to);
         add_bool(r, ask->backwards);
-        link_arg_int(r->link, ask->rows);
+        link_add_int_argument(r->link, ask->rows);
         return "read_calls";
     default:
         store_reader_add_text(r, &r->first, ask->first);
@@ -147,7 +147,7 @@ static int select_rows(struct reader *r, const char *function, const char *more)
     if (r->asked_before != NULL && r->asked_before())
         return store_reader_fail(r, "the reading was given up");
     int st = link_connect(r->link);
-    return st == 0 ? link_select(r->link, function, more) : st;
+    return st == 0 ? link_select_from(r->link, function, more) : st;
 }
 
 /* Calls a function whose rows have this number of columns. If the connection has ended, connects
@@ -159,11 +159,11 @@ static int store_reader_call(struct reader *r, const char *function, const char 
     int st = select_rows(r, function, more);
     if (st == TARGET_LOST && link_has_ended(r->link))
         st = select_rows(r, function, more);
-    if (st == 0 && (size_t)link_columns(r->link) != columns)
+    if (st == 0 && (size_t)link_count_columns(r->link) != columns)
         return store_reader_fail(
             r, "the store has functions of another version; run `mcp-interposer ship init` "
                "on it");
-    return store_reader_status_of(st);
+    return store_reader_convert_status(st);
 }
 
 /* ---- rows ---- */
@@ -187,12 +187,12 @@ static bool is_next_key(const struct remote_ask *ask, int64_t key, const int64_t
 /* The same for a call. The first column of a row is its session's index, the second one is seq. */
 static bool is_next_call(struct reader *r, const struct remote_ask *ask, int row)
 {
-    int64_t place = link_int(r->link, row, 0), seq = link_int(r->link, row, 1);
-    int64_t last = row > 0 ? link_int(r->link, row - 1, 0) : 0, before = 0;
+    int64_t place = link_get_int(r->link, row, 0), seq = link_get_int(r->link, row, 1);
+    int64_t last = row > 0 ? link_get_int(r->link, row - 1, 0) : 0, before = 0;
     if (place < last || place > (int64_t)ask->more_n)
         return false;
     if (row > 0 && place == last) {
-        before = link_int(r->link, row - 1, 1);
+        before = link_get_int(r->link, row - 1, 1);
         if (ask->backwards ? seq >= before : seq <= before)
             return false;
     }
@@ -208,39 +208,39 @@ static bool store_reader_is_wanted(struct reader *r, const struct remote_ask *as
     if (ask->table == REMOTE_CALLS)
         return is_next_call(r, ask, row);
     if (ask->table == REMOTE_SUMMARIES) {
-        int64_t place = link_int(r->link, row, 0),
-                before = row > 0 ? link_int(r->link, row - 1, 0) : -1;
+        int64_t place = link_get_int(r->link, row, 0),
+                before = row > 0 ? link_get_int(r->link, row - 1, 0) : -1;
         return place > before && place <= (int64_t)ask->more_n;
     }
     if (ask->table == REMOTE_SESSIONS) {
         struct slice before = {0};
         if (row > 0)
-            before = link_slice(r->link, row - 1, REMOTE_SESSION_UID);
-        return is_next_uid(ask, link_slice(r->link, row, REMOTE_SESSION_UID), before);
+            before = link_get_slice(r->link, row - 1, REMOTE_SESSION_UID);
+        return is_next_uid(ask, link_get_slice(r->link, row, REMOTE_SESSION_UID), before);
     }
-    int64_t before = row > 0 ? link_int(r->link, row - 1, 0) : 0;
-    return is_next_key(ask, link_int(r->link, row, 0), row > 0 ? &before : NULL);
+    int64_t before = row > 0 ? link_get_int(r->link, row - 1, 0) : 0;
+    return is_next_key(ask, link_get_int(r->link, row, 0), row > 0 ? &before : NULL);
 }
 
 /* Number of columns before those of remote_shape. */
-static int places(enum remote_table table)
+static int count_place_columns(enum remote_table table)
 {
     return table == REMOTE_CALLS || table == REMOTE_SUMMARIES ? 1 : 0;
 }
 
-static int pass_row(struct reader *r, const struct remote_ask *ask, int row, remote_row_fn fn,
-                    void *fn_ctx)
+static int reader_pass_row(struct reader *r, const struct remote_ask *ask, int row,
+                           remote_row_fn fn, void *fn_ctx)
 {
     const char *type = remote_shape[ask->table].cells;
     struct cell cell[REMOTE_CELLS_MAX];
-    int more = places(ask->table);
+    int more = count_place_columns(ask->table);
     if (!store_reader_is_wanted(r, ask, row))
         return store_reader_fail(r, UNASKED);
     for (int i = 0; i < more || type[i - more] != '\0'; i++) {
-        struct slice v = link_slice(r->link, row, i);
+        struct slice v = link_get_slice(r->link, row, i);
         cell[i] = (struct cell){.type = CELL_NULL};
         if (v.p != NULL && (i < more || type[i - more] == 'i'))
-            cell[i] = (struct cell){.type = CELL_INT, .number = link_int(r->link, row, i)};
+            cell[i] = (struct cell){.type = CELL_INT, .number = link_get_int(r->link, row, i)};
         else if (v.p != NULL)
             cell[i] = (struct cell){.type = CELL_TEXT, .text = v};
     }
@@ -253,13 +253,14 @@ static int read_rows(void *ctx, const struct remote_ask *ask, remote_row_fn fn, 
                                                    "place, seq",        "place"};
     struct reader *r = ctx;
     char more[96];
-    const char *function = arguments(r, ask);
+    const char *function = add_request_arguments(r, ask);
     snprintf(more, sizeof more, " ORDER BY %s%s LIMIT %lld", key[ask->table],
              ask->backwards ? " DESC" : "", (long long)ask->rows);
     int st = store_reader_call(r, function, more,
-                               strlen(remote_shape[ask->table].cells) + (size_t)places(ask->table));
-    for (int i = 0; st == 0 && i < link_rows(r->link); i++)
-        st = pass_row(r, ask, i, fn, fn_ctx);
+                               strlen(remote_shape[ask->table].cells) +
+                                   (size_t)count_place_columns(ask->table));
+    for (int i = 0; st == 0 && i < link_count_rows(r->link); i++)
+        st = reader_pass_row(r, ask, i, fn, fn_ctx);
     return st;
 }
 
@@ -268,9 +269,9 @@ static int store_reader_several(void *ctx, bool *ret)
     struct reader *r = ctx;
     link_begin(r->link);
     add_filter(r);
-    link_arg_int(r->link, 2);
+    link_add_int_argument(r->link, 2);
     int st = store_reader_call(r, "read_vaults", "", 1);
-    *ret = st == 0 && link_rows(r->link) > 1;
+    *ret = st == 0 && link_count_rows(r->link) > 1;
     return st;
 }
 
@@ -281,7 +282,7 @@ struct place {
     int64_t seq;
 };
 
-static bool is_before(struct place a, struct place b)
+static bool place_is_before(struct place a, struct place b)
 {
     int order = slice_cmp(a.uid, b.uid);
     return order < 0 || (order == 0 && a.seq < b.seq);
@@ -295,15 +296,15 @@ static int store_reader_search(void *ctx, const struct remote_words *ask, remote
     link_begin(r->link);
     store_reader_add_text(r, &r->first, ask->first);
     store_reader_add_text(r, &r->before, ask->last);
-    link_arg_int(r->link, ask->before);
-    link_arg_text(r->link, ask->match);
-    link_arg_int(r->link, ask->rows);
+    link_add_int_argument(r->link, ask->before);
+    link_add_text_argument(r->link, ask->match);
+    link_add_int_argument(r->link, ask->rows);
     int st = store_reader_call(r, "read_search",
                                " ORDER BY session_uid COLLATE \"C\" DESC, seq DESC LIMIT $5", 2);
-    for (int i = 0; st == 0 && i < link_rows(r->link); i++) {
-        struct place at = {link_slice(r->link, i, 0), link_int(r->link, i, 1)};
-        if (at.uid.n != UID_LEN || !is_before(at, last) || slice_cmp(at.uid, ask->first) < 0 ||
-            i >= ask->rows)
+    for (int i = 0; st == 0 && i < link_count_rows(r->link); i++) {
+        struct place at = {link_get_slice(r->link, i, 0), link_get_int(r->link, i, 1)};
+        if (at.uid.n != UID_LEN || !place_is_before(at, last) ||
+            slice_cmp(at.uid, ask->first) < 0 || i >= ask->rows)
             return store_reader_fail(r, UNASKED);
         const struct cell cell[] = {{.type = CELL_TEXT, .text = at.uid},
                                     {.type = CELL_INT, .number = at.seq}};
@@ -318,14 +319,14 @@ static int store_reader_search(void *ctx, const struct remote_words *ask, remote
 /* Reads at most n bytes, from offset `at` on. */
 static int read_piece(struct reader *r, size_t at, size_t n, struct buf *ret)
 {
-    link_arg_int(r->link, (int64_t)at);
-    link_arg_int(r->link, (int64_t)n);
+    link_add_int_argument(r->link, (int64_t)at);
+    link_add_int_argument(r->link, (int64_t)n);
     int st = store_reader_call(r, "read_body", "", 1);
     if (st < 0)
         return st;
-    if (link_slice(r->link, 0, 0).p == NULL)
+    if (link_get_slice(r->link, 0, 0).p == NULL)
         return store_reader_fail(r, "the store does not have this body");
-    st = link_bytes(r->link, 0, 0, n, ret);
+    st = link_get_bytes(r->link, 0, 0, n, ret);
     return st == MI_EINVAL
                ? store_reader_fail(r, "the store sent a body that is not what was asked for")
                : st;
@@ -341,7 +342,7 @@ static int read_body(void *ctx, struct slice vault, struct slice session, int64_
         size_t at = ret->n - begin, n = size_min(max - at, (size_t)PIECE);
         link_begin(r->link);
         store_reader_add_session(r, vault, session);
-        link_arg_int(r->link, seq);
+        link_add_int_argument(r->link, seq);
         st = read_piece(r, at, n, ret);
         got = ret->n - begin - at < n ? 0 : n; /* a shorter piece is the last one */
     }
@@ -355,7 +356,7 @@ const char *reader_error(struct reader *r)
     return r->error.n > 0 && !r->error.failed ? buf_str(&r->error) : link_error(r->link);
 }
 
-static const char *error_of(void *ctx)
+static const char *reader_error_text(void *ctx)
 {
     return reader_error(ctx);
 }
@@ -378,10 +379,11 @@ int reader_open(struct reader **ret, const char *url, const char *host, const ch
     *ret = r;
     r->asked_before = before;
     link_only_reads(r->link);
-    link_if_denied(r->link, "; this role needs the right to read, which an administrator of the "
-                            "store gives: GRANT mcp_interposer_reader, or "
-                            "mcp_interposer.add_reader()");
-    return store_reader_status_of(link_connect(r->link));
+    link_set_denied_hint(r->link,
+                         "; this role needs the right to read, which an administrator of the "
+                         "store gives: GRANT mcp_interposer_reader, or "
+                         "mcp_interposer.add_reader()");
+    return store_reader_convert_status(link_connect(r->link));
 }
 
 void reader_close(struct reader *r)
@@ -397,18 +399,18 @@ void reader_close(struct reader *r)
     free(r);
 }
 
-static void close_it(void *ctx)
+static void close_reader(void *ctx)
 {
     reader_close(ctx);
 }
 
-struct remote_store reader_store(struct reader *r)
+struct remote_store reader_make_store(struct reader *r)
 {
     return (struct remote_store){.ctx = r,
                                  .read = read_rows,
                                  .body = read_body,
                                  .several = store_reader_several,
                                  .search = store_reader_search,
-                                 .error = error_of,
-                                 .close = close_it};
+                                 .error = reader_error_text,
+                                 .close = close_reader};
 }

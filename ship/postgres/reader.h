@@ -22,6 +22,6 @@ MI_MUST int reader_open(struct reader **ret, const char *url, const char *host, 
                         bool (*before)(void), bool (*during)(void));
 void reader_close(struct reader *r); /* NULL is fine */
 const char *reader_error(struct reader *r);
-struct remote_store reader_store(struct reader *r); /* its close() is reader_close() */
+struct remote_store reader_make_store(struct reader *r); /* its close() is reader_close() */
 
 #endif

@@ -10,7 +10,7 @@
 /* ---- a round ---- */
 
 /* Saves cursors in one transaction, from index *at on, which it advances. */
-static int save_some(struct sender *s, size_t *at)
+static int save_cursors_from(struct sender *s, size_t *at)
 {
     struct cursor c[SAVE_ROWS];
     size_t which[SAVE_ROWS], n = 0;
@@ -32,7 +32,7 @@ static void sender_save(struct sender *s)
 {
     int st = 0;
     for (size_t at = 0; st == 0 && at < s->sessions.n;)
-        st = save_some(s, &at);
+        st = save_cursors_from(s, &at);
     s->unsaved = st < 0;
 }
 
@@ -45,9 +45,9 @@ static int send_rows(struct sender *s)
         if (x->complete || x->id == 0)
             continue;
         int64_t seq = x->seq, event = x->event;
-        st = sender_messages(s, x);
+        st = sender_send_messages(s, x);
         if (st == 0)
-            st = sender_events(s, x, x->event + 1, INT64_MAX);
+            st = sender_send_events(s, x, x->event + 1, INT64_MAX);
         x->complete = st == 0 && x->ended && x->seq >= x->last_seq && x->event >= x->last_event;
         x->saved &= seq == x->seq && event == x->event && !x->complete;
         if (clock_mono_us() - saved_us > SAVE_EVERY_US) {
@@ -58,35 +58,35 @@ static int send_rows(struct sender *s)
     return st;
 }
 
-static int send_all(struct sender *s)
+static int sender_send_all(struct sender *s)
 {
     struct stated *stated = NULL;
     bool fresh = !s->ready;
     int st = fresh ? sender_begin(s) : 0;
     if (st == 0)
-        st = sender_leaves(s);
+        st = sender_send_leaves(s);
     if (st == 0)
-        st = sender_stated(s, &stated);
+        st = sender_read_stated(s, &stated);
     if (st == 0)
-        st = sender_replaced(s, stated);
+        st = sender_send_replaced(s, stated);
     if (st == 0) {
-        st = sender_sessions(s);
+        st = sender_send_sessions(s);
         sender_hold_back(s, stated);
     }
     if (st == 0 && fresh) /* `prune` must wait until lost rows are sent again */
         sender_save(s);
     if (st == 0)
-        st = sender_redacted(s, stated);
+        st = sender_send_redacted(s, stated);
     if (st == 0)
         st = send_rows(s);
     if (st == 0)
-        st = sender_handled(s, stated);
+        st = sender_mark_handled(s, stated);
     sender_stated_free(stated);
     sender_save(s);
     return st;
 }
 
-static void begin_again(struct sender *s)
+static void sender_disconnect(struct sender *s)
 {
     link_disconnect(s->to);
     s->ready = false;
@@ -98,17 +98,17 @@ int sender_check(struct sender *s)
     if (!s->ready)
         return 0;
     buf_clear(&s->error);
-    int st = sender_compare(s, &same);
+    int st = sender_compare_state(s, &same);
     if (st < 0 || !same)
-        begin_again(s);
+        sender_disconnect(s);
     return st;
 }
 
-int sender_round(struct sender *s, int64_t *ret_sent)
+int sender_run_round(struct sender *s, int64_t *ret_sent)
 {
     s->sent = 0;
     buf_clear(&s->error);
-    int st = send_all(s);
+    int st = sender_send_all(s);
     /* A record differs if it was redacted after the log was read. Then the log must be read
      * again. */
     if (st == TARGET_DIFFERS && ++s->differs == DIFFERS_MAX)
@@ -121,7 +121,7 @@ int sender_round(struct sender *s, int64_t *ret_sent)
         st = TARGET_LOST;
     s->again = st == TARGET_AGAIN;
     if (st < 0)
-        begin_again(s);
+        sender_disconnect(s);
     *ret_sent = s->sent;
     return st;
 }

@@ -52,7 +52,7 @@ void sender_open(struct sender *s, struct unsent *from, struct link *to, const c
                  bool minimal);
 void sender_close(struct sender *s);
 /* Sends everything that is new. *ret_sent: number of rows. */
-MI_MUST int sender_round(struct sender *s, int64_t *ret_sent);
+MI_MUST int sender_run_round(struct sender *s, int64_t *ret_sent);
 /* Asks the store whether it still has everything that was sent: a failover may have lost the last transactions. If not,
  * the next round sends them again. */
 MI_MUST int sender_check(struct sender *s);
@@ -62,39 +62,41 @@ const char *sender_error(struct sender *s, int status);
 
 /* anchor.c */
 MI_MUST int sender_begin(struct sender *s); /* connects, and compares the logs and the watermarks */
-MI_MUST int sender_compare(struct sender *s, bool *ret_same); /* *ret_same: unchanged */
-MI_MUST int sender_leaves(struct sender *s);                  /* sends new leaves and checkpoints */
+MI_MUST int sender_compare_state(struct sender *s, bool *ret_same); /* *ret_same: unchanged */
+MI_MUST int sender_send_leaves(struct sender *s); /* sends new leaves and checkpoints */
 /* sessions.c */
-MI_MUST int sender_sessions(struct sender *s);
+MI_MUST int sender_send_sessions(struct sender *s);
 /* messages.c: sends the messages after the watermark, which advances */
-MI_MUST int sender_messages(struct sender *s, struct shipped_session *x);
+MI_MUST int sender_send_messages(struct sender *s, struct shipped_session *x);
 /* Sends a message that has changed again, if it was sent before. */
-MI_MUST int sender_message_again(struct sender *s, struct shipped_session *x, int64_t seq);
+MI_MUST int sender_send_message_again(struct sender *s, struct shipped_session *x, int64_t seq);
 /* Sends events with from <= id <= to, and advances the watermark. */
-MI_MUST int sender_events(struct sender *s, struct shipped_session *x, int64_t from, int64_t to);
+MI_MUST int sender_send_events(struct sender *s, struct shipped_session *x, int64_t from,
+                               int64_t to);
 /* words.c: adds the words of a message to the array SENDER_WORDS. Call it when the array of bodies
  * has the body. large: the body is in a file, and will be sent. */
-MI_MUST int sender_words(struct sender *s, const struct shipped_session *x, const struct cell *cell,
-                         bool large);
+MI_MUST int sender_add_words(struct sender *s, const struct shipped_session *x,
+                             const struct cell *cell, bool large);
 /* handle.c: redactions and removals that the log states */
 struct stated; /* what the unhandled leaves state */
-MI_MUST int sender_stated(struct sender *s, struct stated **ret);
-MI_MUST int sender_replaced(struct sender *s, const struct stated *t);
+MI_MUST int sender_read_stated(struct sender *s, struct stated **ret);
+MI_MUST int sender_send_replaced(struct sender *s, const struct stated *t);
 /* Marks sessions with a redaction that has not arrived as not complete, whatever their rows say. */
 void sender_hold_back(struct sender *s, const struct stated *t);
-MI_MUST int sender_redacted(struct sender *s, const struct stated *t);
-MI_MUST int sender_handled(struct sender *s, struct stated *t);
+MI_MUST int sender_send_redacted(struct sender *s, const struct stated *t);
+MI_MUST int sender_mark_handled(struct sender *s, struct stated *t);
 void sender_stated_free(struct stated *t); /* NULL is fine */
 
 int sender_refuse(struct sender *s, const char *fmt, ...) MI_FORMAT(2, 3); /* TARGET_REFUSED */
 /* Begins a call that changes something: its first arguments are vault, head and number of calls. */
-void sender_call(struct sender *s);
-MI_MUST int sender_run(struct sender *s, const char *function);              /* ends such a call */
-void sender_arrays(struct sender *s, const enum array_type *type, size_t n); /* empties them */
+void sender_begin_call(struct sender *s);
+MI_MUST int sender_run_call(struct sender *s, const char *function); /* ends such a call */
+void sender_begin_arrays(struct sender *s, const enum array_type *type,
+                         size_t n); /* empties them */
 /* adds them as arguments */
 void sender_add_arrays(struct sender *s, size_t n);
-/* Like unsent_read(), but returns errors that link.h knows. */
-MI_MUST int sender_read(struct sender *s, enum unsent_rows what, int64_t a, int64_t b, int64_t c,
-                        unsent_fn fn, void *ctx, int64_t *ret_n);
+/* Like unsent_read_rows(), but returns errors that link.h knows. */
+MI_MUST int sender_read_rows(struct sender *s, enum unsent_rows what, int64_t a, int64_t b,
+                             int64_t c, unsent_fn fn, void *ctx, int64_t *ret_n);
 
 #endif

@@ -33,7 +33,7 @@ static int64_t hash_row(const struct sender *s, const struct cell *cell)
 
 /* Whether the store has more of the session than the vault. A session that is being removed lacks
  * its last messages. */
-static bool is_short(const struct shipped_session *x)
+static bool vault_lacks_last_messages(const struct shipped_session *x)
 {
     return x->last_seq > 0 && x->last_seq < x->seq;
 }
@@ -49,7 +49,7 @@ static int sender_sessions_on_session(void *ctx, const struct cell *cell)
     x->ended = cell[SESSION_ENDED_AT_US].type == CELL_INT;
     x->last_seq = cell[SESSION_SEQ].number;
     x->last_event = cell[SESSION_EVENT].number;
-    if (is_short(x))
+    if (vault_lacks_last_messages(x))
         return sender_refuse(s,
                              "session %s has %lld messages, and the store has %lld of it: the "
                              "vault was rolled back or "
@@ -62,8 +62,8 @@ static int sender_sessions_on_session(void *ctx, const struct cell *cell)
     if (same)
         return 0;
     for (int i = 0; i < SESSION_COLUMNS; i++)
-        array_cell(&s->array[i < SESSION_LATER ? i : i + 1], &cell[i]);
-    array_int(&s->array[SESSION_LATER], hash);
+        array_add_cell(&s->array[i < SESSION_LATER ? i : i + 1], &cell[i]);
+    array_add_int(&s->array[SESSION_LATER], hash);
     x->known = true;
     x->row_hash = hash;
     return 0;
@@ -74,19 +74,19 @@ static int sender_sessions_put(struct sender *s)
     if (s->array[0].n == 0)
         return 0;
     s->sent += s->array[0].n;
-    sender_call(s);
-    link_arg_int(s->to, s->log.n);
-    link_arg_text(s->to, s->minimal ? "minimal" : "full");
+    sender_begin_call(s);
+    link_add_int_argument(s->to, s->log.n);
+    link_add_text_argument(s->to, s->minimal ? "minimal" : "full");
     sender_add_arrays(s, ARRAYS);
-    return sender_run(s, "put_sessions");
+    return sender_run_call(s, "put_sessions");
 }
 
 /* Sends sessions with from <= id <= to. *ret_n: how many there were. */
 static int send_range(struct sender *s, int64_t from, int64_t to, int64_t *ret_n)
 {
-    sender_arrays(s, types, ARRAYS);
-    int st =
-        sender_read(s, UNSENT_SESSIONS, from, to, s->minimal, sender_sessions_on_session, s, ret_n);
+    sender_begin_arrays(s, types, ARRAYS);
+    int st = sender_read_rows(s, UNSENT_SESSIONS, from, to, s->minimal, sender_sessions_on_session,
+                              s, ret_n);
     return st == 0 ? sender_sessions_put(s) : st;
 }
 
@@ -106,7 +106,7 @@ static int send_open(struct sender *s)
     return st;
 }
 
-int sender_sessions(struct sender *s)
+int sender_send_sessions(struct sender *s)
 {
     int64_t n = 1;
     int st = s->newest > 0 ? send_open(s) : 0;

@@ -26,18 +26,19 @@ static int open_store(void **ret, const struct target *t, struct buf *error)
         free(s);
         return MI_ENOMEM;
     }
-    link_until(s->to, t->until_us);
-    link_if_denied(s->to, ": this role is not a device of the store; an administrator adds one "
-                          "with: mcp-interposer ship init URL --device NAME");
+    link_set_deadline(s->to, t->until_us);
+    link_set_denied_hint(s->to,
+                         ": this role is not a device of the store; an administrator adds one "
+                         "with: mcp-interposer ship init URL --device NAME");
     sender_open(&s->sender, t->from, s->to, t->url, t->minimal);
     *ret = s;
     return 0;
 }
 
-static int send_round(void *x, int64_t *ret_sent)
+static int postgres_send_round(void *x, int64_t *ret_sent)
 {
     struct store *s = x;
-    return sender_round(&s->sender, ret_sent);
+    return sender_run_round(&s->sender, ret_sent);
 }
 
 static int store_target_check(void *x)
@@ -46,25 +47,25 @@ static int store_target_check(void *x)
     return sender_check(&s->sender);
 }
 
-static bool is_cut(void *x)
+static bool postgres_target_is_cut(void *x)
 {
     struct store *s = x;
     return link_is_cut(s->to);
 }
 
-static bool is_unsaved(const void *x)
+static bool postgres_target_is_unsaved(const void *x)
 {
     const struct store *s = x;
     return s->sender.unsaved;
 }
 
-static const char *error_of(void *x, int status)
+static const char *postgres_target_error(void *x, int status)
 {
     struct store *s = x;
     return sender_error(&s->sender, status);
 }
 
-static int64_t leaves_of(const void *x)
+static int64_t postgres_target_leaves(const void *x)
 {
     const struct store *s = x;
     return s->sender.log.n;
@@ -77,10 +78,10 @@ const struct target_kind postgres_target = {
     .check_url = address_check_url,
     .open = open_store,
     .close = close_store,
-    .round = send_round,
+    .round = postgres_send_round,
     .check = store_target_check,
-    .is_cut = is_cut,
-    .is_unsaved = is_unsaved,
-    .error = error_of,
-    .leaves = leaves_of,
+    .is_cut = postgres_target_is_cut,
+    .is_unsaved = postgres_target_is_unsaved,
+    .error = postgres_target_error,
+    .leaves = postgres_target_leaves,
 };

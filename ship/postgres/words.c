@@ -5,7 +5,7 @@
 static int read_body(struct sender *s, const struct shipped_session *x, const struct cell *cell,
                      bool large, struct slice *ret)
 {
-    *ret = array_last(&s->array[MESSAGE_BODY]);
+    *ret = array_last_element(&s->array[MESSAGE_BODY]);
     if (!large)
         return 0;
     buf_clear(&s->piece);
@@ -15,12 +15,12 @@ static int read_body(struct sender *s, const struct shipped_session *x, const st
     return st == MI_ENOENT ? 0 : st; /* the session is being removed: messages.c reports it */
 }
 
-int sender_words(struct sender *s, const struct shipped_session *x, const struct cell *cell,
-                 bool large)
+int sender_add_words(struct sender *s, const struct shipped_session *x, const struct cell *cell,
+                     bool large)
 {
     struct slice body;
     if (s->minimal || (!large && cell[MESSAGE_BODY].type != CELL_TEXT)) {
-        array_null(&s->array[SENDER_WORDS]);
+        array_add_null(&s->array[SENDER_WORDS]);
         return 0;
     }
     int st = s->words == NULL ? search_words_open(&s->words) : 0;
@@ -30,11 +30,11 @@ int sender_words(struct sender *s, const struct shipped_session *x, const struct
         st = read_body(s, x, cell, large, &body);
     if (st < 0)
         return st;
-    unsigned kind = value_of(&row_kinds, cell[MESSAGE_KIND].text);
-    st = search_list_fill(&s->list, s->words, search_text(kind, body, &s->text));
+    unsigned kind = value_of_word(&row_kinds, cell[MESSAGE_KIND].text);
+    st = search_list_fill(&s->list, s->words, search_text_of_body(kind, body, &s->text));
     if (st < 0)
         return st;
     search_list_to_keys(&s->list);
-    array_keys(&s->array[SENDER_WORDS], &s->list);
+    array_add_keys(&s->array[SENDER_WORDS], &s->list);
     return 0;
 }

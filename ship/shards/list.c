@@ -13,7 +13,7 @@ static struct slice shard_list_trimmed(struct slice s)
     return s;
 }
 
-static const char *why_invalid(const struct shard_list *l, struct slice url, size_t *ret_same)
+static const char *shard_why_invalid(const struct shard_list *l, struct slice url, size_t *ret_same)
 {
     *ret_same = 0;
     if (memchr(url.p, '\0', url.n) != NULL)
@@ -29,7 +29,7 @@ static const char *why_invalid(const struct shard_list *l, struct slice url, siz
 static int shard_list_add(struct shard_list *l, struct slice url, size_t line, struct buf *error)
 {
     size_t same;
-    const char *why = why_invalid(l, url, &same);
+    const char *why = shard_why_invalid(l, url, &same);
     if (why != NULL) {
         buf_printf(error, "line %zu: %s", line, why);
         return MI_EINVAL;

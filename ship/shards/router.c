@@ -36,7 +36,7 @@ struct router {
 
 /* ---- errors ---- */
 
-static int fail_at(struct router *r, size_t i, int st, const char *why)
+static int fail_at_shard(struct router *r, size_t i, int st, const char *why)
 {
     if (st == MI_ENOMEM)
         return st;
@@ -54,10 +54,10 @@ static int fail_router(struct router *r, int st)
 }
 
 /* Runs statements on a shard. */
-static int run_at(struct router *r, size_t i, const char *sql)
+static int run_on_shard(struct router *r, size_t i, const char *sql)
 {
     int st = link_run(r->shard[i], sql);
-    return st < 0 ? fail_at(r, i, st, link_error(r->shard[i])) : 0;
+    return st < 0 ? fail_at_shard(r, i, st, link_error(r->shard[i])) : 0;
 }
 
 static int run_script(struct link *l, struct buf *sql)
@@ -75,17 +75,17 @@ static int open_shard(struct router *r, size_t i)
     if (st == 0)
         st = address_write(url, &r->address[i], &why);
     if (st < 0)
-        st = fail_at(r, i, st, buf_str(&why));
+        st = fail_at_shard(r, i, st, buf_str(&why));
     buf_close(&why);
     if (st == 0)
         st = link_new(&r->shard[i], url, NULL);
     if (st < 0)
         return st;
     st = link_connect(r->shard[i]);
-    return st < 0 ? fail_at(r, i, st, link_error(r->shard[i])) : 0;
+    return st < 0 ? fail_at_shard(r, i, st, link_error(r->shard[i])) : 0;
 }
 
-static int open_all(struct router *r)
+static int open_all_shards(struct router *r)
 {
     size_t n = r->plan->shards->n;
     int st = 0;
@@ -98,7 +98,7 @@ static int open_all(struct router *r)
     return st;
 }
 
-static void close_all(struct router *r)
+static void close_all_shards(struct router *r)
 {
     for (size_t i = 0; i < r->plan->shards->n; i++) {
         if (r->shard != NULL)
@@ -119,7 +119,7 @@ static void close_all(struct router *r)
 /* Appends the last result, which is rows for VALUES, if it has any. */
 static void add_rows(struct buf *b, const struct link *l)
 {
-    const char *rows = link_rows(l) > 0 ? link_text(l, 0, 0) : "";
+    const char *rows = link_count_rows(l) > 0 ? link_get_text(l, 0, 0) : "";
     if (rows[0] != '\0' && b->n > 0)
         buf_adds(b, ", ");
     buf_adds(b, rows);
@@ -129,11 +129,11 @@ static int read_roles(struct router *r)
 {
     int st = 0;
     for (size_t i = 0; st == 0 && i < r->plan->shards->n; i++) {
-        st = run_at(r, i, devices_sql);
+        st = run_on_shard(r, i, devices_sql);
         if (st < 0)
             break;
         add_rows(&r->devices, r->shard[i]);
-        st = run_at(r, i, readers_sql);
+        st = run_on_shard(r, i, readers_sql);
         if (st == 0)
             add_rows(&r->readers, r->shard[i]);
     }
@@ -193,10 +193,10 @@ static int write_vaults(struct router *r, size_t i)
                "FROM (SELECT uid, row_number() OVER () / 10000 AS part FROM mcp_interposer.vaults "
                "WHERE leaves > 0) AS v GROUP BY part",
                i + 1);
-    int st = sql.failed ? MI_ENOMEM : run_at(r, i, buf_str(&sql));
+    int st = sql.failed ? MI_ENOMEM : run_on_shard(r, i, buf_str(&sql));
     buf_close(&sql);
-    for (int k = 0; st == 0 && k < link_rows(r->shard[i]); k++) {
-        buf_adds(&r->script, link_text(r->shard[i], k, 0));
+    for (int k = 0; st == 0 && k < link_count_rows(r->shard[i]); k++) {
+        buf_adds(&r->script, link_get_text(r->shard[i], k, 0));
         buf_addc(&r->script, '\n');
     }
     return st;
@@ -205,23 +205,23 @@ static int write_vaults(struct router *r, size_t i)
 /* Writes the functions and the version of the first shard: all shards have the same. */
 static int write_functions(struct router *r)
 {
-    int st = run_at(r, 0, catalogue_sql);
+    int st = run_on_shard(r, 0, catalogue_sql);
     if (st < 0)
         return st;
     buf_adds(&r->script, "SELECT mcp_interposer.drop_passed_on();\n");
-    buf_adds(&r->script, link_text(r->shard[0], 0, 0));
-    st = run_at(r, 0, "SELECT version, oldest_client FROM mcp_interposer.store");
+    buf_adds(&r->script, link_get_text(r->shard[0], 0, 0));
+    st = run_on_shard(r, 0, "SELECT version, oldest_client FROM mcp_interposer.store");
     if (st < 0)
         return st;
-    if (link_rows(r->shard[0]) != 1)
-        return fail_at(r, 0, MI_EIO, "its schema has no version");
+    if (link_count_rows(r->shard[0]) != 1)
+        return fail_at_shard(r, 0, MI_EIO, "its schema has no version");
     buf_adds(&r->script, "SELECT mcp_interposer.use_shards(ARRAY[");
     for (size_t i = 0; i < r->plan->shards->n; i++) {
         buf_adds(&r->script, i > 0 ? ", " : "");
         write_literal(&r->script, &r->address[i]);
     }
-    buf_printf(&r->script, "], %s, %s);\n", link_text(r->shard[0], 0, 0),
-               link_text(r->shard[0], 0, 1));
+    buf_printf(&r->script, "], %s, %s);\n", link_get_text(r->shard[0], 0, 0),
+               link_get_text(r->shard[0], 0, 1));
     return 0;
 }
 
@@ -236,15 +236,15 @@ static void write_schema(struct buf *b)
  * before, and lost. */
 static int write_identity(struct router *r, struct buf *sql)
 {
-    int st = run_at(r, 0, "SELECT to_regclass('mcp_interposer.shard') IS NOT NULL");
-    if (st < 0 || strcmp(link_text(r->shard[0], 0, 0), "t") != 0)
+    int st = run_on_shard(r, 0, "SELECT to_regclass('mcp_interposer.shard') IS NOT NULL");
+    if (st < 0 || strcmp(link_get_text(r->shard[0], 0, 0), "t") != 0)
         return st;
-    st = run_at(r, 0, "SELECT router FROM mcp_interposer.shard");
-    if (st == 0 && link_rows(r->shard[0]) == 1)
+    st = run_on_shard(r, 0, "SELECT router FROM mcp_interposer.shard");
+    if (st == 0 && link_count_rows(r->shard[0]) == 1)
         buf_printf(sql,
                    "UPDATE mcp_interposer.store SET router = '%s' "
                    "WHERE NOT EXISTS (SELECT FROM mcp_interposer.shards);\n",
-                   link_text(r->shard[0], 0, 0));
+                   link_get_text(r->shard[0], 0, 0));
     return st;
 }
 
@@ -298,7 +298,7 @@ static int make_shard(struct router *r, size_t i, const char *id, const char *kn
     buf_adds(&sql, "COMMIT;\n");
     int st = run_script(r->shard[i], &sql);
     buf_close(&sql);
-    return st < 0 ? fail_at(r, i, st, link_error(r->shard[i])) : 0;
+    return st < 0 ? fail_at_shard(r, i, st, link_error(r->shard[i])) : 0;
 }
 
 static int make_shards(struct router *r)
@@ -308,7 +308,7 @@ static int make_shards(struct router *r)
                              "LEFT JOIN mcp_interposer.shards h ON true ORDER BY h.n");
     if (st < 0)
         return fail_router(r, st);
-    size_t known = link_text(r->to, 0, 1)[0] != '\0' ? (size_t)link_rows(r->to) : 0;
+    size_t known = link_get_text(r->to, 0, 1)[0] != '\0' ? (size_t)link_count_rows(r->to) : 0;
     if (known > n) {
         buf_printf(r->error,
                    "%s lists %zu shards, and the router has %zu: a shard cannot be removed. To "
@@ -318,13 +318,13 @@ static int make_shards(struct router *r)
         return MI_EINVAL;
     }
     for (size_t i = 0; st == 0 && i < n; i++)
-        st = make_shard(r, i, link_text(r->to, 0, 0),
-                        i < known ? link_text(r->to, (int)i, 1) : NULL);
+        st = make_shard(r, i, link_get_text(r->to, 0, 0),
+                        i < known ? link_get_text(r->to, (int)i, 1) : NULL);
     return st;
 }
 
 /* Gives every shard the devices and readers of all databases. */
-static int share_roles(struct router *r)
+static int share_roles_with_shards(struct router *r)
 {
     struct buf sql = {0};
     int st = read_routed_roles(r);
@@ -336,7 +336,7 @@ static int share_roles(struct router *r)
     for (size_t i = 0; st == 0 && sql.n > 0 && i < r->plan->shards->n; i++) {
         st = run_script(r->shard[i], &sql);
         if (st < 0)
-            st = fail_at(r, i, st, link_error(r->shard[i]));
+            st = fail_at_shard(r, i, st, link_error(r->shard[i]));
     }
     buf_close(&sql);
     return st;
@@ -347,16 +347,16 @@ static int add_device(struct router *r)
     int st = 0;
     for (size_t i = 0; st == 0 && i < r->plan->shards->n; i++) {
         link_begin(r->shard[i]);
-        link_arg_text(r->shard[i], r->plan->device);
-        st = link_call(r->shard[i], "add_device");
+        link_add_text_argument(r->shard[i], r->plan->device);
+        st = link_call_function(r->shard[i], "add_device");
         if (st < 0)
-            st = fail_at(r, i, st, link_error(r->shard[i]));
+            st = fail_at_shard(r, i, st, link_error(r->shard[i]));
     }
     if (st < 0)
         return st;
     link_begin(r->to);
-    link_arg_text(r->to, r->plan->device);
-    st = link_call(r->to, "add_device");
+    link_add_text_argument(r->to, r->plan->device);
+    st = link_call_function(r->to, "add_device");
     return st < 0 ? fail_router(r, st) : 0;
 }
 
@@ -365,7 +365,7 @@ static int router_make_new(struct router *r)
     int st = link_new(&r->to, r->plan->url, NULL);
     if (st < 0)
         return st;
-    link_if_denied(r->to, ": the router must be made by a superuser");
+    link_set_denied_hint(r->to, ": the router must be made by a superuser");
     st = link_connect(r->to);
     if (st < 0)
         return fail_router(r, st);
@@ -373,7 +373,7 @@ static int router_make_new(struct router *r)
     if (st == 0)
         st = make_shards(r);
     if (st == 0)
-        st = share_roles(r);
+        st = share_roles_with_shards(r);
     if (st == 0)
         st = write_router(r, false);
     if (st < 0)
@@ -384,24 +384,24 @@ static int router_make_new(struct router *r)
     if (r->plan->device != NULL)
         st = add_device(r);
     for (size_t i = 0; st == 0 && i < r->plan->shards->n; i++)
-        st = run_at(r, i, SCHEMA_FILL);
+        st = run_on_shard(r, i, SCHEMA_FILL);
     return st;
 }
 
 int router_make(const struct router_plan *p, struct buf *error)
 {
     struct router r = {.plan = p, .error = error};
-    int st = open_all(&r);
+    int st = open_all_shards(&r);
     if (st == 0)
         st = router_make_new(&r);
-    close_all(&r);
+    close_all_shards(&r);
     return st;
 }
 
 int router_print(const struct router_plan *p, struct buf *ret, struct buf *error)
 {
     struct router r = {.plan = p, .error = error};
-    int st = open_all(&r);
+    int st = open_all_shards(&r);
     if (st == 0)
         st = read_roles(&r);
     if (st == 0)
@@ -409,6 +409,6 @@ int router_print(const struct router_plan *p, struct buf *ret, struct buf *error
     buf_slice_add(ret, buf_slice(&r.script));
     if (st == 0 && (r.script.failed || ret->failed))
         st = MI_ENOMEM;
-    close_all(&r);
+    close_all_shards(&r);
     return st;
 }

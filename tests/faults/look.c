@@ -66,14 +66,14 @@ static bool row_is_right(sqlite3_stmt *q)
     if (outside)
         body = body_outside(sqlite3_column_int64(q, 5), sqlite3_column_int64(q, 6));
     if (m->seen || body.n != m->n || meant_hash(body) != m->hash ||
-        value_of(&row_kinds, text_of(q, 1)) != m->kind ||
+        value_of_word(&row_kinds, text_of(q, 1)) != m->kind ||
         !slice_is(text_of(q, 2), m->direction == ROW_C2S ? "c2s" : "s2c"))
         return look_bad("seq %llu differs from the row that was added", (unsigned long long)seq);
     m->seen = true;
     return true;
 }
 
-static bool open_prompt(sqlite3 *db, const char *sql, bool (*row)(sqlite3_stmt *q))
+static bool ask(sqlite3 *db, const char *sql, bool (*row)(sqlite3_stmt *q))
 {
     sqlite3_stmt *q = NULL;
     int rc = sqlite3_prepare_v2(db, sql, -1, &q, NULL);
@@ -164,11 +164,11 @@ static bool look_at_database(void)
         return true;
     bool good = sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE, NULL) == SQLITE_OK ||
                 look_bad("the database cannot be opened: %s", sqlite3_errmsg(db));
-    good = good && open_prompt(db, "PRAGMA integrity_check", is_ok);
+    good = good && ask(db, "PRAGMA integrity_check", is_ok);
     if (good && sqlite3_table_column_metadata(db, NULL, "messages", NULL, NULL, NULL, NULL, NULL,
                                               NULL) == SQLITE_OK)
-        good = open_prompt(db, rows, row_is_right) && open_prompt(db, strangers, has_no_session) &&
-               open_prompt(db, gaps, add_lost);
+        good = ask(db, rows, row_is_right) && ask(db, strangers, has_no_session) &&
+               ask(db, gaps, add_lost);
     sqlite3_close(db);
     return good;
 }
@@ -267,9 +267,9 @@ static bool look_at_evidence(void)
         return true;
     int st = audit_open(&a, vault, &calls, &error);
     if (st == 0)
-        st = audit_log(a, NULL);
+        st = audit_check_log(a, NULL);
     if (st == 0)
-        st = audit_sessions(a);
+        st = audit_check_sessions(a);
     if (st < 0 && st != MI_ENOENT)
         good = look_bad("evidence cannot be verified: %s",
                         a != NULL ? audit_error(a) : buf_str(&error));

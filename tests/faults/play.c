@@ -66,9 +66,9 @@ static const struct step {
 static void deliver(enum row_direction dir, struct line *line, bool too_long)
 {
     if (too_long)
-        traffic_too_long(&play.traffic, dir, line);
+        traffic_handle_too_long(&play.traffic, dir, line);
     else
-        traffic_line(&play.traffic, dir, line);
+        traffic_handle_line(&play.traffic, dir, line);
 }
 
 static void take_lines(enum row_direction dir)
@@ -98,17 +98,17 @@ static void feed(enum row_direction dir, const char *p, size_t n)
         }
         size_t some = size_min(n, room);
         memcpy(at, p, some);
-        line_filled(r, some);
+        line_add_filled(r, some);
         p += some;
         n -= some;
         take_lines(dir);
     }
-    if (n > 0 && line_partial(r) > 0) { /* a partial line: finish it */
+    if (n > 0 && line_partial_bytes(r) > 0) { /* a partial line: finish it */
         size_t room;
         char *at = line_room(r, &room);
         if (at != NULL) {
             *at = '\n';
-            line_filled(r, 1);
+            line_add_filled(r, 1);
             take_lines(dir);
         }
     }
@@ -359,7 +359,7 @@ static void say(const struct step *x, size_t i)
         struct chunk *c = chunk_new(b.n + 1);
         if (c != NULL && b.n > 0) {
             memcpy(c->data, b.p, b.n);
-            stray_stderr(&play.traffic, &(struct line){c->data, b.n, c}, 0);
+            stray_record_stderr(&play.traffic, &(struct line){c->data, b.n, c}, 0);
         }
         chunk_drop(c);
     } else {

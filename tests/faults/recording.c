@@ -62,11 +62,11 @@ static void store_published(void)
 {
     enum store_result result = STORE_DONE;
     size_t n = 1;
-    ring_awake(&rec.ring);
+    ring_reader_awake(&rec.ring);
     while (rec.runs && result == STORE_DONE && n > 0) {
         result = store_batch(rec.store, &rec.ring, &n);
         if (result == STORE_DONE && n > 0)
-            upkeep_stored(&rec.upkeep);
+            upkeep_after_store(&rec.upkeep);
     }
     if (result == STORE_DONE)
         rec.proxy->opened = true;
@@ -86,7 +86,7 @@ static void store_published(void)
         }
         return;
     }
-    if (!ring_sleep(&rec.ring))
+    if (!ring_reader_sleep(&rec.ring))
         return; /* the next turn stores it */
 }
 
@@ -148,7 +148,7 @@ void __wrap_worker_close(struct worker *w)
 
 void recording_use(const char *journals)
 {
-    journal_file_dir(journals);
+    journal_file_set_dir(journals);
 }
 
 static bool count(void *ctx, const struct journal_file *f)
@@ -182,7 +182,7 @@ void recording_turn(void)
         return;
     store_published();
     if (rec.runs)
-        (void)upkeep_idle(&rec.upkeep);
+        (void)upkeep_run_when_idle(&rec.upkeep);
 }
 
 bool recording_is_damaged(void)

@@ -574,7 +574,7 @@ static void try_list(struct input *in, struct slice schema, struct slice value)
     buf_adds(&list, "]}}");
     most_used = used;
     if (rpc_read(buf_slice(&list), &m) == 0)
-        tools_page(&t, &m, 0);
+        tools_add_page(&t, &m, 0);
     for (unsigned i = 0; i < t.n; i++) {
         struct schema_fault fault = {{0}, {0}};
         struct tool *tool;
@@ -588,7 +588,7 @@ static void try_list(struct input *in, struct slice schema, struct slice value)
         if (rpc_read(buf_slice(&line), &m) != 0)
             break;
         int64_t from = clock_thread_us();
-        (void)tools_call(&t, &m, &tool, &fault);
+        (void)tools_check_call(&t, &m, &tool, &fault);
         MOST(seen.list_us, clock_thread_us() - from);
         MUST(t.limits.memory.used <= SCHEMA_BYTES_MAX);
         schema_fault_close(&fault);

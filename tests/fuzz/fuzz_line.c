@@ -110,19 +110,19 @@ static void run(size_t n, size_t max_len, uint64_t seed, size_t most)
         MUST(r.chunk->cap <= 4 * (max_len + 2) + 2 * LINE_CHUNK);
         size_t some = size_min(1 + random_below(&s, most), size_min(room, n - fed));
         memcpy(to, stream + fed, some);
-        line_filled(&r, some);
+        line_add_filled(&r, some);
         fed += some;
         while ((got = line_next(&r, &line)) != LINE_NEED_MORE) {
             expect(&e, &line, got == LINE_TOO_LONG);
             if (got == LINE_READY)
                 hold(&s, &line);
         }
-        MUST(line_partial(&r) <= max_len);
+        MUST(line_partial_bytes(&r) <= max_len);
     }
-    if (line_last(&r, &line) == LINE_READY)
+    if (line_take_last(&r, &line) == LINE_READY)
         expect(&e, &line, false);
     MUST(e.at >= n); /* nothing is left over */
-    MUST(line_last(&r, &line) == LINE_NEED_MORE);
+    MUST(line_take_last(&r, &line) == LINE_NEED_MORE);
     for (size_t i = 0; i < MI_COUNT(s.held); i++)
         chunk_drop(s.held[i].line.chunk);
     line_close(&r);

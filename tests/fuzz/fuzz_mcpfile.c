@@ -22,11 +22,11 @@ static size_t change(const struct mcpfile *f, bool wrap)
         MUST(wrap_inspect(f, s, &v) == 0);
         MUST((v.why != NULL) == (v.state == WRAP_ODD));
         if (v.state == WRAP_PLAIN && wrap)
-            n += wrap_add(&e, f, s, &with);
+            n += wrap_edit_add(&e, f, s, &with);
         else if (v.state == WRAP_REMOTE && wrap && remote_check(f, s, &why) == 0 && why == NULL)
             n += remote_add(&e, f, s, &with);
         else if (v.state == WRAP_WRAPPED && !wrap)
-            n += wrap_remove(&e, f, s, &v);
+            n += wrap_edit_remove(&e, f, s, &v);
         wrap_view_close(&v);
     }
     return n;

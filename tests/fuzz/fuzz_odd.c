@@ -169,7 +169,7 @@ static void feed(struct session *s, enum row_direction dir, struct slice text)
     MUST(c != NULL);
     memcpy(c->data, text.p, text.n);
     struct line line = {c->data, text.n, c};
-    traffic_line(&s->traffic, dir, &line);
+    traffic_handle_line(&s->traffic, dir, &line);
     chunk_drop(c);
 }
 

@@ -75,12 +75,12 @@ static void read_id(struct json_value id)
     struct buf key = {0}, text = {0}, back = {0};
     rpc_id_key(&key, id);
     MUST(!key.failed && key.n > 0 && key.p[0] == (id.type == JSON_STRING ? 's' : 'n'));
-    struct rpc_id one = rpc_id_of(id, &text), other, again;
+    struct rpc_id one = rpc_id_from_json(id, &text), other, again;
     MUST(one.type == key.p[0] && slice_eq(one.text, (struct slice){key.p + 1, key.n - 1}));
-    MUST(one.hash == rpc_id_hash(buf_slice(&key)) && one.hash == rpc_id_hash_of(id));
-    if (rpc_id_other_type(&one, &other)) {
+    MUST(one.hash == rpc_id_hash(buf_slice(&key)) && one.hash == rpc_id_hash_json(id));
+    if (rpc_id_convert_type(&one, &other)) {
         MUST(!rpc_id_eq(&one, &other));
-        MUST(rpc_id_other_type(&other, &again) && rpc_id_eq(&one, &again));
+        MUST(rpc_id_convert_type(&other, &again) && rpc_id_eq(&one, &again));
     }
     /* The key of a number, read as a number, has the same key. */
     if (id.type == JSON_NUMBER) {

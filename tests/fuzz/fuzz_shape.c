@@ -10,14 +10,14 @@ static void hide(struct slice text, struct buf *out)
 {
     struct shape_hit h;
     size_t at = 0, hits = 0;
-    while (shapes_next(shapes, text, at, &h)) {
+    while (shapes_find_next(shapes, text, at, &h)) {
         MUST(h.n > 0 && h.from >= at && h.from + h.n <= text.n && h.rule[0] != '\0');
         buf_add(out, text.p + at, h.from - at);
         buf_printf(out, "[redacted:%s]", h.rule);
         at = h.from + h.n;
         hits++;
     }
-    MUST(hits == 0 || shapes_maybe(text));
+    MUST(hits == 0 || shapes_may_match(text));
     buf_add(out, text.p + at, text.n - at);
 }
 

@@ -5,7 +5,7 @@
 #include "tests/fuzz/fuzz.h"
 #include "wire/json/text.h"
 
-static void check_print_text(const struct tool_rule *r)
+static void check_text(const struct tool_rule *r)
 {
     struct tool_rule again;
     struct buf why = {0};
@@ -57,7 +57,7 @@ static void check_call(const struct tool_rule *r, struct slice text)
     const char *fault;
     if (rpc_read(text, &m) < 0 || m.kind == RPC_BATCH || m.kind == RPC_INVALID)
         return;
-    enum tool_verdict v = tool_call_verdict(r, NULL, &m, &name, &fault);
+    enum tool_verdict v = tool_call_judge(r, NULL, &m, &name, &fault);
     MUST((v == TOOL_CALL_AMBIGUOUS) == (fault != NULL));
     MUST(v != TOOL_CALL_HIDDEN || !tool_rule_keeps_name(r, buf_slice(&name)));
     if (v == TOOL_CALL_KEPT && m.method.p != NULL && rpc_method_is(&m, "tools/call")) {
@@ -89,7 +89,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     int st = tool_rule_read(&r, rule, &why);
     MUST((st == 0) == (why.n == 0));
     if (st == 0 && tool_rule_exists(&r)) {
-        check_print_text(&r);
+        check_text(&r);
         check_list(&r, json);
         check_call(&r, json);
     }

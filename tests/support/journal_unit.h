@@ -33,7 +33,7 @@ static inline MI_UNUSED void journal_unit_place(struct journal_unit *j)
     temp_make(&j->t);
     snprintf(j->dir, sizeof j->dir, "%s/journals", j->t.root);
     assert_int_equal(mkdir(j->dir, 0700), 0);
-    journal_file_dir(j->dir);
+    journal_file_set_dir(j->dir);
     j->wall_us = clock_wall_us();
 }
 
@@ -73,14 +73,14 @@ static inline MI_UNUSED void journal_unit_remove(struct journal_unit *j)
 {
     journal_unit_die(j);
     buf_close(&j->start);
-    journal_file_dir(NULL);
+    journal_file_set_dir(NULL);
     temp_remove(&j->t);
 }
 
 static inline MI_UNUSED void put(struct journal_unit *j, const struct entry *e)
 {
     size_t n = form_size(e);
-    char *p = ring_place(&j->ring, n);
+    char *p = ring_reserve_record(&j->ring, n);
     assert_non_null(p);
     form_write(e, p);
     ring_add(&j->ring, e->kind, n);
@@ -166,7 +166,7 @@ static inline MI_UNUSED void put_escalation(struct journal_unit *j, const char *
 static inline MI_UNUSED void put_running(struct journal_unit *j)
 {
     struct entry e = {.kind = ENTRY_RUNNING};
-    running_self(&e.running);
+    running_describe_self(&e.running);
     put(j, &e);
 }
 

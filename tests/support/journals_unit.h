@@ -13,12 +13,12 @@ static inline void journals_begin(void)
 {
     snprintf(journals_dir, sizeof journals_dir, "/dev/shm/mi-unit-XXXXXX");
     if (mkdtemp(journals_dir) != NULL)
-        journal_file_dir(journals_dir);
+        journal_file_set_dir(journals_dir);
 }
 
 static inline void journals_end(void)
 {
-    journal_file_dir(NULL);
+    journal_file_set_dir(NULL);
     nftw(journals_dir, temp_remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
 

@@ -35,7 +35,7 @@ static breaches request(struct playback *y, enum protocol_party from, const stru
     while (y->open[i].used)
         i++;
     assert_true(i < OPEN_MAX - 1);
-    r = protocol_request(&y->p, from, m, &y->open[i].asked);
+    r = protocol_check_request(&y->p, from, m, &y->open[i].asked);
     y->open[i].used = true;
     y->open[i].from = from;
     y->open[i].id = m->id.text;
@@ -45,12 +45,12 @@ static breaches request(struct playback *y, enum protocol_party from, const stru
 
 static breaches notification(struct playback *y, enum protocol_party from, const struct rpc *m)
 {
-    breaches r = protocol_notification(&y->p, from, m);
+    breaches r = protocol_check_notification(&y->p, from, m);
     if (m->progress_token.type == JSON_NONE)
         return r;
     enum protocol_party asker = from == PARTY_CLIENT ? PARTY_SERVER : PARTY_CLIENT;
     int i = find(y, asker, m->progress_token.text, true);
-    return r | protocol_progress(&y->p, m, i < 0 ? NULL : &y->open[i].asked);
+    return r | protocol_check_progress(&y->p, m, i < 0 ? NULL : &y->open[i].asked);
 }
 
 static breaches answer(struct playback *y, enum protocol_party from, const struct rpc *m)
@@ -59,7 +59,7 @@ static breaches answer(struct playback *y, enum protocol_party from, const struc
     if (i < 0)
         fail_msg("nobody asked for %.*s", (int)m->text.n, m->text.p);
     y->open[i].used = false;
-    return protocol_answer(&y->p, from, m, &y->open[i].asked);
+    return protocol_check_answer(&y->p, from, m, &y->open[i].asked);
 }
 
 #define LINES_MAX 16

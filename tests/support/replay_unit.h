@@ -157,7 +157,7 @@ static inline int play_teardown(void **state)
 /* The client sends this line. */
 static inline void client(struct play_test *t, const char *line)
 {
-    assert_int_equal(conversation_line(t->conversation, slice_of(line), t->now_us), 0);
+    assert_int_equal(conversation_handle_line(t->conversation, slice_of(line), t->now_us), 0);
 }
 
 /* Advances the clock. */
@@ -171,7 +171,7 @@ static inline void pass_us(struct play_test *t, int64_t us)
 static inline void pass_all(struct play_test *t)
 {
     for (int64_t end = t->now_us + INT64_C(3600000000);;) {
-        int64_t due = conversation_due(t->conversation);
+        int64_t due = conversation_next_due_us(t->conversation);
         if (due == CONVERSATION_NEVER || due > end)
             return;
         pass_us(t, due > t->now_us ? due - t->now_us : 0);

@@ -109,13 +109,13 @@ static inline void traffic_feed(struct fixture *f, char who, const char *text, s
     struct line line = {c->data, n, c};
     enum row_direction dir = who == 'C' || who == 'c' ? ROW_C2S : ROW_S2C;
     if (who == 'E')
-        stray_stderr(&f->traffic, &line, 0);
+        stray_record_stderr(&f->traffic, &line, 0);
     else if (who == 'c' || who == 's')
-        traffic_last_line(&f->traffic, dir, &line);
+        traffic_handle_last_line(&f->traffic, dir, &line);
     else if (n > f->traffic.max_message)
-        traffic_too_long(&f->traffic, dir, &line);
+        traffic_handle_too_long(&f->traffic, dir, &line);
     else
-        traffic_line(&f->traffic, dir, &line);
+        traffic_handle_line(&f->traffic, dir, &line);
     chunk_drop(c);
 }
 

@@ -135,7 +135,7 @@ static inline MI_UNUSED sqlite3 *sql_vault(const struct temp *t)
     assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
     sql_run(db,
             "PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF; PRAGMA wal_autocheckpoint = 0");
-    assert_int_equal(schema_ready(db), 0);
+    assert_int_equal(schema_make_ready(db), 0);
     return db;
 }
 

@@ -34,7 +34,7 @@ struct audit {
     uint64_t records, bytes, total; /* progress */
 };
 
-static void on_wrong(void *ctx, const struct audit_wrong *w)
+static void audit_on_fault(void *ctx, const struct audit_wrong *w)
 {
     struct audit *a = ctx;
     a->wrong++;
@@ -53,8 +53,8 @@ static void audit_on_progress(void *ctx, uint64_t records, uint64_t bytes)
 #define SAY_VAULT(a, ...)                                                                          \
     do {                                                                                           \
         struct audit_wrong said_;                                                                  \
-        audit_say(&said_, __VA_ARGS__);                                                            \
-        on_wrong(a, &said_);                                                                       \
+        audit_set_fault(&said_, __VA_ARGS__);                                                      \
+        audit_on_fault(a, &said_);                                                                 \
     } while (0)
 
 static int read_origin(struct audit *a)
@@ -69,7 +69,7 @@ static int read_origin(struct audit *a)
         rc = sqlite3_step(q);
         if (rc == SQLITE_ROW && leaf_read(connect_column(q, 1), &l) == 0 && l.type == LEAF_BEGIN)
             snprintf(a->origin, sizeof a->origin, CHECKPOINT_ORIGIN "%.*s", (int)l.uid.n, l.uid.p);
-        st = db_done(&a->source.d, q, rc);
+        st = db_finish_statement(&a->source.d, q, rc);
     }
     return db_end(&a->source.d, st);
 }
@@ -81,7 +81,7 @@ struct slice audit_origin(const struct audit *a)
 
 /* ---- the database --------------------------------------------------------------------------- */
 
-static void on_layout(void *ctx, const struct layout_fault *f)
+static void audit_on_layout_fault(void *ctx, const struct layout_fault *f)
 {
     static const struct {
         enum audit_kind kind;
@@ -108,7 +108,7 @@ static int compare_layout(struct audit *a)
     int st = db_begin(&a->source.d);
     if (st < 0)
         return st;
-    st = layout_compare(a->source.d.db, on_layout, a);
+    st = layout_compare(a->source.d.db, audit_on_layout_fault, a);
     if (st == 0 && !a->stopped)
         st = schema_has_table(a->source.d.db, "leaves", &a->has_log);
     if (st == 0)
@@ -124,7 +124,7 @@ static int compare_layout(struct audit *a)
 static int check_integrity(struct audit *a)
 {
     struct buf found = {0};
-    int st = snapshot_integrity(&a->source, &found);
+    int st = snapshot_check_integrity(&a->source, &found);
     if (st == 0 && found.n > 0) {
         SAY_VAULT(a, AUDIT_DAMAGED, "database", "%s", buf_str(&found));
         a->stopped = true;
@@ -141,7 +141,7 @@ int audit_open(struct audit **ret, const char *vault, const struct audit_calls *
     if (a == NULL)
         return MI_ENOMEM;
     *a = (struct audit){.calls = *calls, .path = vault, .running = {.lock = -1}};
-    trail_open(&a->trail, on_wrong, a);
+    trail_open(&a->trail, audit_on_fault, a);
     int st = snapshot_open(&a->source, vault, &a->error);
     audited_open(&a->check, &a->source, &a->trail);
     a->check.progress = audit_on_progress;
@@ -177,24 +177,24 @@ const char *audit_error(struct audit *a)
     return a->error.n > 0 && !a->error.failed ? buf_str(&a->error) : "out of memory";
 }
 
-int audit_note(struct audit *a, struct slice note)
+int audit_add_note(struct audit *a, struct slice note)
 {
     return signed_add(&a->notes, &a->trail, note, SIGNED_ANCHOR);
 }
 
-int audit_kept(struct audit *a, struct slice note)
+int audit_add_kept(struct audit *a, struct slice note)
 {
     return signed_add(&a->notes, &a->trail, note, SIGNED_KEPT);
 }
 
-static const struct running_row *running_of(const struct audit *a, int64_t id)
+static const struct running_row *find_running_row(const struct audit *a, int64_t id)
 {
     const struct running_row *row = a->running.row;
     size_t at = SEARCH_INT64(row, a->running.n, session_id, id);
     return at < a->running.n && row[at].session_id == id ? &row[at] : NULL;
 }
 
-static int audit_look_at(struct audit *a)
+static int audit_read_running(struct audit *a)
 {
     running_close(&a->running);
     a->looked_us = clock_mono_us();
@@ -202,10 +202,10 @@ static int audit_look_at(struct audit *a)
 }
 
 /* Reads the table again if it does not have the session, which may have begun since. */
-static int look_again(struct audit *a, int64_t id)
+static int read_running_again(struct audit *a, int64_t id)
 {
-    bool now = running_of(a, id) == NULL && clock_mono_us() - a->looked_us > LOOK_US;
-    return now ? audit_look_at(a) : 0;
+    bool now = find_running_row(a, id) == NULL && clock_mono_us() - a->looked_us > LOOK_US;
+    return now ? audit_read_running(a) : 0;
 }
 
 /* ---- the log -------------------------------------------------------------------------------- */
@@ -227,7 +227,7 @@ static int read_log(struct audit *a)
     return db_end(&a->source.d, st);
 }
 
-int audit_log(struct audit *a, const struct public_key *trusted)
+int audit_check_log(struct audit *a, const struct public_key *trusted)
 {
     int st = a->stopped ? 0 : check_integrity(a);
     if (st < 0 || a->stopped)
@@ -239,7 +239,7 @@ int audit_log(struct audit *a, const struct public_key *trusted)
             SAY_VAULT(a, AUDIT_REMOVED, "", "the vault has no log, and it was signed");
         return 0;
     }
-    st = audit_look_at(a);
+    st = audit_read_running(a);
     if (st == 0)
         st = read_log(a);
     if (st < 0)
@@ -254,7 +254,7 @@ int audit_log(struct audit *a, const struct public_key *trusted)
     return 0;
 }
 
-void audit_vault(const struct audit *a, struct audit_vault *ret)
+void audit_describe_vault(const struct audit *a, struct audit_vault *ret)
 {
     const struct trail *t = &a->trail;
     int64_t notes = 0, kept = 0;
@@ -283,16 +283,16 @@ void audit_vault(const struct audit *a, struct audit_vault *ret)
 
 /* ---- sessions ------------------------------------------------------------------------------- */
 
-static const char *incomplete_why(const struct audit *a, const struct running_row *row)
+static const char *why_incomplete(const struct audit *a, const struct running_row *row)
 {
     if (a->check.killed)
         return "its proxy was killed: what it had not stored yet is missing";
-    if (row != NULL && running_look(&a->running, row) == SESSION_ELSEWHERE)
+    if (row != NULL && running_row_state(&a->running, row) == SESSION_ELSEWHERE)
         return "it has not ended; it runs, or ran, on another machine or in another container";
     return "it has not ended, and its proxy is gone";
 }
 
-static int say_session(struct audit *a)
+static int report_session(struct audit *a)
 {
     const struct audited *c = &a->check;
     const struct trail_leaf *seal =
@@ -306,11 +306,11 @@ static int say_session(struct audit *a)
         .redacted = c->log.redactions != TRAIL_NONE,
         .anchored = seal != NULL && (uint64_t)seal->n < a->anchored,
     };
-    int st = f.covered && seal == NULL ? look_again(a, c->id) : 0;
+    int st = f.covered && seal == NULL ? read_running_again(a, c->id) : 0;
     if (st < 0)
         return st;
-    const struct running_row *row = running_of(a, c->id);
-    f.runs = row != NULL && running_look(&a->running, row) == SESSION_LIVE;
+    const struct running_row *row = find_running_row(a, c->id);
+    f.runs = row != NULL && running_row_state(&a->running, row) == SESSION_LIVE;
     struct audit_session s = {
         .id = c->id,
         .uid = slice_of(c->uid),
@@ -322,7 +322,7 @@ static int say_session(struct audit *a)
         .wrong = c->wrong,
     };
     if (s.status == AUDIT_INCOMPLETE)
-        s.why = incomplete_why(a, row);
+        s.why = why_incomplete(a, row);
     else if (s.status == AUDIT_REMOVING)
         s.why = "`prune` has begun to remove it; what is left of it is not verified";
     if (audited_is_covered(c)) {
@@ -338,7 +338,7 @@ static int say_session(struct audit *a)
 }
 
 /* Reports messages of other sessions with ids of this one. walk.c does so for verified sessions. */
-static int say_foreign(struct audit *a, int64_t id)
+static int report_foreign_messages(struct audit *a, int64_t id)
 {
     bool has;
     int64_t other;
@@ -351,7 +351,7 @@ static int say_foreign(struct audit *a, int64_t id)
 }
 
 /* Reports a session of a vault without a log: its row has other columns. */
-static int say_uncovered(struct audit *a, int64_t id)
+static int report_uncovered_session(struct audit *a, int64_t id)
 {
     sqlite3_stmt *q;
     int st = db_begin(&a->source.d);
@@ -371,21 +371,21 @@ static int say_uncovered(struct audit *a, int64_t id)
                                   .wrong = {.kind = AUDIT_NOTHING}};
         a->calls.on_session(a->calls.ctx, &s);
     }
-    st = db_done(&a->source.d, q, rc);
+    st = db_finish_statement(&a->source.d, q, rc);
     return db_end(&a->source.d, st == 0 && rc == SQLITE_DONE ? MI_ENOENT : st);
 }
 
-int audit_session(struct audit *a, int64_t id)
+int audit_check_session(struct audit *a, int64_t id)
 {
     if (a->stopped)
         return 0;
     if (!a->has_log)
-        return say_uncovered(a, id);
-    int st = audited_session(&a->check, id);
+        return report_uncovered_session(a, id);
+    int st = audited_check_session(&a->check, id);
     if (st == 0)
-        st = say_session(a);
+        st = report_session(a);
     if (st == 0 && !audited_is_covered(&a->check))
-        st = say_foreign(a, id);
+        st = report_foreign_messages(a, id);
     audited_close(&a->check);
     return st;
 }
@@ -393,7 +393,7 @@ int audit_session(struct audit *a, int64_t id)
 /* ---- the whole vault ------------------------------------------------------------------------ */
 
 /* Reports sessions that are only in the log. */
-static int say_missing(struct audit *a)
+static int report_missing_sessions(struct audit *a)
 {
     for (size_t i = 0; i < a->trail.uids.n; i++) {
         const struct trail_session *x = &a->trail.session[i];
@@ -406,17 +406,18 @@ static int say_missing(struct audit *a)
             return st;
         struct slice uid = intern_text(&a->trail.uids, (uint32_t)i);
         struct audit_session s = {.uid = uid, .status = AUDIT_TAMPERED, .why = ""};
-        audit_say(&s.wrong, AUDIT_REMOVED, "",
-                  has ? "session %lld has its number, and another uid"
-                      : "session %lld is missing, and no leaf says that it was removed",
-                  (long long)x->id);
+        audit_set_fault(&s.wrong, AUDIT_REMOVED, "",
+                        has ? "session %lld has its number, and another uid"
+                            : "session %lld is missing, and no leaf says that it was removed",
+                        (long long)x->id);
         a->calls.on_session(a->calls.ctx, &s);
     }
     return 0;
 }
 
 /* Reports rows of sessions that do not exist. bits: the session's id is the row's id >> bits. */
-static int say_orphans(struct audit *a, enum snapshot_sql next, unsigned bits, const char *table)
+static int report_orphaned_rows(struct audit *a, enum snapshot_sql next, unsigned bits,
+                                const char *table)
 {
     int64_t from = INT64_MIN, last = INT64_MIN;
     bool more = true, has;
@@ -426,7 +427,7 @@ static int say_orphans(struct audit *a, enum snapshot_sql next, unsigned bits, c
         if (st < 0 || !more)
             return st;
         if (id < from)
-            return db_damaged(&a->source.d);
+            return db_fail_damaged(&a->source.d);
         int64_t owner = bits > 0 ? id >> bits : id;
         st = snapshot_number(&a->source, SNAPSHOT_HAS_SESSION, owner, &has, &found);
         if (st < 0)
@@ -435,7 +436,8 @@ static int say_orphans(struct audit *a, enum snapshot_sql next, unsigned bits, c
             SAY_VAULT(a, AUDIT_ADDED, "",
                       "the table %s has rows of session %lld, which does not exist", table,
                       (long long)owner);
-        else if (!has && next == SNAPSHOT_MESSAGE_OWNER && (st = say_foreign(a, owner)) < 0)
+        else if (!has && next == SNAPSHOT_MESSAGE_OWNER &&
+                 (st = report_foreign_messages(a, owner)) < 0)
             return st;
         last = bits > 0 ? (int64_t)((uint64_t)owner << bits) + ((int64_t)1 << bits) - 1 : owner;
         from = last < INT64_MAX ? last + 1 : last;
@@ -444,28 +446,28 @@ static int say_orphans(struct audit *a, enum snapshot_sql next, unsigned bits, c
 }
 
 /* Runs in one transaction, so that nothing is recorded or removed meanwhile. */
-static int say_rest(struct audit *a)
+static int report_rows_of_no_session(struct audit *a)
 {
     int st = db_begin(&a->source.d);
     if (st < 0)
         return st;
     st = trail_read(&a->trail, &a->source);
     if (st == 0)
-        st = say_missing(a);
+        st = report_missing_sessions(a);
     if (st == 0)
         st = trail_sort_pruned(&a->trail);
     if (st == 0)
-        st = say_orphans(a, SNAPSHOT_MESSAGE_OWNER, SCHEMA_SEQ_BITS, "messages");
+        st = report_orphaned_rows(a, SNAPSHOT_MESSAGE_OWNER, SCHEMA_SEQ_BITS, "messages");
     if (st == 0)
-        st = say_orphans(a, SNAPSHOT_EVENT_OWNER, 0, "events");
+        st = report_orphaned_rows(a, SNAPSHOT_EVENT_OWNER, 0, "events");
     if (st == 0)
-        st = say_orphans(a, SNAPSHOT_REPLACED_OWNER, 0, "replaced");
+        st = report_orphaned_rows(a, SNAPSHOT_REPLACED_OWNER, 0, "replaced");
     if (st == 0 && a->version >= SCHEMA_CALLS)
-        st = say_orphans(a, SNAPSHOT_CALL_OWNER, SCHEMA_SEQ_BITS, "calls");
+        st = report_orphaned_rows(a, SNAPSHOT_CALL_OWNER, SCHEMA_SEQ_BITS, "calls");
     return db_end(&a->source.d, st);
 }
 
-int audit_sessions(struct audit *a)
+int audit_check_sessions(struct audit *a)
 {
     int64_t id = INT64_MIN;
     bool has = !a->stopped;
@@ -475,11 +477,11 @@ int audit_sessions(struct audit *a)
         int64_t before = id;
         st = snapshot_number(&a->source, SNAPSHOT_NEXT_SESSION, before, &has, &id);
         if (st == 0 && has && id <= before)
-            st = db_damaged(&a->source.d);
+            st = db_fail_damaged(&a->source.d);
         if (st == 0 && has) {
-            st = audit_session(a, id);
+            st = audit_check_session(a, id);
             st = st == MI_ENOENT ? 0 : st;
         }
     }
-    return st == 0 && a->has_log && !a->stopped ? say_rest(a) : st;
+    return st == 0 && a->has_log && !a->stopped ? report_rows_of_no_session(a) : st;
 }

@@ -1,10 +1,10 @@
 /* audit.h - verification of a vault: its log, its signed checkpoints, and every record (docs/evidence.md).
  *
  *     audit_open()         the vault; compares the schema of its database
- *     audit_note()         a note from an anchor, any number of times
- *     audit_log()          verifies the database as a whole, the log and the checkpoints
- *     audit_session()      verifies one session, or
- *     audit_sessions()     all sessions, also those found only in the log; and stray rows
+ *     audit_add_note()         a note from an anchor, any number of times
+ *     audit_check_log()          verifies the database as a whole, the log and the checkpoints
+ *     audit_check_session()      verifies one session, or
+ *     audit_check_sessions()     all sessions, also those found only in the log; and stray rows
  *
  * A vault may be verified while it is being written: records that are added meanwhile are not
  * faults.
@@ -34,10 +34,10 @@ struct audit_session {
     struct audit_wrong wrong; /* set for AUDIT_TAMPERED */
 };
 
-/* The result for the whole vault, after audit_log() and audit_sessions(). */
+/* The result for the whole vault, after audit_check_log() and audit_check_sessions(). */
 struct audit_vault {
     bool has_log;
-    bool all;            /* audit_sessions() was called */
+    bool all;            /* audit_check_sessions() was called */
     bool stopped;        /* the database is invalid, so nothing else was compared */
     struct slice origin; /* "mcp-interposer/NAME" */
     int64_t leaves;
@@ -66,15 +66,16 @@ const char *audit_error(struct audit *a);
 
 /* The origin that the log's first leaf states; empty if the log has none. */
 struct slice audit_origin(const struct audit *a);
-/* Adds a note from an anchor. Call it before audit_log(). MI_EINVAL: not a signed checkpoint. */
-MI_MUST int audit_note(struct audit *a, struct slice note);
+/* Adds a note from an anchor. Call it before audit_check_log(). MI_EINVAL: not a signed checkpoint. */
+MI_MUST int audit_add_note(struct audit *a, struct slice note);
 /* Adds a note that is kept beside the key: not an anchor, but the log must continue it. Returns as
- * audit_note() does. */
-MI_MUST int audit_kept(struct audit *a, struct slice note);
+ * audit_add_note() does. */
+MI_MUST int audit_add_kept(struct audit *a, struct slice note);
 /* trusted: a key that must be one of this vault; NULL if no key was given. */
-MI_MUST int audit_log(struct audit *a, const struct public_key *trusted);
-MI_MUST int audit_session(struct audit *a, int64_t id); /* MI_ENOENT: it was removed meanwhile */
-MI_MUST int audit_sessions(struct audit *a);
-void audit_vault(const struct audit *a, struct audit_vault *ret);
+MI_MUST int audit_check_log(struct audit *a, const struct public_key *trusted);
+MI_MUST int audit_check_session(struct audit *a,
+                                int64_t id); /* MI_ENOENT: it was removed meanwhile */
+MI_MUST int audit_check_sessions(struct audit *a);
+void audit_describe_vault(const struct audit *a, struct audit_vault *ret);
 
 #endif

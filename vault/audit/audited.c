@@ -55,8 +55,8 @@ void audited_close(struct audited *c)
 /* ---- the session's row and the log ---------------------------------------------------------- */
 
 /* Compares a record of the row with its commitment, which is stored in *ret. */
-static void take_record(struct audited *c, sqlite3_stmt *q, int i, enum bundle_kind kind,
-                        struct digest *ret)
+static void audited_take_record(struct audited *c, sqlite3_stmt *q, int i, enum bundle_kind kind,
+                                struct digest *ret)
 {
     const char *record = bundle_shape[kind].name;
     struct salt salt;
@@ -64,7 +64,7 @@ static void take_record(struct audited *c, sqlite3_stmt *q, int i, enum bundle_k
         AUDITED_SAY(c, AUDITED_RECORD, AUDIT_CHANGED, record, "it has no salt or no commitment");
         return;
     }
-    struct digest is = commitment_of(q, i + 2, kind, &salt);
+    struct digest is = commitment_of_row(q, i + 2, kind, &salt);
     if (!digest_eq(&is, ret))
         AUDITED_SAY(c, AUDITED_RECORD, AUDIT_CHANGED, record,
                     "it does not agree with its commitment");
@@ -76,7 +76,7 @@ static void audited_keep(struct buf *b, struct slice text)
 }
 
 /* end_reason is between the quotes of JSON, as in a leaf. */
-static void keep_end(struct audited *c, struct slice reason)
+static void audited_keep_end_reason(struct audited *c, struct slice reason)
 {
     struct buf json = {0};
     c->has_end_reason = reason.p != NULL;
@@ -90,7 +90,7 @@ static void keep_end(struct audited *c, struct slice reason)
     buf_close(&json);
 }
 
-static int take_row(struct audited *c, sqlite3_stmt *q)
+static int audited_take_row(struct audited *c, sqlite3_stmt *q)
 {
     enum { ENDED_AT = SESSION_END_SALT + 2 + BUNDLE_END_ended_at_us };
     struct slice uid = connect_column(q, SESSION_SALT + 2);
@@ -105,28 +105,28 @@ static int take_row(struct audited *c, sqlite3_stmt *q)
         c->log = *log;
     }
     c->ended = sqlite3_column_type(q, ENDED_AT) != SQLITE_NULL;
-    keep_end(c, connect_column(q, ENDED_AT + 1));
+    audited_keep_end_reason(c, connect_column(q, ENDED_AT + 1));
     if (!audited_is_covered(c))
         return c->name.failed || c->host.failed ? MI_ENOMEM : 0;
     c->has_records = sqlite3_column_type(q, SESSION_RECORDS) == SQLITE_INTEGER;
     c->records = sqlite3_column_int64(q, SESSION_RECORDS);
     c->has_tree = sqlite3_column_type(q, SESSION_TREE) == SQLITE_BLOB;
     audited_keep(&c->tree, connect_column(q, SESSION_TREE));
-    take_record(c, q, SESSION_SALT, BUNDLE_SESSION, &c->session);
+    audited_take_record(c, q, SESSION_SALT, BUNDLE_SESSION, &c->session);
     if (c->ended)
-        take_record(c, q, SESSION_END_SALT, BUNDLE_END, &c->end);
+        audited_take_record(c, q, SESSION_END_SALT, BUNDLE_END, &c->end);
     c->has_end = sqlite3_column_type(q, SESSION_END_SALT + 1) != SQLITE_NULL;
     return c->name.failed || c->host.failed || c->tree.failed || c->end_reason.failed ? MI_ENOMEM
                                                                                       : 0;
 }
 
-static int by_records(const void *a, const void *b)
+static int compare_seals_by_records(const void *a, const void *b)
 {
     const struct audited_seal *x = a, *y = b;
     return (x->records > y->records) - (x->records < y->records);
 }
 
-static int take_seals(struct audited *c)
+static int audited_take_seals(struct audited *c)
 {
     const struct trail_leaf *leaf = c->trail->leaf;
     for (size_t i = c->log.seals; i != TRAIL_NONE; i = leaf[i].before) {
@@ -135,7 +135,7 @@ static int take_seals(struct audited *c)
         c->seal[c->seal_n++] = (struct audited_seal){leaf[i].records, leaf[i].root};
     }
     if (c->seal_n > 1)
-        qsort(c->seal, c->seal_n, sizeof *c->seal, by_records);
+        qsort(c->seal, c->seal_n, sizeof *c->seal, compare_seals_by_records);
     return 0;
 }
 
@@ -164,11 +164,11 @@ static int audited_load(struct audited *c)
     if (st < 0)
         return st;
     int rc = sqlite3_step(q);
-    st = rc == SQLITE_ROW ? take_row(c, q) : rc == SQLITE_DONE ? MI_ENOENT : 0;
-    int done = db_done(&c->source->d, q, rc);
+    st = rc == SQLITE_ROW ? audited_take_row(c, q) : rc == SQLITE_DONE ? MI_ENOENT : 0;
+    int done = db_finish_statement(&c->source->d, q, rc);
     if (st == 0 && done == 0 && audited_is_covered(c)) {
         compare_log(c);
-        st = take_seals(c);
+        st = audited_take_seals(c);
         if (st == 0)
             st = called_begin(&c->called, c->source, c->id);
     }
@@ -177,14 +177,14 @@ static int audited_load(struct audited *c)
 
 /* ---- after the records ---------------------------------------------------------------------- */
 
-static const struct trail_leaf *last_seal(const struct audited *c)
+static const struct trail_leaf *audited_last_seal(const struct audited *c)
 {
     return c->log.seals != TRAIL_NONE ? &c->trail->leaf[c->log.seals] : NULL;
 }
 
 static void compare_count(struct audited *c)
 {
-    const struct trail_leaf *seal = last_seal(c);
+    const struct trail_leaf *seal = audited_last_seal(c);
     int64_t n = 1 + c->messages + (int64_t)c->event_n;
     int64_t wanted = seal != NULL ? seal->records : c->records;
     char missing[32] = "";
@@ -228,7 +228,7 @@ static int compare_tree(struct audited *c)
 
 static void compare_end(struct audited *c)
 {
-    const struct trail_leaf *seal = last_seal(c);
+    const struct trail_leaf *seal = audited_last_seal(c);
     if (!c->ended) {
         if (c->has_end)
             AUDITED_SAY(c, AUDITED_END, AUDIT_CHANGED, "end",
@@ -237,7 +237,7 @@ static void compare_end(struct audited *c)
     }
     if (seal == NULL)
         return;
-    struct digest sealed = replaced_at(&c->replaced, "end", seal->n, &c->end);
+    struct digest sealed = replaced_commitment_at(&c->replaced, "end", seal->n, &c->end);
     struct slice reason = buf_slice(&c->end_reason);
     reason.n = size_min(reason.n, sizeof seal->end - 1);
     if (!digest_eq(&sealed, &seal->digest))
@@ -247,10 +247,10 @@ static void compare_end(struct audited *c)
                     "the seal states another reason of the end");
 }
 
-static int compare_all(struct audited *c, const struct digest *first)
+static int audited_compare_all(struct audited *c, const struct digest *first)
 {
     struct audit_wrong w = {AUDIT_NOTHING, "", ""};
-    const struct finding_added *left = findings_left(&c->findings);
+    const struct finding_added *left = findings_first_unmet(&c->findings);
     compare_count(c);
     if (left != NULL) {
         char record[32];
@@ -259,10 +259,10 @@ static int compare_all(struct audited *c, const struct digest *first)
                     "it adds a finding to a message that is not there");
     }
     if (c->ended)
-        (void)replaced_first(&c->replaced, "end", &c->end);
+        (void)replaced_first_commitment(&c->replaced, "end", &c->end);
     int st = replaced_check(&c->replaced, c->trail, c->log.redactions, &w);
     if (w.kind != AUDIT_NOTHING)
-        audited_say(c, AUDITED_REPLACED, &w);
+        audited_set_fault(c, AUDITED_REPLACED, &w);
     if (!digest_eq(first, &c->log.commitment))
         AUDITED_SAY(c, AUDITED_OPENED, AUDIT_EXCHANGED, "session",
                     "it is not the one that the log has opened");
@@ -272,20 +272,20 @@ static int compare_all(struct audited *c, const struct digest *first)
     return st;
 }
 
-static int records(struct audited *c)
+static int audited_check_records(struct audited *c)
 {
     int st = replaced_load(&c->replaced, c->source, c->id);
-    struct digest first = replaced_first(&c->replaced, "session", &c->session);
+    struct digest first = replaced_first_commitment(&c->replaced, "session", &c->session);
     walk_add(c, &first);
     if (st == 0)
-        st = walk_events(c);
+        st = audited_walk_events(c);
     if (st == 0)
-        st = walk_messages(c);
+        st = audited_walk_messages(c);
     if (st == 0)
         st = called_end(&c->called, c->source, c->ended, c->messages);
     if (c->called.wrong.kind != AUDIT_NOTHING)
-        audited_say(c, AUDITED_CALLS, &c->called.wrong);
-    return st == 0 ? compare_all(c, &first) : st;
+        audited_set_fault(c, AUDITED_CALLS, &c->called.wrong);
+    return st == 0 ? audited_compare_all(c, &first) : st;
 }
 
 /* `prune` adds the leaf in the transaction that removes the session's first messages, and removes
@@ -302,7 +302,7 @@ static int compare_removal(struct audited *c)
 }
 
 /* *whole: read the session in one transaction. Set if the session has not ended. */
-static int attempt(struct audited *c, int64_t id, bool *whole)
+static int audited_try_session(struct audited *c, int64_t id, bool *whole)
 {
     audited_close(c);
     c->id = id;
@@ -314,18 +314,18 @@ static int attempt(struct audited *c, int64_t id, bool *whole)
     if (!*whole)
         st = db_end(&c->source->d, st);
     if (st == 0 && audited_is_covered(c))
-        st = records(c);
+        st = audited_check_records(c);
     else if (st == 0 && c->log.opened)
         st = compare_removal(c);
     return *whole ? db_end(&c->source->d, st) : st;
 }
 
-int audited_session(struct audited *c, int64_t id)
+int audited_check_session(struct audited *c, int64_t id)
 {
     bool whole = false;
-    int st = attempt(c, id, &whole);
+    int st = audited_try_session(c, id, &whole);
     if (st < 0 || whole || c->class == AUDITED_FINE)
         return st;
     whole = true;
-    return attempt(c, id, &whole);
+    return audited_try_session(c, id, &whole);
 }

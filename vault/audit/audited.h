@@ -1,6 +1,6 @@
 /* audited.h - one session, compared with its commitments and with the log.
  *
- * audited_session() reads the session's row with the log of the same moment, then its events and messages in pages. If
+ * audited_check_session() reads the session's row with the log of the same moment, then its events and messages in pages. If
  * something is wrong, or the session has not ended, all of it is read in one transaction: a writer may have changed it
  * between two pages.
  *
@@ -96,22 +96,22 @@ bool audited_has_evidence(const struct audited *c);
 /* Whether the session is verified: it is covered, and not being removed. */
 bool audited_is_covered(const struct audited *c);
 void audited_open(struct audited *c, struct snapshot *source, struct trail *trail);
-MI_MUST int audited_session(struct audited *c, int64_t id);
+MI_MUST int audited_check_session(struct audited *c, int64_t id);
 void audited_close(struct audited *c); /* frees what the last session needed */
 
 /* Reports a fault, for walk.c and audited.c. Of all faults of a session, the first one of the
  * lowest class is kept. */
-void audited_say(struct audited *c, enum audited_class class, const struct audit_wrong *w);
+void audited_set_fault(struct audited *c, enum audited_class class, const struct audit_wrong *w);
 #define AUDITED_SAY(c, class, ...)                                                                 \
     do {                                                                                           \
         struct audit_wrong said_;                                                                  \
-        audit_say(&said_, __VA_ARGS__);                                                            \
-        audited_say(c, class, &said_);                                                             \
+        audit_set_fault(&said_, __VA_ARGS__);                                                      \
+        audited_set_fault(c, class, &said_);                                                       \
     } while (0)
 /* Reads the events, then the messages, and puts their first commitments into `places`. Messages are
  * also added to `called`. */
-MI_MUST int walk_events(struct audited *c);
-MI_MUST int walk_messages(struct audited *c);
+MI_MUST int audited_walk_events(struct audited *c);
+MI_MUST int audited_walk_messages(struct audited *c);
 /* Adds a commitment at the next place. */
 void walk_add(struct audited *c, const struct digest *first);
 

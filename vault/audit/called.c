@@ -36,18 +36,18 @@ int called_add(struct called *x, const struct call_message *m)
     return step < 0 ? step : 0;
 }
 
-static void say(struct called *x, enum audit_kind kind, int64_t seq, const char *text)
+static void called_set_fault(struct called *x, enum audit_kind kind, int64_t seq, const char *text)
 {
     char record[32];
     snprintf(record, sizeof record, "call %lld", (long long)seq);
     if (x->wrong.kind == AUDIT_NOTHING)
-        audit_say(&x->wrong, kind, record, "%s", text);
+        audit_set_fault(&x->wrong, kind, record, "%s", text);
 }
 
 /* ---- rows ----------------------------------------------------------------------------------- */
 
 /* The columns of SNAPSHOT_CALLS are the id, then the fields. */
-static bool is_row_of(sqlite3_stmt *q, const struct call *c)
+static bool row_equals_call(sqlite3_stmt *q, const struct call *c)
 {
     for (size_t i = 0; i < fields_of_call.n; i++) {
         struct cell is = db_cell(q, (int)i + 1), want = field_get(&fields_of_call.list[i], c);
@@ -58,7 +58,7 @@ static bool is_row_of(sqlite3_stmt *q, const struct call *c)
 }
 
 /* The next call up to seq `to`; NULL if there is none. */
-static const struct call *next_call(struct called *x, int64_t to)
+static const struct call *take_next_call(struct called *x, int64_t to)
 {
     const struct call_set *s = &x->set;
     return s->first < s->n && s->call[s->first].seq <= to ? call_set_take(&x->set, true) : NULL;
@@ -71,23 +71,25 @@ static int compare_rows(struct called *x, struct snapshot *s, int64_t to)
                             schema_message_id(x->id, (uint64_t)to), &q);
     if (st < 0)
         return st;
-    const struct call *c = next_call(x, to);
+    const struct call *c = take_next_call(x, to);
     int rc;
     while ((rc = sqlite3_step(q)) == SQLITE_ROW) {
         int64_t seq = sqlite3_column_int64(q, 0) & SCHEMA_SEQ_MAX;
-        for (; c != NULL && c->seq < seq; c = next_call(x, to))
-            say(x, AUDIT_REMOVED, c->seq, "its row in the table calls is missing");
+        for (; c != NULL && c->seq < seq; c = take_next_call(x, to))
+            called_set_fault(x, AUDIT_REMOVED, c->seq, "its row in the table calls is missing");
         if (c == NULL || c->seq > seq) {
-            say(x, AUDIT_ADDED, seq, "the table calls has it, and no message is its request");
+            called_set_fault(x, AUDIT_ADDED, seq,
+                             "the table calls has it, and no message is its request");
             continue;
         }
-        if (!is_row_of(q, c))
-            say(x, AUDIT_CHANGED, seq, "its row in the table calls is not what its messages say");
-        c = next_call(x, to);
+        if (!row_equals_call(q, c))
+            called_set_fault(x, AUDIT_CHANGED, seq,
+                             "its row in the table calls is not what its messages say");
+        c = take_next_call(x, to);
     }
-    for (; c != NULL; c = next_call(x, to))
-        say(x, AUDIT_REMOVED, c->seq, "its row in the table calls is missing");
-    return db_done(&s->d, q, rc);
+    for (; c != NULL; c = take_next_call(x, to))
+        called_set_fault(x, AUDIT_REMOVED, c->seq, "its row in the table calls is missing");
+    return db_finish_statement(&s->d, q, rc);
 }
 
 /* Runs in a transaction of its own, unless one is open. */
@@ -122,7 +124,8 @@ static int look_for_rows(struct called *x, struct snapshot *s, bool ended, int64
         return 0;
     int st = snapshot_number(s, SNAPSHOT_FIRST_CALL, x->id, &has, &first);
     if (st == 0 && has)
-        say(x, AUDIT_ADDED, first & SCHEMA_SEQ_MAX,
+        called_set_fault(
+            x, AUDIT_ADDED, first & SCHEMA_SEQ_MAX,
             "the table calls has it, and the session's row says that it has none of its calls");
     return st;
 }

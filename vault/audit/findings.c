@@ -27,7 +27,7 @@ int findings_take(struct findings_added *f, int64_t place, struct slice detail)
 }
 
 /* Orders by message; for one message, the last event first. */
-static int by_message(const void *a, const void *b)
+static int compare_findings_by_message(const void *a, const void *b)
 {
     const struct finding_added *x = a, *y = b;
     if (x->seq != y->seq)
@@ -38,10 +38,10 @@ static int by_message(const void *a, const void *b)
 void findings_sort(struct findings_added *f)
 {
     if (f->n > 1)
-        qsort(f->list, f->n, sizeof *f->list, by_message);
+        qsort(f->list, f->n, sizeof *f->list, compare_findings_by_message);
 }
 
-bool findings_undo(struct findings_added *f, int64_t seq, struct slice *finding)
+bool findings_remove_added(struct findings_added *f, int64_t seq, struct slice *finding)
 {
     size_t low = 0, high = f->n;
     while (low < high) {
@@ -55,12 +55,12 @@ bool findings_undo(struct findings_added *f, int64_t seq, struct slice *finding)
     for (; low < f->n && f->list[low].seq == seq; low++) {
         struct slice names = {buf_slice(&f->names).p + f->list[low].at, f->list[low].n};
         f->list[low].met = true;
-        fine = fine && commitment_without(finding, names);
+        fine = fine && commitment_cut_added(finding, names);
     }
     return fine;
 }
 
-const struct finding_added *findings_left(const struct findings_added *f)
+const struct finding_added *findings_first_unmet(const struct findings_added *f)
 {
     for (size_t i = 0; i < f->n; i++)
         if (!f->list[i].met)

@@ -25,12 +25,12 @@ struct findings_added {
 /* Adds the detail of an event `finding-added`. 0, MI_EINVAL (the detail does not say which finding
  * was added) or MI_ENOMEM. */
 MI_MUST int findings_take(struct findings_added *f, int64_t place, struct slice detail);
-/* Call it after the last findings_take() and before findings_undo(). */
+/* Call it after the last findings_take() and before findings_remove_added(). */
 void findings_sort(struct findings_added *f);
 /* Removes the added names from a message's finding. false: the finding does not end with them. */
-MI_MUST bool findings_undo(struct findings_added *f, int64_t seq, struct slice *finding);
+MI_MUST bool findings_remove_added(struct findings_added *f, int64_t seq, struct slice *finding);
 /* An added finding whose message was not read; NULL if there is none. */
-const struct finding_added *findings_left(const struct findings_added *f);
+const struct finding_added *findings_first_unmet(const struct findings_added *f);
 void findings_close(struct findings_added *f); /* accepts {0}; may be called twice */
 
 #endif

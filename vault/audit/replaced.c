@@ -37,13 +37,13 @@ int replaced_load(struct replaced *r, struct snapshot *s, int64_t session_id)
     if (st == 0) {
         while (st == 0 && (rc = sqlite3_step(q)) == SQLITE_ROW)
             st = replaced_add(r, q);
-        int done = db_done(&s->d, q, rc);
+        int done = db_finish_statement(&s->d, q, rc);
         st = st < 0 ? st : done;
     }
     return db_end(&s->d, st);
 }
 
-static struct slice replaced_name_of(const struct replaced *r, const struct replaced_row *x)
+static struct slice replaced_row_name(const struct replaced *r, const struct replaced_row *x)
 {
     return (struct slice){buf_slice(&r->names).p + x->at, x->n};
 }
@@ -55,18 +55,19 @@ static size_t replaced_find(const struct replaced *r, const char *record, size_t
     size_t low = 0, high = r->n;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (slice_cmp(replaced_name_of(r, &r->row[middle]), wanted) < 0)
+        if (slice_cmp(replaced_row_name(r, &r->row[middle]), wanted) < 0)
             low = middle + 1;
         else
             high = middle;
     }
     *ret_n = 0;
-    while (low + *ret_n < r->n && slice_eq(replaced_name_of(r, &r->row[low + *ret_n]), wanted))
+    while (low + *ret_n < r->n && slice_eq(replaced_row_name(r, &r->row[low + *ret_n]), wanted))
         ++*ret_n;
     return low;
 }
 
-struct digest replaced_first(struct replaced *r, const char *record, const struct digest *stored)
+struct digest replaced_first_commitment(struct replaced *r, const char *record,
+                                        const struct digest *stored)
 {
     size_t n, at = replaced_find(r, record, &n);
     struct digest now = *stored;
@@ -79,8 +80,8 @@ struct digest replaced_first(struct replaced *r, const char *record, const struc
     return now;
 }
 
-struct digest replaced_at(const struct replaced *r, const char *record, int64_t n,
-                          const struct digest *stored)
+struct digest replaced_commitment_at(const struct replaced *r, const char *record, int64_t n,
+                                     const struct digest *stored)
 {
     size_t rows, at = replaced_find(r, record, &rows);
     for (size_t i = 0; i < rows; i++)
@@ -91,12 +92,12 @@ struct digest replaced_at(const struct replaced *r, const char *record, int64_t 
 
 /* ---- the leaves ----------------------------------------------------------------------------- */
 
-static int by_leaf(const void *a, const void *b, void *ctx)
+static int compare_replaced_by_leaf(const void *a, const void *b, void *ctx)
 {
     const struct replaced *r = ctx;
     const struct replaced_row *x = &r->row[*(const size_t *)a], *y = &r->row[*(const size_t *)b];
     int c = (x->leaf > y->leaf) - (x->leaf < y->leaf);
-    return c != 0 ? c : slice_cmp(replaced_name_of(r, x), replaced_name_of(r, y));
+    return c != 0 ? c : slice_cmp(replaced_row_name(r, x), replaced_row_name(r, y));
 }
 
 static void replaced_add_line(struct digest_sum *sum, const struct replaced *r,
@@ -108,33 +109,33 @@ static void replaced_add_line(struct digest_sum *sum, const struct replaced *r,
     text[DIGEST_HEX + 1] = ' ';
     digest_hex(&x->now, text + DIGEST_HEX + 2);
     text[2 * DIGEST_HEX + 2] = '\n';
-    struct slice name = replaced_name_of(r, x);
+    struct slice name = replaced_row_name(r, x);
     digest_add(sum, name.p, name.n);
     digest_add(sum, text, sizeof text);
 }
 
 /* A record's name is read from the vault: it is reported only if it could be ours. */
-static void say_row(const struct replaced *r, const struct replaced_row *x, enum audit_kind kind,
-                    const char *text, struct audit_wrong *w)
+static void replaced_set_fault(const struct replaced *r, const struct replaced_row *x,
+                               enum audit_kind kind, const char *text, struct audit_wrong *w)
 {
-    struct slice name = replaced_name_of(r, x);
+    struct slice name = replaced_row_name(r, x);
     char record[sizeof w->record];
     bool ours = name.n < sizeof record;
     for (size_t i = 0; i < name.n && ours; i++)
         ours = name.p[i] == ' ' || (name.p[i] >= 'a' && name.p[i] <= 'z') ||
                (name.p[i] >= '0' && name.p[i] <= '9');
     snprintf(record, sizeof record, "%.*s", ours ? (int)name.n : 0, name.p);
-    audit_say(w, kind, record, "%s", text);
+    audit_set_fault(w, kind, record, "%s", text);
 }
 
-static bool rows_wrong(const struct replaced *r, struct audit_wrong *w)
+static bool replaced_check_rows(const struct replaced *r, struct audit_wrong *w)
 {
     for (size_t i = 0; i < r->n; i++) {
         const struct replaced_row *x = &r->row[i];
         if (!x->valid)
-            say_row(r, x, AUDIT_CHANGED, "has an earlier commitment that is not one", w);
+            replaced_set_fault(r, x, AUDIT_CHANGED, "has an earlier commitment that is not one", w);
         else if (!x->known)
-            say_row(r, x, AUDIT_REMOVED, "was redacted, and is missing", w);
+            replaced_set_fault(r, x, AUDIT_REMOVED, "was redacted, and is missing", w);
         if (!x->valid || !x->known)
             return true;
     }
@@ -142,16 +143,16 @@ static bool rows_wrong(const struct replaced *r, struct audit_wrong *w)
 }
 
 /* Whether a row names a leaf that does not redact this session. order: the rows by leaf. */
-static bool order_wrong(const struct replaced *r, const size_t *order, const struct trail *t,
-                        size_t last, struct audit_wrong *w)
+static bool replaced_check_order(const struct replaced *r, const size_t *order,
+                                 const struct trail *t, size_t last, struct audit_wrong *w)
 {
     for (size_t i = r->n; i-- > 0;) {
         const struct replaced_row *x = &r->row[order[i]];
         while (last != TRAIL_NONE && t->leaf[last].n > x->leaf)
             last = t->leaf[last].before;
         if (last == TRAIL_NONE || t->leaf[last].n != x->leaf) {
-            say_row(r, x, AUDIT_CHANGED,
-                    "was replaced by a leaf that is not a redaction of this session", w);
+            replaced_set_fault(r, x, AUDIT_CHANGED,
+                               "was replaced by a leaf that is not a redaction of this session", w);
             return true;
         }
     }
@@ -159,8 +160,8 @@ static bool order_wrong(const struct replaced *r, const size_t *order, const str
 }
 
 /* order: the rows by leaf. */
-static bool leaf_wrong(const struct replaced *r, const size_t *order, const struct trail_leaf *leaf,
-                       struct audit_wrong *w)
+static bool replaced_check_leaf(const struct replaced *r, const size_t *order,
+                                const struct trail_leaf *leaf, struct audit_wrong *w)
 {
     struct digest_sum sum;
     struct digest d;
@@ -178,12 +179,12 @@ static bool leaf_wrong(const struct replaced *r, const size_t *order, const stru
         replaced_add_line(&sum, r, &r->row[order[low]]);
     digest_end(&sum, &d);
     if (n != leaf->records)
-        audit_say(w, AUDIT_CHANGED, "",
-                  "leaf %lld states that %lld records were redacted, and %lld were",
-                  (long long)leaf->n, (long long)leaf->records, (long long)n);
+        audit_set_fault(w, AUDIT_CHANGED, "",
+                        "leaf %lld states that %lld records were redacted, and %lld were",
+                        (long long)leaf->n, (long long)leaf->records, (long long)n);
     else if (!digest_eq(&d, &leaf->digest))
-        audit_say(w, AUDIT_CHANGED, "", "leaf %lld states the redaction of other records",
-                  (long long)leaf->n);
+        audit_set_fault(w, AUDIT_CHANGED, "", "leaf %lld states the redaction of other records",
+                        (long long)leaf->n);
     return n != leaf->records || !digest_eq(&d, &leaf->digest);
 }
 
@@ -196,10 +197,10 @@ int replaced_check(const struct replaced *r, const struct trail *t, size_t last,
     for (size_t i = 0; i < r->n; i++)
         order[i] = i;
     struct replaced rows = *r; /* the context is not const */
-    sort_with(order, r->n, sizeof *order, by_leaf, &rows);
-    bool wrong = order_wrong(r, order, t, last, w) || rows_wrong(r, w);
+    sort_with(order, r->n, sizeof *order, compare_replaced_by_leaf, &rows);
+    bool wrong = replaced_check_order(r, order, t, last, w) || replaced_check_rows(r, w);
     for (; !wrong && last != TRAIL_NONE; last = t->leaf[last].before)
-        wrong = leaf_wrong(r, order, &t->leaf[last], w);
+        wrong = replaced_check_leaf(r, order, &t->leaf[last], w);
     free(order);
     return 0;
 }

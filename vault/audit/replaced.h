@@ -1,7 +1,7 @@
 /* replaced.h - the first commitments of the redacted records of one session (docs/evidence.md, "Redacted records").
  *
  *     replaced_load()       the rows of the session
- *     replaced_first()      for each record: its first commitment, from the stored one
+ *     replaced_first_commitment()      for each record: its first commitment, from the stored one
  *     replaced_check()      whether each leaf `redact` states exactly these changes
  *
  * Owns      its arrays; replaced_close() frees them.
@@ -31,10 +31,11 @@ void replaced_close(struct replaced *r); /* accepts {0}; may be called twice */
 
 /* The first commitment of a record. stored: its current one, which is returned if the record was
  * not redacted. */
-struct digest replaced_first(struct replaced *r, const char *record, const struct digest *stored);
+struct digest replaced_first_commitment(struct replaced *r, const char *record,
+                                        const struct digest *stored);
 /* The commitment of the record before the first redaction in a leaf above n; otherwise `stored`. */
-struct digest replaced_at(const struct replaced *r, const char *record, int64_t n,
-                          const struct digest *stored);
+struct digest replaced_commitment_at(const struct replaced *r, const char *record, int64_t n,
+                                     const struct digest *stored);
 /* Call it after all records of the session. last: the session's last leaf `redact`. Returns 0, with
  * the first fault in *w if there is one, or MI_ENOMEM. */
 MI_MUST int replaced_check(const struct replaced *r, const struct trail *t, size_t last,

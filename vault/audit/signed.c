@@ -13,7 +13,7 @@ void signed_close(struct signed_notes *s)
     *s = (struct signed_notes){0};
 }
 
-static struct slice signed_notes_text_of(const struct signed_notes *s, const struct signed_note *x)
+static struct slice signed_notes_get_text(const struct signed_notes *s, const struct signed_note *x)
 {
     return (struct slice){buf_slice(&s->text).p + x->at, x->n};
 }
@@ -41,7 +41,7 @@ static int signed_notes_add(struct signed_notes *s, struct trail *t, struct slic
         return 0;
     x->leaves = c.size;
     x->root = c.root;
-    return trail_want(t, c.size);
+    return trail_request_root(t, c.size);
 }
 
 int signed_add(struct signed_notes *s, struct trail *t, struct slice text, int64_t from)
@@ -61,20 +61,21 @@ int signed_load(struct signed_notes *s, struct trail *t, struct snapshot *source
         return st;
     while (st == 0 && (rc = sqlite3_step(q)) == SQLITE_ROW)
         st = signed_notes_add(s, t, connect_column(q, 1), sqlite3_column_int64(q, 0));
-    int done = db_done(&source->d, q, rc);
+    int done = db_finish_statement(&source->d, q, rc);
     return st < 0 ? st : done;
 }
 
 /* ---- checking ------------------------------------------------------------------------------- */
 
 /* What is wrong with a note of this log; AUDIT_NOTHING if nothing is. */
-static enum audit_kind signed_notes_fault(const struct signed_notes *s, const struct signed_note *x,
-                                          const struct trail *t, const char **ret_text)
+static enum audit_kind signed_notes_find_fault(const struct signed_notes *s,
+                                               const struct signed_note *x, const struct trail *t,
+                                               const char **ret_text)
 {
     struct note note;
     struct checkpoint c;
     bool own = x->size >= 0;
-    if (!x->readable || !signed_notes_read_checkpoint(signed_notes_text_of(s, x), &note, &c)) {
+    if (!x->readable || !signed_notes_read_checkpoint(signed_notes_get_text(s, x), &note, &c)) {
         *ret_text = "it is not a signed checkpoint";
         return AUDIT_CHANGED;
     }
@@ -112,7 +113,7 @@ void signed_check(const struct signed_notes *s, const struct trail *t, uint64_t 
     for (size_t i = 0; i < s->n; i++) {
         const struct signed_note *x = &s->note[i];
         const char *text = "";
-        enum audit_kind kind = signed_notes_fault(s, x, t, &text);
+        enum audit_kind kind = signed_notes_find_fault(s, x, t, &text);
         struct audit_wrong w;
         char record[40];
         if (kind == AUDIT_NOTHING) {
@@ -126,7 +127,7 @@ void signed_check(const struct signed_notes *s, const struct trail *t, uint64_t 
                  : x->size == SIGNED_KEPT ? "kept note of %lld leaves"
                                           : "note of %lld leaves",
                  x->size >= 0 ? (long long)x->size : (long long)x->leaves);
-        audit_say(&w, kind, record, "%s", text);
+        audit_set_fault(&w, kind, record, "%s", text);
         t->wrong(t->ctx, &w);
     }
 }

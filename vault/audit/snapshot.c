@@ -79,7 +79,7 @@ void snapshot_close(struct snapshot *s)
 }
 
 /* Whether a page cannot be read or is invalid: SQLite says so only in words. */
-static bool is_unreadable(const char *text)
+static bool text_says_page_unreadable(const char *text)
 {
     return strstr(text, "error code") != NULL || strstr(text, "failed to get page") != NULL;
 }
@@ -106,10 +106,10 @@ static int ask_integrity(struct snapshot *s, struct buf *ret)
     const char *text = rc == SQLITE_ROW ? (const char *)sqlite3_column_text(q, 0) : NULL;
     if (st == 0 && text == NULL) {
         st = db_fail(&s->d);
-    } else if (st == 0 && is_unreadable(text)) {
+    } else if (st == 0 && text_says_page_unreadable(text)) {
         buf_adds(&why, "database disk image is malformed: ");
         snapshot_add_plain(&why, text);
-        st = db_complain(&s->d, buf_str(&why));
+        st = db_set_error(&s->d, buf_str(&why));
     } else if (st == 0 && strcmp(text, "ok") != 0) {
         buf_adds(ret, "SQLite says of the file: ");
         snapshot_add_plain(ret, text);
@@ -119,7 +119,7 @@ static int ask_integrity(struct snapshot *s, struct buf *ret)
     return db_end(&s->d, st);
 }
 
-int snapshot_integrity(struct snapshot *s, struct buf *ret)
+int snapshot_check_integrity(struct snapshot *s, struct buf *ret)
 {
     int st = ask_integrity(s, ret);
     /* a writer has started meanwhile: the next transaction shares SQLite's files with it */
@@ -131,7 +131,7 @@ int snapshot_integrity(struct snapshot *s, struct buf *ret)
 int snapshot_query(struct snapshot *s, enum snapshot_sql i, int64_t a, int64_t b,
                    sqlite3_stmt **ret)
 {
-    return db_ask(&s->d, i, ret, DB_WITH(db_int(a), db_int(b)));
+    return db_begin_query(&s->d, i, ret, DB_WITH(db_int(a), db_int(b)));
 }
 
 int snapshot_number(struct snapshot *s, enum snapshot_sql i, int64_t a, bool *ret_has, int64_t *ret)
@@ -139,7 +139,7 @@ int snapshot_number(struct snapshot *s, enum snapshot_sql i, int64_t a, bool *re
     int st = db_begin(&s->d);
     if (st < 0)
         return st;
-    st = db_number(&s->d, i, ret, DB_WITH(db_int(a)));
+    st = db_read_number(&s->d, i, ret, DB_WITH(db_int(a)));
     *ret_has = st == 0;
     return db_end(&s->d, st == MI_ENOENT ? 0 : st);
 }

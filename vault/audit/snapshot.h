@@ -45,7 +45,7 @@ MI_MUST int snapshot_open(struct snapshot *s, const char *vault, struct buf *err
 void snapshot_close(struct snapshot *s);
 
 /* Sets *ret to what SQLite finds wrong in the file and its indexes, as one clause, or empty. */
-MI_MUST int snapshot_integrity(struct snapshot *s, struct buf *ret);
+MI_MUST int snapshot_check_integrity(struct snapshot *s, struct buf *ret);
 /* Starts a statement, with its first two parameters bound. Needs a transaction (db_begin()). */
 MI_MUST int snapshot_query(struct snapshot *s, enum snapshot_sql i, int64_t a, int64_t b,
                            sqlite3_stmt **ret);

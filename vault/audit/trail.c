@@ -9,8 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-void audit_say(struct audit_wrong *w, enum audit_kind kind, const char *record, const char *format,
-               ...)
+void audit_set_fault(struct audit_wrong *w, enum audit_kind kind, const char *record,
+                     const char *format, ...)
 {
     va_list args;
     w->kind = kind;
@@ -38,7 +38,7 @@ void trail_close(struct trail *t)
 
 /* ---- roots ---------------------------------------------------------------------------------- */
 
-int trail_want(struct trail *t, uint64_t size)
+int trail_request_root(struct trail *t, uint64_t size)
 {
     size_t at = t->root_n;
     while (at > 0 && t->root[at - 1].size > size)
@@ -67,10 +67,10 @@ const struct digest *trail_root_at(const struct trail *t, uint64_t size)
     return found ? &t->root[low].root : NULL;
 }
 
-static void take_roots(struct trail *t)
+static void trail_take_roots(struct trail *t)
 {
     for (; t->root_at < t->root_n && t->root[t->root_at].size == t->tree.n; t->root_at++) {
-        t->root[t->root_at].root = tree_root(&t->tree);
+        t->root[t->root_at].root = tree_root_digest(&t->tree);
         t->root[t->root_at].known = true;
     }
 }
@@ -85,7 +85,7 @@ const struct public_key *trail_key_at(const struct trail *t, uint64_t size)
 
 /* ---- sessions ------------------------------------------------------------------------------- */
 
-static struct trail_session *session_of(struct trail *t, struct slice uid)
+static struct trail_session *trail_session_of_uid(struct trail *t, struct slice uid)
 {
     uint32_t i;
     size_t n = t->uids.n;
@@ -104,7 +104,7 @@ struct trail_session *trail_find(struct trail *t, struct slice uid)
     return &t->session[i];
 }
 
-static int by_id(const void *a, const void *b)
+static int compare_trail_ids(const void *a, const void *b)
 {
     const struct trail_id *x = a, *y = b;
     return (x->id > y->id) - (x->id < y->id);
@@ -121,7 +121,7 @@ int trail_sort_pruned(struct trail *t)
         t->pruned[t->pruned_n++].id = t->session[i].id;
     }
     if (t->pruned_n > 1)
-        qsort(t->pruned, t->pruned_n, sizeof *t->pruned, by_id);
+        qsort(t->pruned, t->pruned_n, sizeof *t->pruned, compare_trail_ids);
     return 0;
 }
 
@@ -157,9 +157,9 @@ static int add_leaf(struct trail *t, size_t *last, const struct leaf *l, int64_t
     return 0;
 }
 
-static int take_session(struct trail *t, const struct leaf *l, int64_t n, struct judged *j)
+static int trail_take_session(struct trail *t, const struct leaf *l, int64_t n, struct judged *j)
 {
-    struct trail_session *s = session_of(t, l->uid);
+    struct trail_session *s = trail_session_of_uid(t, l->uid);
     if (s == NULL)
         return MI_ENOMEM;
     if (l->type == LEAF_PRUNE) {
@@ -187,7 +187,7 @@ static int take_session(struct trail *t, const struct leaf *l, int64_t n, struct
     return add_leaf(t, l->type == LEAF_SEAL ? &s->seals : &s->redactions, l, n);
 }
 
-static int take_key(struct trail *t, const struct leaf *l, int64_t n, struct judged *j)
+static int trail_take_key(struct trail *t, const struct leaf *l, int64_t n, struct judged *j)
 {
     struct public_key key;
     const struct public_key *before = t->key_n > 0 ? &t->key[t->key_n - 1].key : NULL;
@@ -222,7 +222,7 @@ static int trail_take(struct trail *t, int64_t n, struct slice text, struct judg
         t->after = l.id;
         return 0;
     }
-    return l.type == LEAF_KEY ? take_key(t, &l, n, j) : take_session(t, &l, n, j);
+    return l.type == LEAF_KEY ? trail_take_key(t, &l, n, j) : trail_take_session(t, &l, n, j);
 }
 
 static void trail_report(struct trail *t, int64_t n, const struct judged *j)
@@ -230,11 +230,11 @@ static void trail_report(struct trail *t, int64_t n, const struct judged *j)
     struct audit_wrong w;
     char record[32];
     snprintf(record, sizeof record, "leaf %lld", (long long)n);
-    audit_say(&w, j->kind, record, "%s", j->text);
+    audit_set_fault(&w, j->kind, record, "%s", j->text);
     t->wrong(t->ctx, &w);
 }
 
-static int take_row(struct trail *t, int64_t n, struct slice text)
+static int trail_take_row(struct trail *t, int64_t n, struct slice text)
 {
     struct judged j = {AUDIT_NOTHING, NULL};
     if (n != t->last_n + 1 && !t->gap) {
@@ -242,9 +242,9 @@ static int take_row(struct trail *t, int64_t n, struct slice text)
         trail_report(t, t->last_n + 1, &(struct judged){AUDIT_REMOVED, "is missing"});
     }
     t->last_n = n;
-    struct digest hash = tree_leaf(text);
+    struct digest hash = tree_leaf_digest(text);
     tree_add(&t->tree, &hash);
-    take_roots(t);
+    trail_take_roots(t);
     int st = trail_take(t, n, text, &j);
     if (st == 0 && j.text != NULL)
         trail_report(t, n, &j);
@@ -257,14 +257,15 @@ int trail_read(struct trail *t, struct snapshot *s)
     int rc = SQLITE_DONE, st = db_begin(&s->d);
     if (st < 0)
         return st;
-    take_roots(t); /* the root of the empty log */
+    trail_take_roots(t); /* the root of the empty log */
     st = snapshot_query(s, SNAPSHOT_LEAVES, t->last_n, 0, &q);
     if (st == 0) {
         while (st == 0 && (rc = sqlite3_step(q)) == SQLITE_ROW) {
             int64_t n = sqlite3_column_int64(q, 0);
-            st = n > t->last_n ? take_row(t, n, connect_column(q, 1)) : db_damaged(&s->d);
+            st =
+                n > t->last_n ? trail_take_row(t, n, connect_column(q, 1)) : db_fail_damaged(&s->d);
         }
-        int done = db_done(&s->d, q, rc);
+        int done = db_finish_statement(&s->d, q, rc);
         st = st < 0 ? st : done;
     }
     return db_end(&s->d, st);

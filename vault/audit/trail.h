@@ -80,8 +80,8 @@ struct trail {
 void trail_open(struct trail *t, trail_wrong_fn wrong, void *ctx);
 void trail_close(struct trail *t);
 /* Asks for the root over `size` leaves. Call it before the first trail_read(). */
-MI_MUST int trail_want(struct trail *t, uint64_t size);
-/* The root that trail_want() asked for; NULL if the log is shorter. */
+MI_MUST int trail_request_root(struct trail *t, uint64_t size);
+/* The root that trail_request_root() asked for; NULL if the log is shorter. */
 const struct digest *trail_root_at(const struct trail *t, uint64_t size);
 /* The key that signs a checkpoint of this size; NULL if there is none. */
 const struct public_key *trail_key_at(const struct trail *t, uint64_t size);
@@ -95,7 +95,7 @@ bool trail_was_pruned(const struct trail *t, int64_t id);
 struct trail_session *trail_find(struct trail *t, struct slice uid);
 
 /* Sets *w, with a format for its text. */
-void audit_say(struct audit_wrong *w, enum audit_kind kind, const char *record, const char *format,
-               ...) MI_FORMAT(4, 5);
+void audit_set_fault(struct audit_wrong *w, enum audit_kind kind, const char *record,
+                     const char *format, ...) MI_FORMAT(4, 5);
 
 #endif

@@ -16,7 +16,7 @@
 
 #define PAGE_BYTES ((uint64_t)16 << 20) /* bytes of large bodies read in one transaction */
 
-void audited_say(struct audited *c, enum audited_class class, const struct audit_wrong *w)
+void audited_set_fault(struct audited *c, enum audited_class class, const struct audit_wrong *w)
 {
     if (class >= c->class)
         return;
@@ -39,8 +39,8 @@ void walk_add(struct audited *c, const struct digest *first)
 }
 
 /* Reads salt and commitment of a row. false: the row has none. */
-static bool take_evidence(struct audited *c, sqlite3_stmt *q, int i, const char *record,
-                          struct salt *salt, struct digest *stored)
+static bool audited_take_evidence(struct audited *c, sqlite3_stmt *q, int i, const char *record,
+                                  struct salt *salt, struct digest *stored)
 {
     if (commitment_salt(q, i, salt) && commitment_digest(q, i + 1, stored))
         return true;
@@ -60,7 +60,7 @@ static void audit_walk_compare(struct audited *c, const char *record, const stru
 
 /* ---- events --------------------------------------------------------------------------------- */
 
-static int take_event(struct audited *c, sqlite3_stmt *q)
+static int audited_take_event(struct audited *c, sqlite3_stmt *q)
 {
     char record[32];
     struct salt salt;
@@ -75,12 +75,12 @@ static int take_event(struct audited *c, sqlite3_stmt *q)
         c->displaced = true;
         AUDITED_SAY(c, AUDITED_MOVED, AUDIT_MOVED, record, "it has a place that it cannot have");
     }
-    if (take_evidence(c, q, EVENT_SALT, record, &salt, &stored)) {
-        struct digest is = commitment_of(q, EVENT_SALT + 2, BUNDLE_EVENT, &salt);
+    if (audited_take_evidence(c, q, EVENT_SALT, record, &salt, &stored)) {
+        struct digest is = commitment_of_row(q, EVENT_SALT + 2, BUNDLE_EVENT, &salt);
         audit_walk_compare(c, record, &is, &stored);
     }
     c->event[c->event_n++] =
-        (struct audited_event){place, replaced_first(&c->replaced, record, &stored)};
+        (struct audited_event){place, replaced_first_commitment(&c->replaced, record, &stored)};
     c->gaps |= kind.p != NULL && slice_is(kind, "gap");
     if (kind.p != NULL && slice_is(kind, EVENT_FINDING_ADDED)) {
         int st = findings_take(&c->findings, place, connect_column(q, EVENT_SALT + 4));
@@ -106,13 +106,13 @@ static int read_page(struct audited *c, enum snapshot_sql i, int64_t *last, size
     if (st == 0) {
         while (st == 0 && c->bytes - before < PAGE_BYTES && (rc = sqlite3_step(q)) == SQLITE_ROW) {
             int64_t id = sqlite3_column_int64(q, 0);
-            st = id > *last ? 0 : db_damaged(&c->source->d);
+            st = id > *last ? 0 : db_fail_damaged(&c->source->d);
             *last = id;
             ++*ret_n;
             if (st == 0)
                 st = take(c, q);
         }
-        int done = db_done(&c->source->d, q, rc);
+        int done = db_finish_statement(&c->source->d, q, rc);
         st = st < 0 ? st : done;
     }
     st = db_end(&c->source->d, st);
@@ -121,13 +121,13 @@ static int read_page(struct audited *c, enum snapshot_sql i, int64_t *last, size
     return st;
 }
 
-int walk_events(struct audited *c)
+int audited_walk_events(struct audited *c)
 {
     int64_t last = INT64_MIN;
     size_t n = 1;
     int st = 0;
     while (st == 0 && n > 0)
-        st = read_page(c, SNAPSHOT_EVENTS, &last, &n, take_event);
+        st = read_page(c, SNAPSHOT_EVENTS, &last, &n, audited_take_event);
     findings_sort(&c->findings);
     return st;
 }
@@ -137,9 +137,9 @@ int walk_events(struct audited *c)
 static int open_bodies(struct audited *c)
 {
     struct stat st;
-    int dir = vault_dir_sub(c->source->dir_fd, VAULT_BODIES, false);
+    int dir = vault_dir_open_sub(c->source->dir_fd, VAULT_BODIES, false);
     if (dir >= 0) {
-        c->body_fd = vault_dir_file(dir, c->uid, O_RDONLY | O_NONBLOCK);
+        c->body_fd = vault_dir_open_file(dir, c->uid, O_RDONLY | O_NONBLOCK);
         int e = errno;
         close(dir);
         errno = e;
@@ -191,15 +191,15 @@ static int audit_walk_add_body(struct audited *c, struct record *r, int64_t offs
     return st;
 }
 
-static int commit_message(struct audited *c, sqlite3_stmt *q, int64_t seq, const char *record,
-                          const struct salt *salt, struct digest *ret)
+static int audited_commit_message(struct audited *c, sqlite3_stmt *q, int64_t seq,
+                                  const char *record, const struct salt *salt, struct digest *ret)
 {
     enum { FIRST = MESSAGE_SALT + 2, BODY = FIRST + COMMITMENT_MESSAGE_N };
     struct record r;
     struct slice finding = connect_column(q, FIRST + COMMITMENT_MESSAGE_FINDING);
     bool large = sqlite3_column_type(q, MESSAGE_LENGTH) != SQLITE_NULL;
     int st = 0;
-    if (!findings_undo(&c->findings, seq, &finding))
+    if (!findings_remove_added(&c->findings, seq, &finding))
         AUDITED_SAY(c, AUDITED_REPLACED, AUDIT_CHANGED, record,
                     "its finding does not end with what was added later");
     if (large == (sqlite3_column_type(q, MESSAGE_OFFSET) == SQLITE_NULL) ||
@@ -219,7 +219,7 @@ static int commit_message(struct audited *c, sqlite3_stmt *q, int64_t seq, const
         c->bytes += (uint64_t)sqlite3_column_bytes(q, BODY);
     }
     commitment_add(&r, q, FIRST + COMMITMENT_MESSAGE_TAIL,
-                   commitment_tail(q, FIRST + COMMITMENT_MESSAGE_TAIL, BUNDLE_MESSAGE));
+                   commitment_tail_len(q, FIRST + COMMITMENT_MESSAGE_TAIL, BUNDLE_MESSAGE));
     record_end(&r, ret);
     return st == MI_EINVAL ? 0 : st;
 }
@@ -228,16 +228,17 @@ static int commit_message(struct audited *c, sqlite3_stmt *q, int64_t seq, const
 static int add_to_calls(struct audited *c, sqlite3_stmt *q)
 {
     enum { FIRST = MESSAGE_SALT + 2, ERROR = FIRST + BUNDLE_MESSAGE_error_code };
-    enum row_kind kind = value_of(&row_kinds, connect_column(q, FIRST + BUNDLE_MESSAGE_kind));
+    enum row_kind kind = value_of_word(&row_kinds, connect_column(q, FIRST + BUNDLE_MESSAGE_kind));
     struct call_message m = {
         .seq = sqlite3_column_int64(q, MESSAGE_ID) & SCHEMA_SEQ_MAX,
         .t_us = sqlite3_column_int64(q, FIRST + BUNDLE_MESSAGE_t_us),
         .size = sqlite3_column_int64(q, FIRST + BUNDLE_MESSAGE_size),
         .request_seq = sqlite3_column_int64(q, FIRST + BUNDLE_MESSAGE_request_seq),
-        .direction = value_of(&row_directions, connect_column(q, FIRST + BUNDLE_MESSAGE_direction)),
-        .origin = value_of(&row_origins, connect_column(q, FIRST + BUNDLE_MESSAGE_origin)),
+        .direction =
+            value_of_word(&row_directions, connect_column(q, FIRST + BUNDLE_MESSAGE_direction)),
+        .origin = value_of_word(&row_origins, connect_column(q, FIRST + BUNDLE_MESSAGE_origin)),
         .kind = kind,
-        .action = value_of(&row_actions, connect_column(q, FIRST + BUNDLE_MESSAGE_action)),
+        .action = value_of_word(&row_actions, connect_column(q, FIRST + BUNDLE_MESSAGE_action)),
         .has_error_code = sqlite3_column_type(q, ERROR) != SQLITE_NULL,
         .error_code = sqlite3_column_int64(q, ERROR),
         .method = connect_column(q, FIRST + BUNDLE_MESSAGE_method),
@@ -249,7 +250,7 @@ static int add_to_calls(struct audited *c, sqlite3_stmt *q)
     return called_add(&c->called, &m);
 }
 
-static int take_message(struct audited *c, sqlite3_stmt *q)
+static int audited_take_message(struct audited *c, sqlite3_stmt *q)
 {
     char record[32];
     struct salt salt;
@@ -260,8 +261,8 @@ static int take_message(struct audited *c, sqlite3_stmt *q)
     if (sqlite3_column_int64(q, MESSAGE_OWNER) != c->id || seq < 0 || seq > SCHEMA_SEQ_MAX ||
         sqlite3_column_int64(q, MESSAGE_ID) != schema_message_id(c->id, (uint64_t)seq))
         AUDITED_SAY(c, AUDITED_ROW, AUDIT_CHANGED, record, "it has the id of another message");
-    if (take_evidence(c, q, MESSAGE_SALT, record, &salt, &stored)) {
-        st = commit_message(c, q, seq, record, &salt, &is);
+    if (audited_take_evidence(c, q, MESSAGE_SALT, record, &salt, &stored)) {
+        st = audited_commit_message(c, q, seq, record, &salt, &is);
         if (st == 0)
             audit_walk_compare(c, record, &is, &stored);
     }
@@ -269,20 +270,20 @@ static int take_message(struct audited *c, sqlite3_stmt *q)
         c->gap = c->last_seq + 1;
     c->last_seq = seq;
     c->messages++;
-    struct digest first = replaced_first(&c->replaced, record, &stored);
+    struct digest first = replaced_first_commitment(&c->replaced, record, &stored);
     while (c->event_at < c->event_n && c->event[c->event_at].place == (int64_t)c->places.n)
         walk_add(c, &c->event[c->event_at++].first);
     walk_add(c, &first);
     return st == 0 ? add_to_calls(c, q) : st;
 }
 
-int walk_messages(struct audited *c)
+int audited_walk_messages(struct audited *c)
 {
     int64_t last = schema_message_id(c->id, 0) - 1;
     size_t n = 1;
     int st = 0;
     while (st == 0 && n > 0) {
-        st = read_page(c, SNAPSHOT_MESSAGES, &last, &n, take_message);
+        st = read_page(c, SNAPSHOT_MESSAGES, &last, &n, audited_take_message);
         if (st == 0)
             st = called_compare(&c->called, c->source);
     }

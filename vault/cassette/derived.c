@@ -17,7 +17,7 @@ static struct span derived_resolve(struct buf *b, struct slice raw)
     struct span s = {.made = true, .from = b->n};
     struct buf name = {0};
     json_unescape(&name, text_head(raw, (size_t)CASSETTE_NAME_MAX * 6));
-    text_utf8(b, redact_cut(buf_slice(&name), CASSETTE_NAME_MAX));
+    text_utf8(b, redact_cut_name(buf_slice(&name), CASSETTE_NAME_MAX));
     if (name.failed)
         b->failed = true;
     buf_close(&name);
@@ -25,7 +25,7 @@ static struct span derived_resolve(struct buf *b, struct slice raw)
     return s;
 }
 
-static struct slice derived_pick(const struct buf *b, struct span s, struct slice raw)
+static struct slice derived_text_of_span(const struct buf *b, struct span s, struct slice raw)
 {
     return s.made ? (struct slice){b->p + s.from, s.n} : raw;
 }
@@ -47,9 +47,9 @@ int cassette_derive(struct slice body, bool is_stderr, struct buf *scratch,
     struct span target = derived_resolve(scratch, raw_target);
     if (scratch->failed || ((method.made || target.made) && !buf_reserve(scratch, 1)))
         return MI_ENOMEM;
-    ret->kind = row_kind_of(m->kind);
-    ret->method = derived_pick(scratch, method, m->method);
-    ret->target = derived_pick(scratch, target, raw_target);
+    ret->kind = row_kind_of_rpc(m->kind);
+    ret->method = derived_text_of_span(scratch, method, m->method);
+    ret->target = derived_text_of_span(scratch, target, raw_target);
     if (m->id.type != JSON_NONE && m->id.text.n <= CASSETTE_NAME_MAX)
         ret->rpc_id = m->id.text;
     if (m->kind == RPC_ERROR)
@@ -64,7 +64,7 @@ void cassette_derive_from_row(const struct query_message *m, struct cassette_der
     if (m->body.p != NULL)
         return;
     for (size_t i = 0; i < MI_COUNT(kinds); i++)
-        if (m->kind == row_kind_of(kinds[i]))
+        if (m->kind == row_kind_of_rpc(kinds[i]))
             d->rpc.kind = kinds[i];
     /* the column in a vault may have any text */
     if (m->rpc_id.p != NULL && json_scan(m->rpc_id, NULL, NULL, &scan) == 0)

@@ -37,8 +37,9 @@ static int check_format(struct cassette_reader *r, struct slice line, bool *ret_
 {
     struct json_value v[H_FIELDS];
     int64_t version = 0;
-    *ret_ours = cassette_members(line, header_members, H_FIELDS, CASSETTE_ANY, v, &r->why) == 0 &&
-                json_key_is(json_string_raw(v[H_FORMAT]), CASSETTE_FORMAT);
+    *ret_ours =
+        cassette_read_members(line, header_members, H_FIELDS, CASSETTE_ANY, v, &r->why) == 0 &&
+        json_key_is(json_string_raw(v[H_FORMAT]), CASSETTE_FORMAT);
     if (!*ret_ours)
         return 0;
     if (json_int(v[H_VERSION], &version) && version >= 1 && version <= CASSETTE_VERSION) {
@@ -49,8 +50,8 @@ static int check_format(struct cassette_reader *r, struct slice line, bool *ret_
 }
 
 /* Reads the values of the fields. v: the values of the members after `version`. */
-static int header_fields(struct cassette_reader *r, const struct json_value *v,
-                         struct query_session *s)
+static int read_header_fields(struct cassette_reader *r, const struct json_value *v,
+                              struct query_session *s)
 {
     for (const struct record_field *f = fields_of_session.list;
          f < fields_of_session.list + fields_of_session.n; f++) {
@@ -59,11 +60,11 @@ static int header_fields(struct cassette_reader *r, const struct json_value *v,
             continue;
         int st = 0;
         if (f->type == VALUE_TEXT)
-            st = cassette_string(*v, f->name, &r->texts, &c.text, &r->why);
+            st = cassette_read_string(*v, f->name, &r->texts, &c.text, &r->why);
         else if (f->type == VALUE_JSON)
             c.text = v->text;
         else
-            st = cassette_count(*v, f->name, &c.number, &r->why);
+            st = cassette_read_count(*v, f->name, &c.number, &r->why);
         if (st < 0)
             return st;
         c.type = field_is_text(f) ? CELL_TEXT : CELL_INT;
@@ -95,9 +96,9 @@ static int read_header(struct cassette_reader *r, struct slice line)
     buf_clear(&r->texts);
     if (!buf_reserve(&r->texts, line.n + 1))
         return cassette_no_memory(r);
-    int st = cassette_members(line, header_members, H_COUNT, r->version, v, &r->why);
+    int st = cassette_read_members(line, header_members, H_COUNT, r->version, v, &r->why);
     if (st == 0)
-        st = header_fields(r, v + H_FIELDS, &s);
+        st = read_header_fields(r, v + H_FIELDS, &s);
     if (st == 0)
         st = check_times(r, &s);
     if (st < 0)
@@ -115,8 +116,8 @@ static int read_end(struct cassette_reader *r, struct slice line)
                                                      {"messages", JSON_NUMBER, false, 0}};
     struct json_value v[2];
     int64_t n = r->seq;
-    if (cassette_members(line, members, 2, r->version, v, &r->why) < 0 ||
-        cassette_count(v[1], "messages", &n, &r->why) < 0)
+    if (cassette_read_members(line, members, 2, r->version, v, &r->why) < 0 ||
+        cassette_read_count(v[1], "messages", &n, &r->why) < 0)
         return cassette_reject(r, buf_str(&r->why), NULL);
     if (n != r->seq) {
         buf_printf(&r->why, "the end line says %lld messages, but there are %lld", (long long)n,
@@ -131,7 +132,7 @@ static int read_end(struct cassette_reader *r, struct slice line)
     return st;
 }
 
-static bool is_end(struct slice line)
+static bool line_is_end(struct slice line)
 {
     return slice_begins(line, "{\"end\"") || slice_begins(line, "{ \"end\"");
 }
@@ -147,9 +148,9 @@ static int cassette_file_read_lines(struct cassette_reader *r)
         if (!more)
             return cassette_reject(r, "the end line is missing: the file is truncated",
                                    "export the session again");
-        if (is_end(line))
+        if (line_is_end(line))
             return read_end(r, line);
-        st = cassette_message(r, line);
+        st = cassette_read_message(r, line);
         if (st < 0)
             return st;
     }
@@ -176,7 +177,7 @@ static int cassette_file_read_all(struct cassette_reader *r)
         return cassette_file_read_lines(r);
     r->foreign = true;
     server_side_open(r);
-    st = cassette_foreign(r, line, &known);
+    st = cassette_read_foreign(r, line, &known);
     if (st < 0 || known)
         return st;
     return cassette_reject(r,

@@ -59,7 +59,7 @@ static bool read_number(struct json_value v, double unit_us, int64_t *ret)
 /* ---- the session and its messages ---- */
 
 /* "recordings/github.cassette.jsonl" gives "github". */
-static struct slice name_of_file(const char *path)
+static struct slice server_name_of_file(const char *path)
 {
     const char *slash = strrchr(path, '/');
     const char *base = slash != NULL ? slash + 1 : path;
@@ -71,7 +71,7 @@ static void foreign_begin(struct cassette_reader *r, struct slice name, struct j
                           int64_t started_us)
 {
     struct query_session s = {
-        .name = name.n > 0 ? name : name_of_file(r->name),
+        .name = name.n > 0 ? name : server_name_of_file(r->name),
         .command = command.type == JSON_ARRAY ? command.text : slice_of("[]"),
         .record_level = slice_of("full"),
         .started_at_us = started_us,
@@ -86,7 +86,7 @@ static int pass_server_text(struct cassette_reader *r, struct slice text, int64_
 {
     int st = 0;
     do {
-        st = server_side_line(r, slice_take_line(&text), t_us, r->entry_found);
+        st = server_side_read_line(r, slice_take_line(&text), t_us, r->entry_found);
     } while (st == 0 && text.n > 0);
     return st;
 }
@@ -108,14 +108,15 @@ static int pass_message(struct cassette_reader *r, enum row_direction direction,
         json_unescape(&r->texts, json_string_raw(body));
         m.body = (struct slice){r->texts.p, r->texts.n};
     }
-    return direction == ROW_S2C ? pass_server_text(r, m.body, m.t_us) : server_side_client(r, &m);
+    return direction == ROW_S2C ? pass_server_text(r, m.body, m.t_us)
+                                : server_side_read_client_message(r, &m);
 }
 
 /* ---- lines of the file ---- */
 
 /* Repairs a line that is not JSON, as a line of a server is repaired; the message may continue on
  * the next lines. */
-static int mend_entry(struct cassette_reader *r, struct slice *line)
+static int repair_entry(struct cassette_reader *r, struct slice *line)
 {
     struct json_scan scan;
     struct mend m;
@@ -139,8 +140,8 @@ static int mend_entry(struct cassette_reader *r, struct slice *line)
         st = cassette_reject(r, buf_str(&r->why), REMEDY);
     } else if (st == 0) {
         /* a message in this entry had the same flaws; where the file's lines end does not matter */
-        r->entry_found =
-            repairs_set(&m.repairs) & ~(FINDING(FIND_SEVERAL_LINES) | FINDING(FIND_TRAILING_TEXT));
+        r->entry_found = repairs_as_findings(&m.repairs) &
+                         ~(FINDING(FIND_SEVERAL_LINES) | FINDING(FIND_TRAILING_TEXT));
         buf_clear(&r->entry);
         buf_slice_add(&r->entry, buf_slice(&m.text));
         *line = buf_slice(&r->entry);
@@ -152,13 +153,13 @@ static int mend_entry(struct cassette_reader *r, struct slice *line)
 
 typedef int (*line_fn)(struct cassette_reader *r, struct slice line, int64_t started_us);
 
-static int each_line(struct cassette_reader *r, line_fn fn, int64_t started_us)
+static int read_each_line(struct cassette_reader *r, line_fn fn, int64_t started_us)
 {
     struct slice line;
     bool more = true;
     int st = 0;
     while (st == 0 && !r->stopped && (st = cassette_next_line(r, &line, &more)) == 0 && more)
-        if (!line_is_blank(line) && (st = mend_entry(r, &line)) == 0)
+        if (!line_is_blank(line) && (st = repair_entry(r, &line)) == 0)
             st = fn(r, line, started_us);
     return st < 0 || r->stopped ? st : server_side_end(r);
 }
@@ -167,7 +168,7 @@ static int each_line(struct cassette_reader *r, line_fn fn, int64_t started_us)
 
 enum { TAPE_T, TAPE_DIR, TAPE_RAW, TAPE_TYPE, TAPE_COUNT };
 
-static int tape_line(struct cassette_reader *r, struct slice line, int64_t started_us)
+static int read_tape_line(struct cassette_reader *r, struct slice line, int64_t started_us)
 {
     static const struct cassette_member members[TAPE_COUNT] = {
         {"t", JSON_STRING, false},
@@ -177,7 +178,7 @@ static int tape_line(struct cassette_reader *r, struct slice line, int64_t start
     };
     struct json_value v[TAPE_COUNT];
     int64_t at_us;
-    if (cassette_members(line, members, TAPE_COUNT, CASSETTE_ANY, v, &r->why) < 0)
+    if (cassette_read_members(line, members, TAPE_COUNT, CASSETTE_ANY, v, &r->why) < 0)
         return cassette_reject(r, buf_str(&r->why), REMEDY);
     if (v[TAPE_TYPE].type != JSON_NONE) /* the end, or an entry of a later version of the format */
         return 0;
@@ -203,7 +204,7 @@ static int read_tape(struct cassette_reader *r, struct slice first, bool *ret_kn
     int64_t version, started_us;
     struct slice label = {0};
     *ret_known =
-        cassette_members(first, members, MI_COUNT(members), CASSETTE_ANY, v, &r->why) == 0 &&
+        cassette_read_members(first, members, MI_COUNT(members), CASSETTE_ANY, v, &r->why) == 0 &&
         json_key_is(json_string_raw(v[1]), "meta") && read_utc(v[2], &started_us);
     if (!*ret_known)
         return 0;
@@ -213,22 +214,22 @@ static int read_tape(struct cassette_reader *r, struct slice first, bool *ret_kn
     if (!buf_reserve(&r->texts, first.n + 1))
         return cassette_no_memory(r);
     buf_clear(&r->why);
-    if (cassette_string(v[3], "label", &r->texts, &label, &r->why) < 0)
+    if (cassette_read_string(v[3], "label", &r->texts, &label, &r->why) < 0)
         return cassette_reject(r, buf_str(&r->why), REMEDY);
     foreign_begin(r, label, v[4], started_us);
-    return each_line(r, tape_line, started_us);
+    return read_each_line(r, read_tape_line, started_us);
 }
 
 /* ---- mcp-rec: {"ts":SECONDS,"dir":"client->server","msg":{…}}, without a header ---- */
 
 enum { REC_TS, REC_DIR, REC_MSG, REC_COUNT };
 
-static int rec_members(struct cassette_reader *r, struct slice line, struct json_value *v,
-                       int64_t *ret_us, bool *ret_in)
+static int read_rec_members(struct cassette_reader *r, struct slice line, struct json_value *v,
+                            int64_t *ret_us, bool *ret_in)
 {
     static const struct cassette_member members[REC_COUNT] = {
         {"ts", JSON_NUMBER, true}, {"dir", JSON_STRING, true}, {"msg", JSON_NONE, true}};
-    int st = cassette_members(line, members, REC_COUNT, CASSETTE_ANY, v, &r->why);
+    int st = cassette_read_members(line, members, REC_COUNT, CASSETTE_ANY, v, &r->why);
     if (st < 0)
         return st;
     struct slice dir = json_string_raw(v[REC_DIR]);
@@ -240,12 +241,12 @@ static int rec_members(struct cassette_reader *r, struct slice line, struct json
     return r->why.n > 0 || r->why.failed ? MI_EPROTO : 0;
 }
 
-static int rec_line(struct cassette_reader *r, struct slice line, int64_t started_us)
+static int read_rec_line(struct cassette_reader *r, struct slice line, int64_t started_us)
 {
     struct json_value v[REC_COUNT];
     int64_t at_us = 0;
     bool in = false;
-    if (rec_members(r, line, v, &at_us, &in) < 0)
+    if (read_rec_members(r, line, v, &at_us, &in) < 0)
         return cassette_reject(r, buf_str(&r->why), REMEDY);
     struct json_value raw = json_get(v[REC_MSG], "_raw"); /* a line that is not JSON */
     bool is_noise = raw.type == JSON_STRING && json_get(v[REC_MSG], "jsonrpc").type == JSON_NONE;
@@ -258,12 +259,12 @@ static int read_rec(struct cassette_reader *r, struct slice first, bool *ret_kno
     struct json_value v[REC_COUNT];
     int64_t started_us = 0;
     bool in = false;
-    *ret_known = rec_members(r, first, v, &started_us, &in) == 0;
+    *ret_known = read_rec_members(r, first, v, &started_us, &in) == 0;
     if (!*ret_known)
         return 0;
     foreign_begin(r, (struct slice){0}, (struct json_value){0}, started_us);
-    int st = r->stopped ? 0 : rec_line(r, first, started_us);
-    return st == 0 ? each_line(r, rec_line, started_us) : st;
+    int st = r->stopped ? 0 : read_rec_line(r, first, started_us);
+    return st == 0 ? read_each_line(r, read_rec_line, started_us) : st;
 }
 
 /* ---- mcp-cassette, versions 1 and 2: {"type":"header",…}, then frame, raw, chunks ---- */
@@ -271,8 +272,8 @@ static int read_rec(struct cassette_reader *r, struct slice first, bool *ret_kno
 enum { VCR_TYPE, VCR_T, VCR_DIR, VCR_FRAME, VCR_DATA, VCR_CHUNKS, VCR_COUNT };
 
 /* An entry with several frames of one stream, in order. */
-static int vcr_chunks(struct cassette_reader *r, enum row_direction direction,
-                      struct json_value chunks)
+static int read_vcr_chunks(struct cassette_reader *r, enum row_direction direction,
+                           struct json_value chunks)
 {
     struct json_walk w = json_walk_begin(chunks);
     struct slice key;
@@ -288,7 +289,7 @@ static int vcr_chunks(struct cassette_reader *r, enum row_direction direction,
     return st;
 }
 
-static int vcr_line(struct cassette_reader *r, struct slice line, int64_t started_us)
+static int read_vcr_line(struct cassette_reader *r, struct slice line, int64_t started_us)
 {
     static const struct cassette_member members[VCR_COUNT] = {
         {"type", JSON_STRING, true}, {"t", JSON_NUMBER, false},    {"dir", JSON_STRING, false},
@@ -297,7 +298,7 @@ static int vcr_line(struct cassette_reader *r, struct slice line, int64_t starte
     (void)started_us;
     struct json_value v[VCR_COUNT];
     int64_t t_us;
-    if (cassette_members(line, members, VCR_COUNT, CASSETTE_ANY, v, &r->why) < 0)
+    if (cassette_read_members(line, members, VCR_COUNT, CASSETTE_ANY, v, &r->why) < 0)
         return cassette_reject(r, buf_str(&r->why), REMEDY);
     struct slice type = json_string_raw(v[VCR_TYPE]);
     struct json_value body = json_key_is(type, "frame")    ? v[VCR_FRAME]
@@ -316,7 +317,7 @@ static int vcr_line(struct cassette_reader *r, struct slice line, int64_t starte
     if (!read_number(v[VCR_T], 1e3, &t_us))
         return cassette_reject(r, "`t` must be milliseconds since the start", REMEDY);
     if (json_key_is(type, "chunks"))
-        return vcr_chunks(r, in ? ROW_C2S : ROW_S2C, body);
+        return read_vcr_chunks(r, in ? ROW_C2S : ROW_S2C, body);
     return pass_message(r, in ? ROW_C2S : ROW_S2C, t_us, body, json_key_is(type, "raw"));
 }
 
@@ -331,7 +332,7 @@ static int read_vcr(struct cassette_reader *r, struct slice first, bool *ret_kno
     struct json_value v[MI_COUNT(members)];
     int64_t version, started_us = 0;
     *ret_known =
-        cassette_members(first, members, MI_COUNT(members), CASSETTE_ANY, v, &r->why) == 0 &&
+        cassette_read_members(first, members, MI_COUNT(members), CASSETTE_ANY, v, &r->why) == 0 &&
         json_key_is(json_string_raw(v[0]), "header");
     if (!*ret_known)
         return 0;
@@ -342,12 +343,12 @@ static int read_vcr(struct cassette_reader *r, struct slice first, bool *ret_kno
         return cassette_reject(r, "`startedAt` must be a time like 2026-05-12T23:00:00.123Z",
                                REMEDY);
     foreign_begin(r, (struct slice){0}, v[3], started_us);
-    return each_line(r, vcr_line, started_us);
+    return read_each_line(r, read_vcr_line, started_us);
 }
 
-int cassette_foreign(struct cassette_reader *r, struct slice first, bool *ret_known)
+int cassette_read_foreign(struct cassette_reader *r, struct slice first, bool *ret_known)
 {
-    int st = mend_entry(r, &first);
+    int st = repair_entry(r, &first);
     *ret_known = false;
     if (st == MI_EINVAL) { /* the caller has another reason */
         buf_clear(r->error);

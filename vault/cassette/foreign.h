@@ -7,6 +7,6 @@
 
 /* *ret_known: whether the first line belongs to such a recording. If so, the whole file is read,
  * unless an error occurs. */
-MI_MUST int cassette_foreign(struct cassette_reader *r, struct slice first, bool *ret_known);
+MI_MUST int cassette_read_foreign(struct cassette_reader *r, struct slice first, bool *ret_known);
 
 #endif

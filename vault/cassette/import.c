@@ -46,7 +46,7 @@ static uint64_t add_new(uint64_t h, struct slice s)
     return s.p != NULL ? cassette_digest_add_text(h, s) : h;
 }
 
-static uint64_t digest_session(const struct query_session *s)
+static uint64_t import_digest_session(const struct query_session *s)
 {
     uint64_t h = 14695981039346656037u;
     h = cassette_digest_add_text(h, s->name);
@@ -58,7 +58,7 @@ static uint64_t digest_session(const struct query_session *s)
 }
 
 /* The digest of a recording up to this message, from the digest before it. */
-static uint64_t digest_message(uint64_t h, const struct query_message *m)
+static uint64_t import_digest_message(uint64_t h, const struct query_message *m)
 {
     h = add_int(h, m->seq);
     h = add_int(h, m->t_us);
@@ -128,7 +128,7 @@ int import_open(struct import **ret, const char *vault, struct buf *error)
 /* Removes the bodies, which were written before the rows that refer to them. */
 static void remove_bodies(struct import *d)
 {
-    int dir = vault_dir_sub(d->dir.fd, VAULT_BODIES, false);
+    int dir = vault_dir_open_sub(d->dir.fd, VAULT_BODIES, false);
     if (dir < 0)
         return;
     (void)unlinkat(dir, d->uid, 0);
@@ -179,10 +179,10 @@ int import_session(struct import *d, const struct query_session *s, const char *
 {
     struct buf rules = {0};
     learn_session(d, s);
-    d->digest = digest_session(s);
-    d->sanitizes = s->redact_rules.p == NULL && redact_present() != NULL;
+    d->digest = import_digest_session(s);
+    d->sanitizes = s->redact_rules.p == NULL && redact_current() != NULL;
     if (d->sanitizes)
-        redact_rules(redact_present(), &rules);
+        redact_write_rules(redact_current(), &rules);
     int st = uid_make(d->started_us, d->uid);
     struct session_record n = {
         .uid = slice_of(d->uid),
@@ -217,7 +217,7 @@ static int add_imported(struct import *d, struct slice detail)
 {
     int64_t id;
     char uid[UID_LEN + 1];
-    int st = writer_event_session(d->writer, "imported", detail, &id, uid);
+    int st = writer_session_of_event(d->writer, "imported", detail, &id, uid);
     if (st == 0) {
         writer_rollback(d->writer);
         remove_bodies(d);
@@ -310,7 +310,7 @@ static void learn_message(struct import *d, const struct query_message *m)
 }
 
 /* The text in JSON form, with escapes, as names in a row are. */
-static struct slice in_json(struct buf *b, struct slice text)
+static struct slice as_json_text(struct buf *b, struct slice text)
 {
     if (text.p == NULL || memchr(text.p, '\\', text.n) == NULL)
         return text;
@@ -335,7 +335,7 @@ static void read_findings(struct slice names, struct row *r)
     }
 }
 
-static bool is_json(struct slice body)
+static bool body_is_valid_json(struct slice body)
 {
     struct json_scan scan;
     return json_scan(body, NULL, NULL, &scan) == 0;
@@ -343,7 +343,7 @@ static bool is_json(struct slice body)
 
 /* Notes what a message of the server asks the user for. In a message of the client, replaces
  * secrets in the answer. */
-static int hide_forms(struct import *d, const struct query_message *m, struct row *r)
+static int import_hide_forms(struct import *d, const struct query_message *m, struct row *r)
 {
     struct rpc x;
     size_t n = 0;
@@ -351,8 +351,8 @@ static int hide_forms(struct import *d, const struct query_message *m, struct ro
         return 0;
     bool from_client = m->direction == ROW_C2S;
     if (rpc_read(m->body, &x) == 0)
-        (void)forms_message(&d->forms, redact_present(), &x, from_client);
-    int st = from_client ? forms_answer(&d->forms, m->body, &d->hidden, &n) : 0;
+        (void)forms_notice(&d->forms, redact_current(), &x, from_client);
+    int st = from_client ? forms_hide(&d->forms, m->body, &d->hidden, &n) : 0;
     if (n > 0)
         r->body = buf_slice(&d->hidden);
     r->redactions += n;
@@ -369,8 +369,8 @@ int import_message(struct import *d, const struct query_message *m)
         .origin = m->origin,
         .action = m->action,
         .rpc_id = m->rpc_id,
-        .method = in_json(&d->method, m->method),
-        .target = in_json(&d->target, m->target),
+        .method = as_json_text(&d->method, m->method),
+        .target = as_json_text(&d->target, m->target),
         .body = m->body,
         .size = (size_t)m->size,
         .request_seq = (uint64_t)m->request_seq,
@@ -383,11 +383,11 @@ int import_message(struct import *d, const struct query_message *m)
     };
     read_findings(m->finding, &r);
     if (m->body.p != NULL && (m->kind == KIND_NOISE || m->kind == KIND_STDERR))
-        r.not_json = !is_json(m->body);
-    if (hide_forms(d, m, &r) < 0 || d->method.failed || d->target.failed)
+        r.not_json = !body_is_valid_json(m->body);
+    if (import_hide_forms(d, m, &r) < 0 || d->method.failed || d->target.failed)
         return import_fail(d, MI_ENOMEM);
     learn_message(d, m);
-    d->digest = digest_message(d->digest, m);
+    d->digest = import_digest_message(d->digest, m);
     d->last_t_us = m->t_us;
     d->messages++;
     int st = writer_add(d->writer, d->id, d->uid, &r);

@@ -38,8 +38,8 @@ static const char *cassette_members_type_name(enum json_type type)
     return names[type];
 }
 
-int cassette_members(struct slice line, const struct cassette_member *table, size_t n, int version,
-                     struct json_value *values, struct buf *why)
+int cassette_read_members(struct slice line, const struct cassette_member *table, size_t n,
+                          int version, struct json_value *values, struct buf *why)
 {
     struct gather g = {.table = table, .n = n, .version = version, .values = values};
     struct json_scan scan;
@@ -70,8 +70,8 @@ int cassette_members(struct slice line, const struct cassette_member *table, siz
     return why->n > 0 || why->failed ? MI_EPROTO : 0;
 }
 
-int cassette_string(struct json_value v, const char *name, struct buf *texts, struct slice *ret,
-                    struct buf *why)
+int cassette_read_string(struct json_value v, const char *name, struct buf *texts,
+                         struct slice *ret, struct buf *why)
 {
     if (v.type != JSON_STRING)
         return 0;
@@ -85,7 +85,7 @@ int cassette_string(struct json_value v, const char *name, struct buf *texts, st
     return MI_EPROTO;
 }
 
-int cassette_count(struct json_value v, const char *name, int64_t *ret, struct buf *why)
+int cassette_read_count(struct json_value v, const char *name, int64_t *ret, struct buf *why)
 {
     int64_t n;
     if (v.type == JSON_NONE)

@@ -16,14 +16,15 @@ struct cassette_member {
  * others; with CASSETTE_ANY, other members are ignored. values[i] is the value of table[i], or
  * JSON_NONE. 0, or MI_EPROTO with the reason in `why`. */
 #define CASSETTE_ANY 0
-MI_MUST int cassette_members(struct slice line, const struct cassette_member *table, size_t n,
-                             int version, struct json_value *values, struct buf *why);
+MI_MUST int cassette_read_members(struct slice line, const struct cassette_member *table, size_t n,
+                                  int version, struct json_value *values, struct buf *why);
 /* Appends the text of a string value, with escapes resolved, to `texts`, and sets *ret to it. `texts` must have enough
  * space reserved, so that earlier slices stay valid. *ret is unchanged if the value is missing. 0, or MI_EPROTO: the
  * text contains a NUL. */
-MI_MUST int cassette_string(struct json_value v, const char *name, struct buf *texts,
-                            struct slice *ret, struct buf *why);
+MI_MUST int cassette_read_string(struct json_value v, const char *name, struct buf *texts,
+                                 struct slice *ret, struct buf *why);
 /* Reads an integer, 0 or more. *ret is unchanged if the value is missing. 0 or MI_EPROTO. */
-MI_MUST int cassette_count(struct json_value v, const char *name, int64_t *ret, struct buf *why);
+MI_MUST int cassette_read_count(struct json_value v, const char *name, int64_t *ret,
+                                struct buf *why);
 
 #endif

@@ -17,7 +17,7 @@ static int check_message(struct cassette_reader *r, const struct query_message *
     return r->why.n > 0 || r->why.failed ? MI_EPROTO : 0;
 }
 
-int cassette_message(struct cassette_reader *r, struct slice line)
+int cassette_read_message(struct cassette_reader *r, struct slice line)
 {
     struct query_message m;
     buf_clear(&r->texts);
@@ -34,7 +34,7 @@ int cassette_message(struct cassette_reader *r, struct slice line)
 }
 
 /* Fills in the fields that the line omits. */
-static void complete_command_line(struct query_message *m, const struct cassette_derived *d)
+static void complete_message(struct query_message *m, const struct cassette_derived *d)
 {
     if (m->kind == KIND_UNKNOWN)
         m->kind = d->kind;
@@ -74,11 +74,11 @@ int cassette_pass_message(struct cassette_reader *r, struct query_message *m, in
         return cassette_reject(r, "its time is after the year 9999", NULL);
     if (cassette_derive(m->body, is_text, &r->scratch, &d) < 0)
         return cassette_no_memory(r);
-    complete_command_line(m, &d);
+    complete_message(m, &d);
     cassette_derive_from_row(m, &d);
     m->seq = ++r->seq;
     r->last_t_us = m->t_us;
-    if (re < 0 && pairing_look(&r->pairing, rule, from_client, &d.rpc, &re) < 0)
+    if (re < 0 && pairing_find_request(&r->pairing, rule, from_client, &d.rpc, &re) < 0)
         return cassette_no_memory(r);
     m->request_seq = re;
     if (m->kind == KIND_BATCH)
@@ -86,8 +86,8 @@ int cassette_pass_message(struct cassette_reader *r, struct query_message *m, in
     fill_request(&r->pairing, m);
     if (r->on_message != NULL)
         r->stopped = !r->on_message(r->ctx, m);
-    if (pairing_note(&r->pairing, from_client, &d.rpc, m->seq, m->t_us, m->method, m->target,
-                     m->action, re) < 0)
+    if (pairing_note_message(&r->pairing, from_client, &d.rpc, m->seq, m->t_us, m->method,
+                             m->target, m->action, re) < 0)
         return cassette_no_memory(r);
     return 0;
 }

@@ -34,7 +34,7 @@ enum { LINE_MEMBERS(NUMBERED) M_COUNT };
 static const struct cassette_member members[M_COUNT] = {LINE_MEMBERS(DESCRIBED)};
 static const int fields[M_COUNT] = {LINE_MEMBERS(PLACED)};
 
-static const struct record_field *field_of(int member)
+static const struct record_field *field_of_member(int member)
 {
     return &fields_of_message.list[fields[member]];
 }
@@ -45,10 +45,10 @@ static int read_word(struct json_value v, const char *name, const struct value_w
                      struct buf *texts, unsigned *ret, struct buf *why)
 {
     struct slice text = {0};
-    int st = cassette_string(v, name, texts, &text, why);
+    int st = cassette_read_string(v, name, texts, &text, why);
     if (st < 0)
         return st;
-    *ret = value_of(words, text);
+    *ret = value_of_word(words, text);
     if (*ret < words->n)
         return 0;
     buf_printf(why, "`%s` must be one of: ", name);
@@ -60,12 +60,12 @@ static int read_word(struct json_value v, const char *name, const struct value_w
 static int read_member(int member, struct json_value v, struct buf *texts, struct query_message *m,
                        struct buf *why)
 {
-    const struct record_field *f = field_of(member);
+    const struct record_field *f = field_of_member(member);
     const char *name = members[member].name;
     if (f->type == VALUE_WORD)
         return read_word(v, name, f->words, texts, field_word(f, m), why);
     if (f->type == VALUE_TEXT || member == M_text)
-        return cassette_string(v, name, texts, field_text(f, m), why);
+        return cassette_read_string(v, name, texts, field_text(f, m), why);
     switch (member) {
     case M_id:
     case M_msg:
@@ -81,7 +81,7 @@ static int read_member(int member, struct json_value v, struct buf *texts, struc
         buf_adds(why, "`code` must be a whole number");
         return MI_EPROTO;
     default:
-        return cassette_count(v, name, field_number(f, m), why);
+        return cassette_read_count(v, name, field_number(f, m), why);
     }
 }
 
@@ -89,7 +89,7 @@ int message_line_read(struct slice line, int version, struct buf *texts, struct 
                       struct buf *why)
 {
     struct json_value v[M_COUNT];
-    int st = cassette_members(line, members, M_COUNT, version, v, why);
+    int st = cassette_read_members(line, members, M_COUNT, version, v, why);
     *ret = (struct query_message){
         .direction = ROW_DIRECTION_UNKNOWN, .kind = KIND_UNKNOWN, .size = -1, .request_seq = -1};
     for (int i = 0; st == 0 && i < M_COUNT; i++)
@@ -105,8 +105,8 @@ int message_line_read(struct slice line, int version, struct buf *texts, struct 
 /* ---- writing ---- */
 
 /* Whether the line must have a field. Missing and unknown values are omitted. */
-static bool is_needed(const struct record_field *f, const struct query_message *message,
-                      const struct cassette_derived *derived)
+static bool field_is_needed(const struct record_field *f, const struct query_message *message,
+                            const struct cassette_derived *derived)
 {
     void *m = (void *)(uintptr_t)message, *d = (void *)(uintptr_t)derived; /* both are only read */
     if (field_is_text(f))
@@ -121,7 +121,7 @@ static bool is_needed(const struct record_field *f, const struct query_message *
 
 static void write_member(struct json_out *j, int member, const struct query_message *m)
 {
-    const struct record_field *f = field_of(member);
+    const struct record_field *f = field_of_member(member);
     const char *name = members[member].name;
     struct cell c = field_get(f, m);
     if (member == M_member)
@@ -140,7 +140,7 @@ void message_line_write(struct json_out *j, int version, const struct query_mess
     json_out_object(j, NULL);
     for (int i = 0; i < M_msg; i++)
         if (members[i].since <= version &&
-            (members[i].required || is_needed(field_of(i), m, derived)))
+            (members[i].required || field_is_needed(field_of_member(i), m, derived)))
             write_member(j, i, m);
     if (m->body.p != NULL && is_msg)
         json_out_raw(j, "msg", m->body);

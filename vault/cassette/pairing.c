@@ -32,20 +32,21 @@ const struct pairing_request *pairing_find(const struct pairing *p, int64_t seq)
 
 /* The chains contain only requests without an answer, because a client may use the same id again
  * and again. Cancelled requests have chains of their own. */
-static struct pairing_chain *chain_of(const struct pairing *p, struct slice key, bool cancelled)
+static struct pairing_chain *pairing_chain_of_key(const struct pairing *p, struct slice key,
+                                                  bool cancelled)
 {
     return &p->chains[((size_t)rpc_id_hash(key) ^ cancelled) & (p->chains_n - 1)];
 }
 
-static struct slice key_of(const struct pairing *p, const struct pairing_request *r)
+static struct slice pairing_key_of_request(const struct pairing *p, const struct pairing_request *r)
 {
     return pairing_text(p, r->key_at, r->key_n);
 }
 
-static void link_request(struct pairing *p, size_t i)
+static void pairing_link_request(struct pairing *p, size_t i)
 {
     struct pairing_request *r = &p->requests[i];
-    struct pairing_chain *c = chain_of(p, key_of(p, r), r->cancelled);
+    struct pairing_chain *c = pairing_chain_of_key(p, pairing_key_of_request(p, r), r->cancelled);
     r->newer = NONE;
     r->older = c->newest;
     while (r->older != NONE && r->older > i) { /* it was cancelled after a newer request */
@@ -59,20 +60,20 @@ static void link_request(struct pairing *p, size_t i)
 static void unlink_request(struct pairing *p, size_t i)
 {
     struct pairing_request *r = &p->requests[i];
-    struct pairing_chain *c = chain_of(p, key_of(p, r), r->cancelled);
+    struct pairing_chain *c = pairing_chain_of_key(p, pairing_key_of_request(p, r), r->cancelled);
     *(r->newer != NONE ? &p->requests[r->newer].older : &c->newest) = r->older;
     *(r->older != NONE ? &p->requests[r->older].newer : &c->oldest) = r->newer;
 }
 
 /* The oldest or newest unanswered request with the key in p->key, cancelled or not as `cancelled`
  * says; NONE if there is none. */
-static size_t unanswered(const struct pairing *p, enum pairing_rule rule, bool cancelled)
+static size_t find_unanswered(const struct pairing *p, enum pairing_rule rule, bool cancelled)
 {
     struct slice key = buf_slice(&p->key);
-    const struct pairing_chain *c = chain_of(p, key, cancelled);
+    const struct pairing_chain *c = pairing_chain_of_key(p, key, cancelled);
     size_t i = rule == PAIRING_OLDEST ? c->oldest : c->newest;
-    while (i != NONE &&
-           (p->requests[i].cancelled != cancelled || !slice_eq(key_of(p, &p->requests[i]), key)))
+    while (i != NONE && (p->requests[i].cancelled != cancelled ||
+                         !slice_eq(pairing_key_of_request(p, &p->requests[i]), key)))
         i = rule == PAIRING_OLDEST ? p->requests[i].newer : p->requests[i].older;
     return i;
 }
@@ -82,9 +83,9 @@ static struct pairing_request *open_request(struct pairing *p, enum pairing_rule
 {
     if (p->chains_n == 0)
         return NULL;
-    size_t i = unanswered(p, rule, false);
+    size_t i = find_unanswered(p, rule, false);
     if (rule == PAIRING_NEWEST || i == NONE) {
-        size_t cancelled = unanswered(p, rule, true);
+        size_t cancelled = find_unanswered(p, rule, true);
         if (i == NONE || (cancelled != NONE && cancelled > i))
             i = cancelled;
     }
@@ -102,7 +103,7 @@ static int make_key(struct pairing *p, bool of_client, struct json_value id)
 
 /* Whether the message has an id. A request or answer without one has no partner: an edited file or
  * vault may lack anything. */
-static bool is_id(struct json_value id)
+static bool is_valid_id(struct json_value id)
 {
     return id.type == JSON_NUMBER || id.type == JSON_STRING;
 }
@@ -111,7 +112,7 @@ static int find_open(struct pairing *p, enum pairing_rule rule, bool of_client,
                      struct json_value id, bool strict, struct pairing_request **ret)
 {
     *ret = NULL;
-    if (!is_id(id))
+    if (!is_valid_id(id))
         return 0;
     int st = make_key(p, of_client, id);
     if (st < 0)
@@ -120,15 +121,15 @@ static int find_open(struct pairing *p, enum pairing_rule rule, bool of_client,
     if (*ret != NULL || strict)
         return 0;
     struct rpc_id of = {.type = p->key.p[1], .text = {p->key.p + 2, p->key.n - 2}}, other;
-    if (rpc_id_other_type(&of, &other)) {
+    if (rpc_id_convert_type(&of, &other)) {
         p->key.p[1] = other.type; /* the id of the other type has the same text */
         *ret = open_request(p, rule);
     }
     return 0;
 }
 
-int pairing_look(struct pairing *p, enum pairing_rule rule, bool from_client, const struct rpc *m,
-                 int64_t *ret_request_seq)
+int pairing_find_request(struct pairing *p, enum pairing_rule rule, bool from_client,
+                         const struct rpc *m, int64_t *ret_request_seq)
 {
     struct pairing_request *r = NULL;
     int st = 0;
@@ -145,16 +146,16 @@ int pairing_look(struct pairing *p, enum pairing_rule rule, bool from_client, co
     return 0;
 }
 
-static bool is_open(const struct pairing *p, const struct pairing_request *r)
+static bool pairing_request_is_open(const struct pairing *p, const struct pairing_request *r)
 {
     return r->key_n > 0 && p->text.p[r->key_at] == 'c' && !r->answered && !r->cancelled;
 }
 
-const struct pairing_request *pairing_only(struct pairing *p)
+const struct pairing_request *pairing_only_open_request(struct pairing *p)
 {
     if (p->open_n != 1)
         return NULL;
-    while (!is_open(p, &p->requests[p->oldest]))
+    while (!pairing_request_is_open(p, &p->requests[p->oldest]))
         p->oldest++;
     return &p->requests[p->oldest];
 }
@@ -174,7 +175,7 @@ static int grow_chains(struct pairing *p)
         chains[i] = (struct pairing_chain){NONE, NONE};
     for (size_t i = 0; i < p->n; i++)
         if (p->requests[i].key_n > 0 && !p->requests[i].answered)
-            link_request(p, i);
+            pairing_link_request(p, i);
     return 0;
 }
 
@@ -197,7 +198,7 @@ static int pairing_add(struct pairing *p, bool from_client, const struct rpc *m,
     if (p->n >= p->chains_n && grow_chains(p) < 0)
         return MI_ENOMEM;
     r->key_at = NONE;
-    if (m->kind == RPC_REQUEST && is_id(m->id)) {
+    if (m->kind == RPC_REQUEST && is_valid_id(m->id)) {
         if (make_key(p, from_client, m->id) < 0)
             return MI_ENOMEM;
         r->key_at = pairing_keep_text(p, buf_slice(&p->key));
@@ -207,14 +208,14 @@ static int pairing_add(struct pairing *p, bool from_client, const struct rpc *m,
         return MI_ENOMEM;
     p->requests[p->n++] = *r;
     if (r->key_n > 0)
-        link_request(p, p->n - 1);
-    p->open_n += is_open(p, r);
+        pairing_link_request(p, p->n - 1);
+    p->open_n += pairing_request_is_open(p, r);
     return 0;
 }
 
-int pairing_note(struct pairing *p, bool from_client, const struct rpc *m, int64_t seq,
-                 int64_t t_us, struct slice method, struct slice target, enum row_action action,
-                 int64_t request_seq)
+int pairing_note_message(struct pairing *p, bool from_client, const struct rpc *m, int64_t seq,
+                         int64_t t_us, struct slice method, struct slice target,
+                         enum row_action action, int64_t request_seq)
 {
     if (m->kind == RPC_REQUEST || m->kind == RPC_BATCH) {
         struct pairing_request r = {.seq = seq, .t_us = t_us, .action = action};
@@ -229,7 +230,7 @@ int pairing_note(struct pairing *p, bool from_client, const struct rpc *m, int64
         return 0;
     size_t i = (size_t)(found - p->requests);
     struct pairing_request *r = &p->requests[i];
-    bool was_open = is_open(p, r);
+    bool was_open = pairing_request_is_open(p, r);
     bool linked = r->key_n > 0 && !r->answered;
     bool answers = m->kind == RPC_RESULT || m->kind == RPC_ERROR;
     if (linked && (answers || m->kind == RPC_NOTIFICATION))
@@ -237,7 +238,7 @@ int pairing_note(struct pairing *p, bool from_client, const struct rpc *m, int64
     r->answered |= answers;
     r->cancelled |= m->kind == RPC_NOTIFICATION;
     if (linked && m->kind == RPC_NOTIFICATION)
-        link_request(p, i);
-    p->open_n -= was_open && !is_open(p, r);
+        pairing_link_request(p, i);
+    p->open_n -= was_open && !pairing_request_is_open(p, r);
     return 0;
 }

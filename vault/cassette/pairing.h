@@ -29,7 +29,7 @@ struct pairing_request {
 struct pairing {
     struct pairing_request *requests; /* owned; seq ascends */
     size_t n, cap;
-    size_t open_n; /* number of client requests that pairing_only() counts */
+    size_t open_n; /* number of client requests that pairing_only_open_request() counts */
     size_t oldest; /* index: no request before it is open */
     struct pairing_chain {
         size_t newest, oldest; /* SIZE_MAX: none */
@@ -45,15 +45,15 @@ enum pairing_rule { PAIRING_OLDEST, PAIRING_NEWEST };
 
 /* *ret_request_seq: the request that the message answers or cancels; 0 for none, as for
  * requests. */
-MI_MUST int pairing_look(struct pairing *p, enum pairing_rule rule, bool from_client,
-                         const struct rpc *m, int64_t *ret_request_seq);
+MI_MUST int pairing_find_request(struct pairing *p, enum pairing_rule rule, bool from_client,
+                                 const struct rpc *m, int64_t *ret_request_seq);
 /* Updates the table. A request or a batch is added; any other message marks request_seq as answered
  * or cancelled. */
-MI_MUST int pairing_note(struct pairing *p, bool from_client, const struct rpc *m, int64_t seq,
-                         int64_t t_us, struct slice method, struct slice target,
-                         enum row_action action, int64_t request_seq);
+MI_MUST int pairing_note_message(struct pairing *p, bool from_client, const struct rpc *m,
+                                 int64_t seq, int64_t t_us, struct slice method,
+                                 struct slice target, enum row_action action, int64_t request_seq);
 /* The client's only request without an answer or a cancellation; NULL: none, or several. */
-const struct pairing_request *pairing_only(struct pairing *p);
+const struct pairing_request *pairing_only_open_request(struct pairing *p);
 /* The request or batch with this seq; NULL if there is none. Valid until the next call. */
 const struct pairing_request *pairing_find(const struct pairing *p, int64_t seq);
 struct slice pairing_text(const struct pairing *p, size_t at, size_t n);

@@ -44,11 +44,11 @@ static int cassette_reader_fill(struct cassette_reader *r)
     if (got < 0)
         return cassette_fail_io(r, strerror(errno));
     r->eof = got == 0;
-    line_filled(&r->lines, (size_t)got);
+    line_add_filled(&r->lines, (size_t)got);
     return 0;
 }
 
-static int file_line(struct cassette_reader *r, struct slice *ret, bool *ret_more)
+static int read_file_line(struct cassette_reader *r, struct slice *ret, bool *ret_more)
 {
     struct line line;
     enum line_result got;
@@ -58,7 +58,7 @@ static int file_line(struct cassette_reader *r, struct slice *ret, bool *ret_mor
             return st;
     }
     if (got == LINE_NEED_MORE)
-        got = line_last(&r->lines, &line);
+        got = line_take_last(&r->lines, &line);
     *ret_more = got != LINE_NEED_MORE;
     r->line_no += *ret_more;
     if (got == LINE_TOO_LONG)
@@ -71,7 +71,7 @@ static int file_line(struct cassette_reader *r, struct slice *ret, bool *ret_mor
 int cassette_next_line(struct cassette_reader *r, struct slice *ret, bool *ret_more)
 {
     if (r->fd >= 0)
-        return file_line(r, ret, ret_more);
+        return read_file_line(r, ret, ret_more);
     *ret_more = r->text.n > 0;
     if (!*ret_more)
         return 0;

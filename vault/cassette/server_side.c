@@ -8,54 +8,56 @@
 /* ---- requests without an answer ------------------------------------------------------------- */
 
 /* The client's request that an answer with this id belongs to; NULL if there is none. */
-static const struct pairing_request *request_of(struct cassette_reader *r, struct json_value id)
+static const struct pairing_request *find_request_by_id(struct cassette_reader *r,
+                                                        struct json_value id)
 {
     int64_t seq = 0;
     struct rpc answer = {.kind = RPC_RESULT, .id = id};
-    if (pairing_look(&r->pairing, PAIRING_OLDEST, false, &answer, &seq) < 0 || seq == 0)
+    if (pairing_find_request(&r->pairing, PAIRING_OLDEST, false, &answer, &seq) < 0 || seq == 0)
         return NULL;
     return pairing_find(&r->pairing, seq);
 }
 
 static bool server_side_has(void *ctx, struct json_value id)
 {
-    return request_of(ctx, id) != NULL;
+    return find_request_by_id(ctx, id) != NULL;
 }
 
-static bool has_method(void *ctx, struct json_value id, struct slice method)
+static bool request_has_this_method(void *ctx, struct json_value id, struct slice method)
 {
     struct cassette_reader *r = ctx;
-    const struct pairing_request *q = request_of(r, id);
+    const struct pairing_request *q = find_request_by_id(r, id);
     return q != NULL && slice_eq(pairing_text(&r->pairing, q->method_at, q->method_n), method);
 }
 
 /* ---- messages ------------------------------------------------------------------------------- */
 
 /* The findings about the line of the file that apply to this message. */
-static findings found_in(const struct cassette_reader *r, struct slice body)
+static findings findings_of_message(const struct cassette_reader *r, struct slice body)
 {
     bool replaced = memmem(body.p, body.n, "\xEF\xBF\xBD", 3) != NULL;
     return replaced ? r->line_found : r->line_found & ~FINDING(FIND_INVALID_UTF8);
 }
 
-static int pass(struct cassette_reader *r, struct query_message *m, findings found, int64_t re)
+static int pass_server_message(struct cassette_reader *r, struct query_message *m, findings found,
+                               int64_t re)
 {
     m->direction = ROW_S2C;
     m->t_us = r->line_t_us;
     m->size = (int64_t)m->body.n;
     buf_clear(&r->names);
-    finding_list(&r->names, found | found_in(r, m->body), 0);
+    finding_list(&r->names, found | findings_of_message(r, m->body), 0);
     if (r->names.n > 0)
         m->finding = buf_slice(&r->names);
     return r->names.failed ? cassette_no_memory(r) : cassette_pass_message(r, m, re);
 }
 
 /* The proxy has answered the request, so a later answer belongs to no request. */
-static int answer_refused(struct cassette_reader *r, int64_t seq)
+static int note_refused_answer(struct cassette_reader *r, int64_t seq)
 {
     struct rpc answer = {.kind = RPC_ERROR};
-    int st = pairing_note(&r->pairing, false, &answer, 0, 0, (struct slice){0}, (struct slice){0},
-                          ROW_REFUSED, seq);
+    int st = pairing_note_message(&r->pairing, false, &answer, 0, 0, (struct slice){0},
+                                  (struct slice){0}, ROW_REFUSED, seq);
     return st < 0 ? cassette_no_memory(r) : 0;
 }
 
@@ -68,7 +70,7 @@ static int end_held(struct cassette_reader *r, int64_t now_us, bool *ret_more)
     *ret_more = held_take(&r->held, now_us, &error);
     if (*ret_more)
         q = pairing_find(&r->pairing, (int64_t)error.seq);
-    return q != NULL && !q->answered ? answer_refused(r, q->seq) : 0;
+    return q != NULL && !q->answered ? note_refused_answer(r, q->seq) : 0;
 }
 
 static int pass_noise(struct cassette_reader *r, const struct server_line *line)
@@ -79,15 +81,15 @@ static int pass_noise(struct cassette_reader *r, const struct server_line *line)
     if (line->kind == SERVER_LINE_BLANK)
         m.action = ROW_SWALLOWED;
     if (answer)
-        q = request_of(r, line->id);
+        q = find_request_by_id(r, line->id);
     int64_t seq = q != NULL ? q->seq : 0;
     if (answer)
         m.rpc_id = line->id.text;
-    int st = line->text.n > 0 || !answer ? pass(r, &m, line->found, seq) : 0;
+    int st = line->text.n > 0 || !answer ? pass_server_message(r, &m, line->found, seq) : 0;
     if (st < 0 || seq == 0)
         return st;
     if (line->kind == SERVER_LINE_REFUSED)
-        return answer_refused(r, seq);
+        return note_refused_answer(r, seq);
     bool more;
     if (held_is_full(&r->held)) /* the oldest is ended, as in proxy/session/odd */
         st = end_held(r, INT64_MAX, &more);
@@ -96,7 +98,7 @@ static int pass_noise(struct cassette_reader *r, const struct server_line *line)
 }
 
 /* The id of a request as JSON text; it is in r->id. */
-static struct slice id_text(struct cassette_reader *r, const struct pairing_request *q)
+static struct slice write_request_id(struct cassette_reader *r, const struct pairing_request *q)
 {
     struct slice key = pairing_text(&r->pairing, q->key_at, q->key_n); /* direction, type, text */
     struct slice text = {key.p + 2, key.n - 2};
@@ -110,31 +112,32 @@ static struct slice id_text(struct cassette_reader *r, const struct pairing_requ
 
 /* The request that an error answers; an error without an id answers the only request, as in
  * proxy/session/answer_repair. */
-static const struct pairing_request *answered_request(struct cassette_reader *r,
-                                                      const struct rpc *answer)
+static const struct pairing_request *request_of_answer(struct cassette_reader *r,
+                                                       const struct rpc *answer)
 {
     if (answer->kind == RPC_ERROR && answer->id.type == JSON_NULL)
-        return r->notified_seq == 0 ? pairing_only(&r->pairing) : NULL;
-    return request_of(r, answer->id);
+        return r->notified_seq == 0 ? pairing_only_open_request(&r->pairing) : NULL;
+    return find_request_by_id(r, answer->id);
 }
 
 static int pass_answer(struct cassette_reader *r, const struct server_line *line,
                        const struct rpc *answer)
 {
-    const struct pairing_request *q = answered_request(r, answer);
+    const struct pairing_request *q = request_of_answer(r, answer);
     struct query_message m = {.kind = KIND_UNKNOWN, .body = line->text};
     findings found = line->found;
     if (q == NULL) {
         m.action = answer->id.type == JSON_NONE ? ROW_FORWARDED : ROW_SWALLOWED;
-        return pass(r, &m, found | FINDING(FIND_UNKNOWN_ANSWER), 0);
+        return pass_server_message(r, &m, found | FINDING(FIND_UNKNOWN_ANSWER), 0);
     }
     int64_t seq = q->seq;
-    struct answered asked = {id_text(r, q), pairing_text(&r->pairing, q->method_at, q->method_n)};
+    struct answered asked = {write_request_id(r, q),
+                             pairing_text(&r->pairing, q->method_at, q->method_n)};
     if (r->id.failed)
         return cassette_no_memory(r);
     enum json_type type = asked.id.p[0] == '"' ? JSON_STRING : JSON_NUMBER;
     bool other = answer->id.type != JSON_NULL && answer->id.type != type;
-    enum finding flaw = answer_flaw(answer, asked.method);
+    enum finding flaw = answer_flaw_find(answer, asked.method);
     if (flaw == FIND_NULL_RESULT)
         found = (found | FINDING(flaw)) & ~FINDING(FIND_RESULT_NOT_OBJECT);
     if (other)
@@ -148,7 +151,7 @@ static int pass_answer(struct cassette_reader *r, const struct server_line *line
     }
     if (answer->id.type != JSON_NULL && seq > r->notified_seq)
         r->notified_seq = 0; /* the server reads in order, so it has read the notification */
-    return pass(r, &m, found, seq);
+    return pass_server_message(r, &m, found, seq);
 }
 
 static int server_side_on_line(void *ctx, const struct server_line *line)
@@ -163,7 +166,7 @@ static int server_side_on_line(void *ctx, const struct server_line *line)
     if (rpc_read(line->text, &answer) == 0 &&
         (answer.kind == RPC_RESULT || answer.kind == RPC_ERROR))
         return pass_answer(r, line, &answer);
-    return pass(r, &m, line->found, -1);
+    return pass_server_message(r, &m, line->found, -1);
 }
 
 /* ---- lines ---------------------------------------------------------------------------------- */
@@ -171,7 +174,7 @@ static int server_side_on_line(void *ctx, const struct server_line *line)
 void server_side_open(struct cassette_reader *r)
 {
     struct server_lines_rules rules = {.max = CASSETTE_LINE_MAX,
-                                       .open = {server_side_has, has_method, r},
+                                       .open = {server_side_has, request_has_this_method, r},
                                        .line = server_side_on_line,
                                        .ctx = r};
     server_lines_open(&r->server, &rules);
@@ -195,7 +198,8 @@ static int end_waits(struct cassette_reader *r, int64_t t_us)
     return st;
 }
 
-int server_side_line(struct cassette_reader *r, struct slice line, int64_t t_us, findings found)
+int server_side_read_line(struct cassette_reader *r, struct slice line, int64_t t_us,
+                          findings found)
 {
     int st = end_waits(r, t_us);
     r->line_t_us = t_us;
@@ -205,7 +209,7 @@ int server_side_line(struct cassette_reader *r, struct slice line, int64_t t_us,
     return st < 0 && r->error->n == 0 ? cassette_no_memory(r) : st;
 }
 
-int server_side_client(struct cassette_reader *r, struct query_message *m)
+int server_side_read_client_message(struct cassette_reader *r, struct query_message *m)
 {
     int st = end_waits(r, m->t_us);
     if (st == 0)

@@ -15,10 +15,10 @@
 void server_side_open(struct cassette_reader *r);
 void server_side_close(struct cassette_reader *r);
 /* Reads a line of the server. found: findings about it so far. */
-MI_MUST int server_side_line(struct cassette_reader *r, struct slice line, int64_t t_us,
-                             findings found);
+MI_MUST int server_side_read_line(struct cassette_reader *r, struct slice line, int64_t t_us,
+                                  findings found);
 /* Passes on a message of the client: it decides to what later lines of the server belong. */
-MI_MUST int server_side_client(struct cassette_reader *r, struct query_message *m);
+MI_MUST int server_side_read_client_message(struct cassette_reader *r, struct query_message *m);
 /* Call it at the end of the recording: no line waits any longer. */
 MI_MUST int server_side_end(struct cassette_reader *r);
 

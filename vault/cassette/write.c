@@ -63,7 +63,7 @@ static int cassette_write_flush(struct cassette_writer *w, size_t more_than)
 /* ---- header and end ---- */
 
 /* The first version of the format that can hold the session. */
-static int version_of(const struct query_session *s)
+static int oldest_version_for_session(const struct query_session *s)
 {
     int version = s->has_revisions ? CASSETTE_REVISIONS : 1;
     for (size_t i = 0; i < fields_of_session.n; i++) {
@@ -77,7 +77,7 @@ static int version_of(const struct query_session *s)
 int cassette_write_session(struct cassette_writer *w, const struct query_session *s)
 {
     struct json_out j = json_out_to(&w->out);
-    w->version = version_of(s);
+    w->version = oldest_version_for_session(s);
     json_out_object(&j, NULL);
     json_out_str(&j, "format", CASSETTE_FORMAT);
     json_out_int(&j, "version", w->version);
@@ -113,13 +113,13 @@ int cassette_write_end(struct cassette_writer *w)
 /* ---- a message ---- */
 
 /* The number of a message in the file: 1, 2, 3…; 0 if it is not in the file. */
-static int64_t cassette_write_place_of(const struct cassette_writer *w, int64_t seq)
+static int64_t cassette_write_number_of(const struct cassette_writer *w, int64_t seq)
 {
     size_t at = search_int64(w->seqs, w->n, sizeof *w->seqs, 0, seq);
     return seq > 0 && at < w->n && w->seqs[at] == seq ? (int64_t)at + 1 : 0;
 }
 
-static int keep_seq(struct cassette_writer *w, int64_t seq)
+static int keep_message_seq(struct cassette_writer *w, int64_t seq)
 {
     if (!GROW(w->seqs, w->n, w->cap))
         return MI_ENOMEM;
@@ -128,7 +128,7 @@ static int keep_seq(struct cassette_writer *w, int64_t seq)
 }
 
 /* Sets w->body to the body as it will be read: JSON if *ret_is_msg, otherwise text. */
-static void shape_body(struct cassette_writer *w, const struct query_message *m, bool *ret_is_msg)
+static void prepare_body(struct cassette_writer *w, const struct query_message *m, bool *ret_is_msg)
 {
     struct json_scan scan;
     buf_clear(&w->body);
@@ -152,19 +152,19 @@ int cassette_write_message(struct cassette_writer *w, const struct query_message
     struct query_message line = *m;
     bool is_msg = false;
     if (m->body.p != NULL) {
-        shape_body(w, m, &is_msg);
+        prepare_body(w, m, &is_msg);
         struct slice s = buf_slice(&w->body);
         line.body = is_msg && s.n >= 2 ? (struct slice){s.p + 1, s.n - 2} : s;
     }
     if (w->body.failed || cassette_derive(line.body, m->kind == KIND_STDERR, &w->scratch, &d) < 0)
         return MI_ENOMEM;
     bool from_client = m->direction == ROW_C2S;
-    int64_t re = cassette_write_place_of(w, m->request_seq);
+    int64_t re = cassette_write_number_of(w, m->request_seq);
     int64_t derived_re = 0, oldest_re = 0;
     int64_t place = (int64_t)w->n + 1;
     cassette_derive_from_row(m, &d);
-    if (pairing_look(&w->pairing, PAIRING_NEWEST, from_client, &d.rpc, &derived_re) < 0 ||
-        pairing_look(&w->pairing, PAIRING_OLDEST, from_client, &d.rpc, &oldest_re) < 0)
+    if (pairing_find_request(&w->pairing, PAIRING_NEWEST, from_client, &d.rpc, &derived_re) < 0 ||
+        pairing_find_request(&w->pairing, PAIRING_OLDEST, from_client, &d.rpc, &oldest_re) < 0)
         return MI_ENOMEM;
     if (m->body.p == NULL)
         d.kind = KIND_UNKNOWN; /* the kind cannot be derived: the line must contain it */
@@ -176,14 +176,15 @@ int cassette_write_message(struct cassette_writer *w, const struct query_message
         line.t_us = w->last_t_us;
     w->last_t_us = line.t_us;
     line.batch_seq = m->batch_seq > 0 && w->last_batch > 0 &&
-                     cassette_write_place_of(w, m->batch_seq) == w->last_batch;
+                     cassette_write_number_of(w, m->batch_seq) == w->last_batch;
     struct json_out j = json_out_to(&w->out);
     message_line_write(&j, w->version, &line, &d, is_msg);
     json_out_line(&j);
     if (m->kind == KIND_BATCH)
         w->last_batch = place;
-    if (keep_seq(w, m->seq) < 0 || pairing_note(&w->pairing, from_client, &d.rpc, place, m->t_us,
-                                                m->method, m->target, m->action, re) < 0)
+    if (keep_message_seq(w, m->seq) < 0 ||
+        pairing_note_message(&w->pairing, from_client, &d.rpc, place, m->t_us, m->method, m->target,
+                             m->action, re) < 0)
         return MI_ENOMEM;
     return cassette_write_flush(w, FLUSH_BYTES);
 }
@@ -215,7 +216,7 @@ static bool cassette_write_on_message(void *ctx, const struct query_message *m)
     return wr->status == 0;
 }
 
-static int write_all(struct writing *wr, const struct query_session *s)
+static int write_whole_session(struct writing *wr, const struct query_session *s)
 {
     struct query_session whole = *s;
     int64_t last_seq, last_t_us;
@@ -242,7 +243,7 @@ int cassette_write(struct query *q, const struct query_session *s, unsigned flag
     struct writing wr = {.q = q, .s = s, .flags = flags};
     int st = cassette_write_open(&wr.w, sink, ctx);
     if (st == 0)
-        st = write_all(&wr, s);
+        st = write_whole_session(&wr, s);
     cassette_write_close(wr.w);
     buf_close(&wr.large);
     if (st == 0)

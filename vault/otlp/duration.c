@@ -11,7 +11,7 @@ static const int64_t bounds_us[OTLP_BUCKETS - 1] = {
     10000,   20000,   50000,    100000,   200000,   500000,    1000000,
     2000000, 5000000, 10000000, 30000000, 60000000, 120000000, 300000000};
 
-static struct otlp_point *point_of(struct otlp_durations *d, struct slice attributes)
+static struct otlp_point *find_or_add_point(struct otlp_durations *d, struct slice attributes)
 {
     for (size_t i = 0; i < d->n; i++) {
         struct otlp_point *p = &d->point[i];
@@ -32,7 +32,7 @@ static struct otlp_point *point_of(struct otlp_durations *d, struct slice attrib
 static void otlp_duration_count(struct otlp_durations *d, const struct buf *attributes, int64_t us)
 {
     size_t bucket = 0;
-    struct otlp_point *p = attributes->failed ? NULL : point_of(d, buf_slice(attributes));
+    struct otlp_point *p = attributes->failed ? NULL : find_or_add_point(d, buf_slice(attributes));
     d->failed |= p == NULL;
     if (p == NULL)
         return;
@@ -45,8 +45,8 @@ static void otlp_duration_count(struct otlp_durations *d, const struct buf *attr
     p->max_us = us > p->max_us ? us : p->max_us;
 }
 
-void otlp_duration(struct otlp_durations *d, const struct otlp_session *s,
-                   const struct otlp_call *c, struct buf *text)
+void otlp_add_call_duration(struct otlp_durations *d, const struct otlp_session *s,
+                            const struct otlp_call *c, struct buf *text)
 {
     struct buf attributes = {0};
     struct json_out j = json_out_to(&attributes);
@@ -57,20 +57,20 @@ void otlp_duration(struct otlp_durations *d, const struct otlp_session *s,
 }
 
 /* Whether the client or the user ended the session; any other reason is an error. */
-static bool ended_well(struct slice reason)
+static bool ended_without_error(struct slice reason)
 {
     return slice_is(reason, "client-closed") || slice_is(reason, "signal");
 }
 
-void otlp_session_duration(struct otlp_durations *d, const struct otlp_session *s,
-                           int64_t lasted_us)
+void otlp_add_session_duration(struct otlp_durations *d, const struct otlp_session *s,
+                               int64_t lasted_us)
 {
     struct buf attributes = {0};
     struct json_out j = json_out_to(&attributes);
-    otlp_attribute(&j, "mcp.protocol.version", s->s->protocol_version);
-    otlp_remote_attributes(&j, s);
-    if (s->s->end_reason.p != NULL && !ended_well(s->s->end_reason))
-        otlp_attribute(&j, "error.type", s->s->end_reason);
+    otlp_add_attribute(&j, "mcp.protocol.version", s->s->protocol_version);
+    otlp_add_remote_attributes(&j, s);
+    if (s->s->end_reason.p != NULL && !ended_without_error(s->s->end_reason))
+        otlp_add_attribute(&j, "error.type", s->s->end_reason);
     otlp_duration_count(d, &attributes, lasted_us);
     buf_close(&attributes);
 }
@@ -90,15 +90,15 @@ static void add_point(struct json_out *j, const struct otlp_session *s,
     json_out_array(j, "attributes");
     json_out_members(j, (struct slice){d->text.p + p->at, p->n});
     json_out_end(j);
-    otlp_time(j, "startTimeUnixNano", s->s->started_at_us + from_us);
-    otlp_time(j, "timeUnixNano", s->s->started_at_us + to_us);
-    otlp_integer(j, "count", p->count, "");
+    otlp_add_time(j, "startTimeUnixNano", s->s->started_at_us + from_us);
+    otlp_add_time(j, "timeUnixNano", s->s->started_at_us + to_us);
+    otlp_add_integer(j, "count", p->count, "");
     add_seconds(j, "sum", p->sum_us);
     add_seconds(j, "min", p->min_us);
     add_seconds(j, "max", p->max_us);
     json_out_array(j, "bucketCounts");
     for (size_t i = 0; i < OTLP_BUCKETS; i++)
-        otlp_integer(j, NULL, p->bucket[i], "");
+        otlp_add_integer(j, NULL, p->bucket[i], "");
     json_out_end(j);
     json_out_raw(j, "explicitBounds", slice_of(BOUNDS));
     json_out_end(j);

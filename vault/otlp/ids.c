@@ -81,7 +81,7 @@ static void find_address(struct otlp_session *ret, struct slice command)
     }
 }
 
-struct otlp_session otlp_session_of(const struct query_session *s)
+struct otlp_session otlp_make_session(const struct query_session *s)
 {
     struct otlp_session ret = {.s = s};
     set_trace(&ret, s);
@@ -90,7 +90,7 @@ struct otlp_session otlp_session_of(const struct query_session *s)
 }
 
 /* splitmix64: different numbers give different ids. Never returns 0, which means no span. */
-static uint64_t span_id(const struct otlp_session *s, int64_t seq)
+static uint64_t make_span_id(const struct otlp_session *s, int64_t seq)
 {
     uint64_t z = s->seed + (uint64_t)seq * 0x9E3779B97F4A7C15U;
     z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9U;
@@ -101,7 +101,7 @@ static uint64_t span_id(const struct otlp_session *s, int64_t seq)
 
 /* ---- the context of a request ---- */
 
-struct otlp_context otlp_context_of(struct slice body)
+struct otlp_context otlp_read_context(struct slice body)
 {
     struct otlp_context c = {0};
     struct json_scan scan;
@@ -122,7 +122,7 @@ struct otlp_context otlp_context_of(struct slice body)
     return c;
 }
 
-struct slice otlp_trace(const struct otlp_session *s, const struct otlp_context *c)
+struct slice otlp_trace_id(const struct otlp_session *s, const struct otlp_context *c)
 {
     return c->traceparent.p != NULL ? (struct slice){c->traceparent.p + 3, 32} : slice_of(s->trace);
 }
@@ -132,15 +132,16 @@ struct slice otlp_trace(const struct otlp_session *s, const struct otlp_context 
 
 void otlp_operation_id(const struct otlp_session *s, int64_t seq, char ret[OTLP_SPAN_ID])
 {
-    snprintf(ret, OTLP_SPAN_ID, "%016llx", (unsigned long long)span_id(s, seq + OPERATION_SPANS));
+    snprintf(ret, OTLP_SPAN_ID, "%016llx",
+             (unsigned long long)make_span_id(s, seq + OPERATION_SPANS));
 }
 
-struct otlp_operation otlp_operation_of(const struct otlp_session *s, int64_t seq,
-                                        struct slice body)
+struct otlp_operation otlp_make_operation(const struct otlp_session *s, int64_t seq,
+                                          struct slice body)
 {
     struct otlp_operation o = {.seq = seq};
-    struct otlp_context c = otlp_context_of(body);
-    memcpy(o.trace, otlp_trace(s, &c).p, sizeof o.trace - 1);
+    struct otlp_context c = otlp_read_context(body);
+    memcpy(o.trace, otlp_trace_id(s, &c).p, sizeof o.trace - 1);
     return o;
 }
 
@@ -149,8 +150,8 @@ void otlp_add_ids(struct json_out *j, const struct otlp_session *s, int64_t seq,
 {
     struct slice parent = c->traceparent;
     char span[OTLP_SPAN_ID];
-    snprintf(span, sizeof span, "%016llx", (unsigned long long)span_id(s, seq));
-    json_out_text(j, "traceId", otlp_trace(s, c));
+    snprintf(span, sizeof span, "%016llx", (unsigned long long)make_span_id(s, seq));
+    json_out_text(j, "traceId", otlp_trace_id(s, c));
     json_out_str(j, "spanId", span);
     if (parent.p != NULL)
         json_out_int(j, "flags", strtol((char[]){parent.p[53], parent.p[54], '\0'}, NULL, 16));

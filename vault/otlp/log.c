@@ -26,8 +26,8 @@ static void otlp_log_begin(struct otlp_request *r, const struct otlp_session *s,
 {
     struct json_out *j = &r->j;
     json_out_object(j, NULL);
-    otlp_time(j, "timeUnixNano", s->s->started_at_us + t_us);
-    otlp_time(j, "observedTimeUnixNano", s->s->started_at_us + t_us);
+    otlp_add_time(j, "timeUnixNano", s->s->started_at_us + t_us);
+    otlp_add_time(j, "observedTimeUnixNano", s->s->started_at_us + t_us);
     add_severity(j, severity);
     json_out_object(j, "body");
     json_out_text(j, "stringValue", body);
@@ -37,10 +37,10 @@ static void otlp_log_begin(struct otlp_request *r, const struct otlp_session *s,
 static void otlp_log_end(struct otlp_request *r, const struct otlp_session *s,
                          const struct otlp_origin *o)
 {
-    otlp_attribute(&r->j, "mcp_interposer.session", s->s->uid);
+    otlp_add_attribute(&r->j, "mcp_interposer.session", s->s->uid);
     json_out_end(&r->j);
     /* without a call, the record is in the trace of the session */
-    struct otlp_context context = otlp_context_of(o->body);
+    struct otlp_context context = otlp_read_context(o->body);
     if (o->seq != 0)
         otlp_add_ids(&r->j, s, o->seq, &context);
     else
@@ -50,8 +50,8 @@ static void otlp_log_end(struct otlp_request *r, const struct otlp_session *s,
 
 /* ---- findings ---- */
 
-void otlp_finding(struct otlp_request *r, const struct otlp_session *s, struct slice name,
-                  const struct query_message *m, const struct otlp_origin *o)
+void otlp_add_finding(struct otlp_request *r, const struct otlp_session *s, struct slice name,
+                      const struct query_message *m, const struct otlp_origin *o)
 {
     struct json_out *j = &r->j;
     struct finding_info info;
@@ -62,18 +62,18 @@ void otlp_finding(struct otlp_request *r, const struct otlp_session *s, struct s
                    known ? slice_of(info.meaning) : name);
     json_out_str(j, "eventName", "mcp_interposer.finding");
     json_out_array(j, "attributes");
-    otlp_attribute(j, "mcp_interposer.finding", name);
-    otlp_attribute(j, "mcp_interposer.direction", slice_of(row_direction_name(m->direction)));
-    otlp_attribute(j, "mcp.method.name", method);
+    otlp_add_attribute(j, "mcp_interposer.finding", name);
+    otlp_add_attribute(j, "mcp_interposer.direction", slice_of(row_direction_name(m->direction)));
+    otlp_add_attribute(j, "mcp.method.name", method);
     if (slice_is(method, "tools/call"))
-        otlp_attribute(j, "gen_ai.tool.name", target);
-    otlp_int_attribute(j, "mcp_interposer.seq", m->seq);
+        otlp_add_attribute(j, "gen_ai.tool.name", target);
+    otlp_add_int_attribute(j, "mcp_interposer.seq", m->seq);
     otlp_log_end(r, s, o);
 }
 
 /* ---- events ---- */
 
-static enum severity severity_of(struct slice kind)
+static enum severity severity_of_event(struct slice kind)
 {
     static const struct {
         const char *kind;
@@ -100,7 +100,7 @@ static enum severity severity_of(struct slice kind)
     return SEVERITY_NOTE;
 }
 
-static struct json_value detail_of(const struct query_event *e)
+static struct json_value event_detail(const struct query_event *e)
 {
     struct json_scan scan;
     if (e->detail.p == NULL || json_scan(e->detail, NULL, NULL, &scan) < 0)
@@ -110,7 +110,7 @@ static struct json_value detail_of(const struct query_event *e)
 
 int64_t otlp_event_seq(const struct query_event *e)
 {
-    struct json_value detail = detail_of(e);
+    struct json_value detail = event_detail(e);
     int64_t seq = 0;
     if (detail.type != JSON_OBJECT || !json_int(json_get(detail, "seq"), &seq))
         return 0;
@@ -148,27 +148,27 @@ static void add_detail(struct otlp_request *r, struct json_value detail)
         if (v.type == JSON_STRING) {
             buf_clear(r->text);
             json_unescape(r->text, json_string_head(v.text.p, DETAIL_MAX));
-            otlp_attribute(&r->j, name, buf_slice(r->text));
+            otlp_add_attribute(&r->j, name, buf_slice(r->text));
         } else if (json_int(v, &n)) {
-            otlp_int_attribute(&r->j, name, n);
+            otlp_add_int_attribute(&r->j, name, n);
         } else if (v.type == JSON_TRUE || v.type == JSON_FALSE) {
-            otlp_attribute(&r->j, name, v.text);
+            otlp_add_attribute(&r->j, name, v.text);
         }
     }
 }
 
-void otlp_event(struct otlp_request *r, const struct otlp_session *s, const struct query_event *e,
-                const struct otlp_origin *o)
+void otlp_add_event(struct otlp_request *r, const struct otlp_session *s,
+                    const struct query_event *e, const struct otlp_origin *o)
 {
     struct json_out *j = &r->j;
-    struct json_value detail = detail_of(e);
-    otlp_log_begin(r, s, e->t_us, severity_of(e->kind), e->kind);
+    struct json_value detail = event_detail(e);
+    otlp_log_begin(r, s, e->t_us, severity_of_event(e->kind), e->kind);
     buf_clear(r->text);
     buf_adds(r->text, "mcp_interposer.");
     buf_slice_add(r->text, e->kind);
     json_out_text(j, "eventName", buf_slice(r->text));
     json_out_array(j, "attributes");
-    otlp_attribute(j, "mcp_interposer.event", e->kind);
+    otlp_add_attribute(j, "mcp_interposer.event", e->kind);
     if (detail.type == JSON_OBJECT)
         add_detail(r, detail);
     otlp_log_end(r, s, o);

@@ -1,10 +1,10 @@
 /* otlp.h - sessions as OpenTelemetry data: writes requests of OTLP in JSON, by the conventions for MCP
  * (docs/mcp-wire.md, section 8).
  *
- *     otlp_begin(&r, OTLP_SPANS, &b, &text);
- *     otlp_resource(&r, &session);                one or more sessions
- *     otlp_span(&r, &session, &call);             their calls (or logs, or durations)
- *     otlp_end(&r);
+ *     otlp_begin_request(&r, OTLP_SPANS, &b, &text);
+ *     otlp_begin_resource(&r, &session);                one or more sessions
+ *     otlp_add_span(&r, &session, &call);             their calls (or logs, or durations)
+ *     otlp_end_request(&r);
  *
  * Rules     ids depend only on the session's uid and the message's seq, so data that is written
  *           again has the same ids. Arguments and results are written only if `content` of the
@@ -29,7 +29,7 @@ struct otlp_session {
     int port;
 };
 
-struct otlp_session otlp_session_of(const struct query_session *s);
+struct otlp_session otlp_make_session(const struct query_session *s);
 
 /* A call made of several requests: its span is the parent of their spans. */
 struct otlp_operation {
@@ -38,8 +38,8 @@ struct otlp_operation {
 };
 
 /* body: of the first request; {NULL, 0} if it is not recorded. */
-struct otlp_operation otlp_operation_of(const struct otlp_session *s, int64_t seq,
-                                        struct slice body);
+struct otlp_operation otlp_make_operation(const struct otlp_session *s, int64_t seq,
+                                          struct slice body);
 
 /* A call: a request of either side, and its outcome; or a notification, where end_us is the time of
  * the message. */
@@ -68,22 +68,23 @@ struct otlp_request {
     struct json_out j;
     struct buf *text; /* borrowed; scratch */
     enum otlp_signal signal;
-    bool content; /* spans have arguments and results; set it after otlp_begin() */
+    bool content; /* spans have arguments and results; set it after otlp_begin_request() */
 };
 
-void otlp_begin(struct otlp_request *r, enum otlp_signal signal, struct buf *b, struct buf *text);
+void otlp_begin_request(struct otlp_request *r, enum otlp_signal signal, struct buf *b,
+                        struct buf *text);
 /* Begins a resource. Ends the one before, if there is one. */
-void otlp_resource(struct otlp_request *r, const struct otlp_session *s);
+void otlp_begin_resource(struct otlp_request *r, const struct otlp_session *s);
 /* Whether the message is a forwarded notification that gets a span. Notifications of progress do
  * not: there are too many. */
 bool otlp_notification_has_span(const struct query_message *m);
-void otlp_span(struct otlp_request *r, const struct otlp_session *s, const struct otlp_call *c);
+void otlp_add_span(struct otlp_request *r, const struct otlp_session *s, const struct otlp_call *c);
 /* Writes the span of an operation. first: its first request, with `body`. last_t_us: time of the
  * session's last message, at which the span of an open operation ends. */
-void otlp_operation_span(struct otlp_request *r, const struct otlp_session *s,
-                         const struct listed_operation *o, const struct query_message *first,
-                         struct slice body, int64_t last_t_us);
-void otlp_end(struct otlp_request *r);
+void otlp_add_operation_span(struct otlp_request *r, const struct otlp_session *s,
+                             const struct listed_operation *o, const struct query_message *first,
+                             struct slice body, int64_t last_t_us);
+void otlp_end_request(struct otlp_request *r);
 
 /* ---- logs ---- */
 
@@ -94,11 +95,11 @@ struct otlp_origin {
 };
 
 /* Writes a log record for a finding. name: one of those in the column `finding` of m. */
-void otlp_finding(struct otlp_request *r, const struct otlp_session *s, struct slice name,
-                  const struct query_message *m, const struct otlp_origin *o);
+void otlp_add_finding(struct otlp_request *r, const struct otlp_session *s, struct slice name,
+                      const struct query_message *m, const struct otlp_origin *o);
 /* Writes a log record for an event. Numbers and short texts of its detail become attributes. */
-void otlp_event(struct otlp_request *r, const struct otlp_session *s, const struct query_event *e,
-                const struct otlp_origin *o);
+void otlp_add_event(struct otlp_request *r, const struct otlp_session *s,
+                    const struct query_event *e, const struct otlp_origin *o);
 /* The member `seq` in the detail of an event; 0 if there is none. */
 int64_t otlp_event_seq(const struct query_event *e);
 
@@ -125,11 +126,11 @@ struct otlp_durations {
 };
 
 /* Adds the duration of a call that has ended. */
-void otlp_duration(struct otlp_durations *d, const struct otlp_session *s,
-                   const struct otlp_call *c, struct buf *text);
+void otlp_add_call_duration(struct otlp_durations *d, const struct otlp_session *s,
+                            const struct otlp_call *c, struct buf *text);
 /* Adds the duration of a session that has ended. */
-void otlp_session_duration(struct otlp_durations *d, const struct otlp_session *s,
-                           int64_t lasted_us);
+void otlp_add_session_duration(struct otlp_durations *d, const struct otlp_session *s,
+                               int64_t lasted_us);
 /* Writes the metric of everything that ended between two times since the start of the session, with
  * delta temporality, and empties the list. */
 void otlp_durations_add(struct otlp_request *r, const struct otlp_session *s,

@@ -3,7 +3,7 @@
 
 /* ---- values ---- */
 
-void otlp_attribute(struct json_out *j, const char *key, struct slice text)
+void otlp_add_attribute(struct json_out *j, const char *key, struct slice text)
 {
     if (text.p == NULL)
         return;
@@ -16,34 +16,34 @@ void otlp_attribute(struct json_out *j, const char *key, struct slice text)
 }
 
 /* 64-bit integers are strings in OTLP/JSON. */
-void otlp_integer(struct json_out *j, const char *name, int64_t n, const char *zeros)
+void otlp_add_integer(struct json_out *j, const char *name, int64_t n, const char *zeros)
 {
     json_out_name(j, name);
     buf_printf(j->b, "\"%lld%s\"", (long long)n, zeros);
 }
 
-void otlp_int_attribute(struct json_out *j, const char *key, int64_t n)
+void otlp_add_int_attribute(struct json_out *j, const char *key, int64_t n)
 {
     json_out_object(j, NULL);
     json_out_str(j, "key", key);
     json_out_object(j, "value");
-    otlp_integer(j, "intValue", n, "");
+    otlp_add_integer(j, "intValue", n, "");
     json_out_end(j);
     json_out_end(j);
 }
 
-void otlp_remote_attributes(struct json_out *j, const struct otlp_session *s)
+void otlp_add_remote_attributes(struct json_out *j, const struct otlp_session *s)
 {
     if (s->address[0] == '\0')
         return;
-    otlp_attribute(j, "network.protocol.name", slice_of("http"));
-    otlp_attribute(j, "server.address", slice_of(s->address));
-    otlp_int_attribute(j, "server.port", s->port);
+    otlp_add_attribute(j, "network.protocol.name", slice_of("http"));
+    otlp_add_attribute(j, "server.address", slice_of(s->address));
+    otlp_add_int_attribute(j, "server.port", s->port);
 }
 
-void otlp_time(struct json_out *j, const char *name, int64_t at_us)
+void otlp_add_time(struct json_out *j, const char *name, int64_t at_us)
 {
-    otlp_integer(j, name, at_us, "000"); /* nanoseconds */
+    otlp_add_integer(j, name, at_us, "000"); /* nanoseconds */
 }
 
 /* ---- the envelope ---- */
@@ -58,32 +58,33 @@ static const struct {
 
 #define DEPTH 2 /* levels around the resources */
 
-void otlp_begin(struct otlp_request *r, enum otlp_signal signal, struct buf *b, struct buf *text)
+void otlp_begin_request(struct otlp_request *r, enum otlp_signal signal, struct buf *b,
+                        struct buf *text)
 {
     *r = (struct otlp_request){.j = json_out_to(b), .text = text, .signal = signal};
     json_out_object(&r->j, NULL);
     json_out_array(&r->j, names[signal].resources);
 }
 
-static void end_to(struct otlp_request *r, unsigned depth)
+static void end_levels_to(struct otlp_request *r, unsigned depth)
 {
     while (r->j.depth > depth)
         json_out_end(&r->j);
 }
 
-void otlp_resource(struct otlp_request *r, const struct otlp_session *s)
+void otlp_begin_resource(struct otlp_request *r, const struct otlp_session *s)
 {
     struct json_out *j = &r->j;
-    end_to(r, DEPTH);
+    end_levels_to(r, DEPTH);
     json_out_object(j, NULL);
     json_out_object(j, "resource");
     json_out_array(j, "attributes");
-    otlp_attribute(j, "service.name", s->s->name);
-    otlp_attribute(j, "service.version", s->s->server_version);
-    otlp_attribute(j, "service.instance.id", s->s->uid);
-    otlp_attribute(j, "host.name", s->s->host);
-    otlp_attribute(j, "mcp_interposer.client.name", s->s->client_name);
-    otlp_attribute(j, "mcp_interposer.client.version", s->s->client_version);
+    otlp_add_attribute(j, "service.name", s->s->name);
+    otlp_add_attribute(j, "service.version", s->s->server_version);
+    otlp_add_attribute(j, "service.instance.id", s->s->uid);
+    otlp_add_attribute(j, "host.name", s->s->host);
+    otlp_add_attribute(j, "mcp_interposer.client.name", s->s->client_name);
+    otlp_add_attribute(j, "mcp_interposer.client.version", s->s->client_version);
     json_out_end(j);
     json_out_end(j);
     json_out_array(j, names[r->signal].scopes);
@@ -95,7 +96,7 @@ void otlp_resource(struct otlp_request *r, const struct otlp_session *s)
     json_out_array(j, names[r->signal].items);
 }
 
-void otlp_end(struct otlp_request *r)
+void otlp_end_request(struct otlp_request *r)
 {
-    end_to(r, 0);
+    end_levels_to(r, 0);
 }

@@ -6,12 +6,12 @@
 
 #include <string.h>
 
-static bool is_tool(const struct query_message *m)
+static bool message_is_tool_call(const struct query_message *m)
 {
     return slice_is(m->method, "tools/call");
 }
 
-static bool is_prompt(const struct query_message *m)
+static bool message_is_prompt(const struct query_message *m)
 {
     return slice_is(m->method, "prompts/get");
 }
@@ -37,7 +37,7 @@ char *otlp_error_message(struct slice body)
 /* ---- attributes ---- */
 
 /* error.type of a request that failed. NULL: use the code of the error, if it has one. */
-static const char *error_type(const struct otlp_call *c)
+static const char *error_type_of_call(const struct otlp_call *c)
 {
     switch (c->status) {
     case CALL_TOOL_ERROR:
@@ -57,7 +57,7 @@ static const char *error_type(const struct otlp_call *c)
 /* Adds the code of an error, unless the interposer wrote the error because there was no answer. */
 static void otlp_span_add_error(struct json_out *j, const struct otlp_call *c, struct buf *text)
 {
-    const char *type = error_type(c);
+    const char *type = error_type_of_call(c);
     if (type == NULL && !c->has_error_code)
         return;
     buf_clear(text);
@@ -66,25 +66,25 @@ static void otlp_span_add_error(struct json_out *j, const struct otlp_call *c, s
     else
         buf_int(text, c->error_code);
     if (type == NULL)
-        otlp_attribute(j, "rpc.response.status_code", buf_slice(text));
-    otlp_attribute(j, "error.type", buf_slice(text));
+        otlp_add_attribute(j, "rpc.response.status_code", buf_slice(text));
+    otlp_add_attribute(j, "error.type", buf_slice(text));
 }
 
 void otlp_call_attributes(struct json_out *j, const struct otlp_session *s,
                           const struct otlp_call *c, struct buf *text)
 {
     const struct query_message *m = c->request;
-    otlp_attribute(j, "mcp.method.name", m->method);
-    otlp_attribute(j, "mcp.protocol.version",
-                   m->revision.p != NULL ? m->revision : s->s->protocol_version);
-    if (is_tool(m)) {
-        otlp_attribute(j, "gen_ai.operation.name", slice_of("execute_tool"));
-        otlp_attribute(j, "gen_ai.tool.name", m->target);
-    } else if (is_prompt(m)) {
-        otlp_attribute(j, "gen_ai.prompt.name", m->target);
+    otlp_add_attribute(j, "mcp.method.name", m->method);
+    otlp_add_attribute(j, "mcp.protocol.version",
+                       m->revision.p != NULL ? m->revision : s->s->protocol_version);
+    if (message_is_tool_call(m)) {
+        otlp_add_attribute(j, "gen_ai.operation.name", slice_of("execute_tool"));
+        otlp_add_attribute(j, "gen_ai.tool.name", m->target);
+    } else if (message_is_prompt(m)) {
+        otlp_add_attribute(j, "gen_ai.prompt.name", m->target);
     }
-    otlp_attribute(j, "network.transport", slice_of(s->address[0] != '\0' ? "tcp" : "pipe"));
-    otlp_remote_attributes(j, s);
+    otlp_add_attribute(j, "network.transport", slice_of(s->address[0] != '\0' ? "tcp" : "pipe"));
+    otlp_add_remote_attributes(j, s);
     otlp_span_add_error(j, c, text);
 }
 
@@ -95,10 +95,10 @@ static void add_span_attributes(struct otlp_request *r, const struct otlp_sessio
     struct buf *text = r->text;
     const struct query_message *m = c->request;
     otlp_call_attributes(j, s, c, text);
-    if (!is_tool(m) && !is_prompt(m) && context->uri.p != NULL) {
+    if (!message_is_tool_call(m) && !message_is_prompt(m) && context->uri.p != NULL) {
         buf_clear(text);
         json_unescape(text, context->uri);
-        otlp_attribute(j, "mcp.resource.uri", text_head(buf_slice(text), OTLP_TEXT_MAX));
+        otlp_add_attribute(j, "mcp.resource.uri", text_head(buf_slice(text), OTLP_TEXT_MAX));
     }
     if (m->rpc_id.p != NULL && !slice_is(m->rpc_id, "null")) {
         bool quoted = m->rpc_id.n >= 2 && m->rpc_id.p[0] == '"';
@@ -107,18 +107,18 @@ static void add_span_attributes(struct otlp_request *r, const struct otlp_sessio
             json_unescape(text, (struct slice){m->rpc_id.p + 1, m->rpc_id.n - 2});
         else
             buf_slice_add(text, m->rpc_id);
-        otlp_attribute(j, "jsonrpc.request.id", buf_slice(text));
+        otlp_add_attribute(j, "jsonrpc.request.id", buf_slice(text));
     }
-    otlp_attribute(j, "mcp_interposer.session", s->s->uid);
-    otlp_int_attribute(j, "mcp_interposer.seq", m->seq);
+    otlp_add_attribute(j, "mcp_interposer.session", s->s->uid);
+    otlp_add_int_attribute(j, "mcp_interposer.seq", m->seq);
     if (m->kind != KIND_NOTIFICATION)
-        otlp_attribute(j, "mcp_interposer.status", slice_of(call_status_name(c->status)));
+        otlp_add_attribute(j, "mcp_interposer.status", slice_of(call_status_name(c->status)));
 }
 
 /* ---- arguments and results ---- */
 
 /* A member of an object in a body. */
-static struct json_value member_of(struct slice body, const char *object, const char *name)
+static struct json_value body_member(struct slice body, const char *object, const char *name)
 {
     struct json_scan scan;
     if (body.p == NULL || json_scan(body, NULL, NULL, &scan) < 0 || scan.type != JSON_OBJECT)
@@ -130,7 +130,7 @@ static struct json_value member_of(struct slice body, const char *object, const 
 static void otlp_span_add_json(struct json_out *j, const char *key, struct json_value v)
 {
     if (v.text.p != NULL)
-        otlp_attribute(j, key, text_head(v.text, OTLP_CONTENT_MAX));
+        otlp_add_attribute(j, key, text_head(v.text, OTLP_CONTENT_MAX));
 }
 
 static void add_variables(struct otlp_request *r, struct json_value arguments)
@@ -149,7 +149,7 @@ static void add_variables(struct otlp_request *r, struct json_value arguments)
             json_unescape(r->text, json_string_head(v.text.p, OTLP_CONTENT_MAX));
         else
             buf_slice_add(r->text, text_head(v.text, OTLP_CONTENT_MAX));
-        otlp_attribute(&r->j, buf_str(&key), buf_slice(r->text));
+        otlp_add_attribute(&r->j, buf_str(&key), buf_slice(r->text));
         r->text->failed |= key.failed;
         buf_close(&key);
     }
@@ -158,13 +158,13 @@ static void add_variables(struct otlp_request *r, struct json_value arguments)
 /* Opt-in attributes of the conventions. They are sanitized, because the vault is. */
 static void otlp_span_add_content(struct otlp_request *r, const struct otlp_call *c)
 {
-    if (is_prompt(c->request))
-        add_variables(r, member_of(c->body, "params", "arguments"));
-    if (!is_tool(c->request))
+    if (message_is_prompt(c->request))
+        add_variables(r, body_member(c->body, "params", "arguments"));
+    if (!message_is_tool_call(c->request))
         return;
     otlp_span_add_json(&r->j, "gen_ai.tool.call.arguments",
-                       member_of(c->body, "params", "arguments"));
-    otlp_span_add_json(&r->j, "gen_ai.tool.call.result", member_of(c->answer, "result", NULL));
+                       body_member(c->body, "params", "arguments"));
+    otlp_span_add_json(&r->j, "gen_ai.tool.call.result", body_member(c->answer, "result", NULL));
 }
 
 /* ---- the span ---- */
@@ -211,22 +211,22 @@ static void add_head(struct otlp_request *r, const struct otlp_session *s,
     buf_clear(name);
     buf_adds(name, before);
     buf_slice_add(name, m->method);
-    if ((is_tool(m) || is_prompt(m)) && m->target.p != NULL) {
+    if ((message_is_tool_call(m) || message_is_prompt(m)) && m->target.p != NULL) {
         buf_addc(name, ' ');
         buf_slice_add(name, m->target);
     }
     json_out_text(j, "name", buf_slice(name));
     json_out_int(j, "kind", kind);
-    otlp_time(j, "startTimeUnixNano", s->s->started_at_us + m->t_us);
-    otlp_time(j, "endTimeUnixNano", s->s->started_at_us + c->end_us);
+    otlp_add_time(j, "startTimeUnixNano", s->s->started_at_us + m->t_us);
+    otlp_add_time(j, "endTimeUnixNano", s->s->started_at_us + c->end_us);
 }
 
-void otlp_operation_span(struct otlp_request *r, const struct otlp_session *s,
-                         const struct listed_operation *o, const struct query_message *first,
-                         struct slice body, int64_t last_t_us)
+void otlp_add_operation_span(struct otlp_request *r, const struct otlp_session *s,
+                             const struct listed_operation *o, const struct query_message *first,
+                             struct slice body, int64_t last_t_us)
 {
     struct json_out *j = &r->j;
-    struct otlp_context context = otlp_context_of(body);
+    struct otlp_context context = otlp_read_context(body);
     char id[OTLP_SPAN_ID];
     struct otlp_call c = {.request = first,
                           .status = o->status,
@@ -235,35 +235,36 @@ void otlp_operation_span(struct otlp_request *r, const struct otlp_session *s,
                           .error_code = o->error_code};
     otlp_operation_id(s, o->seq, id);
     json_out_object(j, NULL);
-    json_out_text(j, "traceId", otlp_trace(s, &context));
+    json_out_text(j, "traceId", otlp_trace_id(s, &context));
     json_out_str(j, "spanId", id);
     add_parent(r, &context, NULL);
     add_head(r, s, &c, "operation ", 1); /* INTERNAL */
     json_out_array(j, "attributes");
-    otlp_attribute(j, "mcp.method.name", first->method);
-    if (is_tool(first) || is_prompt(first))
-        otlp_attribute(j, is_tool(first) ? "gen_ai.tool.name" : "gen_ai.prompt.name",
-                       first->target);
+    otlp_add_attribute(j, "mcp.method.name", first->method);
+    if (message_is_tool_call(first) || message_is_prompt(first))
+        otlp_add_attribute(j,
+                           message_is_tool_call(first) ? "gen_ai.tool.name" : "gen_ai.prompt.name",
+                           first->target);
     otlp_span_add_error(j, &c, r->text);
-    otlp_attribute(j, "mcp_interposer.session", s->s->uid);
-    otlp_int_attribute(j, "mcp_interposer.operation", o->seq);
-    otlp_attribute(j, "mcp_interposer.status", slice_of(call_status_name(o->status)));
-    otlp_int_attribute(j, "mcp_interposer.requests", o->requests);
-    otlp_int_attribute(j, "mcp_interposer.asked", o->asked);
-    otlp_int_attribute(j, "mcp_interposer.server_us", o->server_us);
-    otlp_int_attribute(j, "mcp_interposer.person_us", o->person_us);
+    otlp_add_attribute(j, "mcp_interposer.session", s->s->uid);
+    otlp_add_int_attribute(j, "mcp_interposer.operation", o->seq);
+    otlp_add_attribute(j, "mcp_interposer.status", slice_of(call_status_name(o->status)));
+    otlp_add_int_attribute(j, "mcp_interposer.requests", o->requests);
+    otlp_add_int_attribute(j, "mcp_interposer.asked", o->asked);
+    otlp_add_int_attribute(j, "mcp_interposer.server_us", o->server_us);
+    otlp_add_int_attribute(j, "mcp_interposer.person_us", o->person_us);
     json_out_end(j);
     add_status(j, &c);
     json_out_end(j);
 }
 
-void otlp_span(struct otlp_request *r, const struct otlp_session *s, const struct otlp_call *c)
+void otlp_add_span(struct otlp_request *r, const struct otlp_session *s, const struct otlp_call *c)
 {
     struct json_out *j = &r->j;
     const struct otlp_operation *o = &c->operation;
-    struct otlp_context context = otlp_context_of(c->body);
+    struct otlp_context context = otlp_read_context(c->body);
     char id[OTLP_SPAN_ID];
-    bool same_trace = o->seq != 0 && slice_is(otlp_trace(s, &context), o->trace);
+    bool same_trace = o->seq != 0 && slice_is(otlp_trace_id(s, &context), o->trace);
     otlp_operation_id(s, o->seq, id);
     json_out_object(j, NULL);
     otlp_add_ids(j, s, c->request->seq, &context);

@@ -9,7 +9,7 @@
 
 /* ---- the checkpoint ------------------------------------------------------------------------- */
 
-static int take_note(struct prove *p, struct slice text)
+static int prove_take_note(struct prove *p, struct slice text)
 {
     struct note n;
     struct checkpoint c;
@@ -23,13 +23,13 @@ static int take_note(struct prove *p, struct slice text)
 static int choose_checkpoint(struct prove *p)
 {
     if (p->what->note.p != NULL)
-        return take_note(p, p->what->note);
+        return prove_take_note(p, p->what->note);
     sqlite3_stmt *s = prove_prepare(p,
                                     "SELECT note FROM checkpoints WHERE ?1 IN (0, size)"
                                     " ORDER BY size DESC LIMIT 1",
                                     p->what->size);
     int rc = sqlite3_step(s);
-    int st = rc == SQLITE_ROW ? take_note(p, connect_column(s, 0)) : 0;
+    int st = rc == SQLITE_ROW ? prove_take_note(p, connect_column(s, 0)) : 0;
     int read = prove_finish(p, s, rc);
     if (read < 0 || rc == SQLITE_ROW)
         return read < 0 ? read : st;
@@ -43,7 +43,7 @@ static int choose_checkpoint(struct prove *p)
 /* ---- the leaves ----------------------------------------------------------------------------- */
 
 /* Whether the leaf is of this session, or states a key. */
-static bool matters(const struct prove *p, struct slice leaf)
+static bool leaf_is_needed(const struct prove *p, struct slice leaf)
 {
     return slice_begins(leaf, "{\"type\":\"key\"") ||
            memmem(leaf.p, leaf.n, p->what->uid.p, p->what->uid.n) != NULL;
@@ -84,9 +84,9 @@ static int prove_log_on_leaf(void *ctx, int64_t n, struct slice text)
                                 p->hash_n);
         if (!GROW(p->hash, p->hash_n, p->hash_cap))
             return MI_ENOMEM;
-        p->hash[p->hash_n++] = tree_leaf(text);
+        p->hash[p->hash_n++] = tree_leaf_digest(text);
     }
-    return matters(p, text) ? prove_log_keep(p, n, text) : 0;
+    return leaf_is_needed(p, text) ? prove_log_keep(p, n, text) : 0;
 }
 
 /* Chooses the last seal of the session: earlier seals do not matter. */
@@ -116,7 +116,7 @@ static int choose_seal(struct prove *p)
 /* Computes the nodes above the hashes of the leaves. */
 static int fill_tree(struct prove *p)
 {
-    struct digest *all = realloc(p->hash, tree_nodes(p->hash_n) * sizeof *all);
+    struct digest *all = realloc(p->hash, tree_count_nodes(p->hash_n) * sizeof *all);
     if (all == NULL)
         return MI_ENOMEM;
     p->hash = all;
@@ -124,7 +124,7 @@ static int fill_tree(struct prove *p)
     return 0;
 }
 
-int prove_log(struct prove *p)
+int prove_read_log(struct prove *p)
 {
     p->last_seal = -1;
     int st = choose_checkpoint(p);

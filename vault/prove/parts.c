@@ -23,5 +23,5 @@ sqlite3_stmt *prove_prepare(struct prove *p, const char *sql, int64_t a)
 
 int prove_finish(struct prove *p, sqlite3_stmt *s, int rc)
 {
-    return s != NULL ? db_done(&p->q->d, s, rc) : MI_ESTORE;
+    return s != NULL ? db_finish_statement(&p->q->d, s, rc) : MI_ESTORE;
 }

@@ -47,12 +47,12 @@ sqlite3_stmt *prove_prepare(struct prove *p, const char *sql, int64_t a);
 MI_MUST int prove_finish(struct prove *p, sqlite3_stmt *s, int rc);
 
 /* Chooses the checkpoint, and reads the log. */
-MI_MUST int prove_log(struct prove *p);
+MI_MUST int prove_read_log(struct prove *p);
 /* Reads the commitments of all records that the seal covers, and chooses those of the bundle. */
-MI_MUST int prove_places(struct prove *p);
+MI_MUST int prove_choose_places(struct prove *p);
 /* Adds the records that were chosen, then `end`. */
-MI_MUST int prove_records(struct prove *p, struct bundle_out *o);
+MI_MUST int prove_add_records(struct prove *p, struct bundle_out *o);
 /* If o is NULL, chooses the leaves `redact` of these records; else adds their lines. */
-MI_MUST int prove_redactions(struct prove *p, struct bundle_out *o);
+MI_MUST int prove_add_redactions(struct prove *p, struct bundle_out *o);
 
 #endif

@@ -79,7 +79,7 @@ static int read_messages(struct prove *p)
 
 /* ---- the records of the bundle -------------------------------------------------------------- */
 
-static int want(struct prove *p, int64_t seq)
+static int want_record(struct prove *p, int64_t seq)
 {
     uint64_t low = 0;
     for (; low < p->records; low++)
@@ -103,7 +103,7 @@ static int want_call(struct prove *p)
     int rc, st = 0;
     bool any = false;
     while (st == 0 && (rc = sqlite3_step(s)) == SQLITE_ROW) {
-        st = want(p, sqlite3_column_int64(s, 0));
+        st = want_record(p, sqlite3_column_int64(s, 0));
         any = true;
     }
     int read = prove_finish(p, s, st == 0 ? rc : SQLITE_DONE);
@@ -112,7 +112,7 @@ static int want_call(struct prove *p)
     return any ? 0 : prove_refuse(p, "the session has no message %lld", (long long)p->what->seq);
 }
 
-int prove_places(struct prove *p)
+int prove_choose_places(struct prove *p)
 {
     if (p->records == 0 || p->records > INT32_MAX)
         return prove_places_damaged(p);

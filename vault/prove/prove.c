@@ -28,13 +28,13 @@ static int check_covered(struct prove *p)
 static int add_groups(struct prove *p, struct bundle_out *o)
 {
     uint64_t groups = (p->records + PLACES_GROUP - 1) / PLACES_GROUP;
-    struct digest *node = calloc(tree_nodes(groups), sizeof *node);
+    struct digest *node = calloc(tree_count_nodes(groups), sizeof *node);
     if (node == NULL)
         return MI_ENOMEM;
-    bundle_section(o, BUNDLE_GROUPS);
+    bundle_begin_section(o, BUNDLE_GROUPS);
     for (uint64_t g = 0; g < groups; g++)
-        node[g] = places_group(p->commitment + g * PLACES_GROUP,
-                               size_min(PLACES_GROUP, p->records - g * PLACES_GROUP));
+        node[g] = places_group_digest(p->commitment + g * PLACES_GROUP,
+                                      size_min(PLACES_GROUP, p->records - g * PLACES_GROUP));
     tree_fill(node, groups);
     for (uint64_t g = 0; g < groups; g++) {
         size_t k = size_min(PLACES_GROUP, p->records - g * PLACES_GROUP);
@@ -53,26 +53,26 @@ static int write_bundle(struct prove *p, struct buf *ret)
     struct bundle_out o;
     int st = check_covered(p);
     if (st == 0)
-        st = prove_log(p);
+        st = prove_read_log(p);
     if (st == 0)
-        st = prove_places(p);
+        st = prove_choose_places(p);
     if (st == 0)
-        st = prove_redactions(p, NULL);
+        st = prove_add_redactions(p, NULL);
     if (st < 0)
         return st;
     bundle_write(&o, ret, buf_slice(&p->note));
-    bundle_section(&o, BUNDLE_LEAVES);
+    bundle_begin_section(&o, BUNDLE_LEAVES);
     for (size_t i = 0; i < p->leaf_n; i++)
         if (p->leaf[i].wanted)
             bundle_leaf(&o, (uint64_t)p->leaf[i].n, buf_slice(&p->leaf[i].text), p->hash,
                         p->hash_n);
-    bundle_section(&o, BUNDLE_REDACTIONS);
-    st = prove_redactions(p, &o);
+    bundle_begin_section(&o, BUNDLE_REDACTIONS);
+    st = prove_add_redactions(p, &o);
     if (st == 0)
         st = add_groups(p, &o);
-    bundle_section(&o, BUNDLE_RECORDS);
+    bundle_begin_section(&o, BUNDLE_RECORDS);
     if (st == 0)
-        st = prove_records(p, &o);
+        st = prove_add_records(p, &o);
     bundle_finish(&o);
     return st == 0 && ret->failed ? MI_ENOMEM : st;
 }

@@ -18,7 +18,7 @@ static size_t set_fields(const struct record_fields *s, enum field_cover cover,
     return at;
 }
 
-struct query_message proven_message(const struct bundle_record *r)
+struct query_message proven_read_message(const struct bundle_record *r)
 {
     struct query_message m = {0};
     size_t at = set_fields(&fields_of_message, COVERED_OPEN, r, 0, &m);
@@ -27,7 +27,7 @@ struct query_message proven_message(const struct bundle_record *r)
     return m;
 }
 
-void proven_session(struct query_session *s, const struct bundle_record *r)
+void proven_read_session(struct query_session *s, const struct bundle_record *r)
 {
     *s = (struct query_session){0};
     size_t at = set_fields(&fields_of_session, COVERED_OPEN, r, 0, s);

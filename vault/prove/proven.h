@@ -9,9 +9,9 @@
 #include "vault/query/reader.h"
 
 /* Reads BUNDLE_MESSAGE. The fields of its request are not set. */
-struct query_message proven_message(const struct bundle_record *r);
+struct query_message proven_read_message(const struct bundle_record *r);
 /* Read BUNDLE_SESSION, and then BUNDLE_END into the same *s. */
-void proven_session(struct query_session *s, const struct bundle_record *r);
+void proven_read_session(struct query_session *s, const struct bundle_record *r);
 void proven_end(struct query_session *s, const struct bundle_record *r);
 
 #endif

@@ -27,7 +27,7 @@ static void add_columns(struct bundle_out *o, sqlite3_stmt *s, int first, int n)
 static void add_fields(struct bundle_out *o, sqlite3_stmt *s, enum bundle_kind kind)
 {
     int n = (int)bundle_shape[kind].n;
-    add_columns(o, s, 1, n + commitment_tail(s, 1 + n, kind));
+    add_columns(o, s, 1, n + commitment_tail_len(s, 1 + n, kind));
 }
 
 /* Adds a finding as it was first stored: without names that were added later. */
@@ -40,7 +40,7 @@ static int add_finding(struct prove *p, struct bundle_out *o, int64_t seq, struc
     sqlite3_stmt *s = prove_prepare(p, sql, p->what->session_id);
     sqlite3_bind_int64(s, 2, seq);
     while (finding.p != NULL && (rc = sqlite3_step(s)) == SQLITE_ROW)
-        if (!commitment_without(&finding, connect_column(s, 0)))
+        if (!commitment_cut_added(&finding, connect_column(s, 0)))
             break; /* the vault was changed: the bundle will not verify */
     bundle_field(o, finding);
     return prove_finish(p, s, rc);
@@ -73,7 +73,7 @@ static int prove_records_add_message(struct prove *p, struct bundle_out *o, sqli
     if (st == 0)
         st = prove_records_add_body(p, o, s, BODY);
     add_columns(o, s, FIRST + COMMITMENT_MESSAGE_TAIL,
-                commitment_tail(s, FIRST + COMMITMENT_MESSAGE_TAIL, BUNDLE_MESSAGE));
+                commitment_tail_len(s, FIRST + COMMITMENT_MESSAGE_TAIL, BUNDLE_MESSAGE));
     return st;
 }
 
@@ -133,7 +133,7 @@ static int add_end(struct prove *p, struct bundle_out *o)
     return read < 0 ? read : st;
 }
 
-int prove_records(struct prove *p, struct bundle_out *o)
+int prove_add_records(struct prove *p, struct bundle_out *o)
 {
     int st = 0;
     for (uint64_t i = 0; st == 0 && i < p->records; i++) {
@@ -164,7 +164,7 @@ static const char lines_sql[] =
     " ORDER BY r.leaf, r.record";
 
 /* Whether the bundle has the record with this name. */
-static bool has_record(const struct prove *p, struct slice name, int64_t leaf)
+static bool bundle_has_record(const struct prove *p, struct slice name, int64_t leaf)
 {
     char other[32];
     if (slice_is(name, "end"))
@@ -206,7 +206,7 @@ static int look_at_line(struct prove *p, struct bundle_out *o, sqlite3_stmt *s, 
     struct slice name = connect_column(s, 1);
     struct prove_leaf *l = find_leaf(p, n);
     if (o == NULL) {
-        bool has = has_record(p, name, n);
+        bool has = bundle_has_record(p, name, n);
         if (has && l == NULL)
             return prove_refuse(p,
                                 "the session was redacted after the checkpoint of %lld leaves; "
@@ -231,7 +231,7 @@ static int look_at_line(struct prove *p, struct bundle_out *o, sqlite3_stmt *s, 
     return 0;
 }
 
-int prove_redactions(struct prove *p, struct bundle_out *o)
+int prove_add_redactions(struct prove *p, struct bundle_out *o)
 {
     int64_t open = -1;
     int rc = SQLITE_DONE, st = 0;

@@ -52,7 +52,7 @@ static uint32_t asked_keep(struct asking *x, struct slice s)
     return i;
 }
 
-static uint32_t keep_json(struct asking *x, struct slice raw)
+static uint32_t intern_json_string(struct asking *x, struct slice raw)
 {
     buf_clear(&x->text);
     if (raw.n > 0)
@@ -62,7 +62,7 @@ static uint32_t keep_json(struct asking *x, struct slice raw)
     return asked_keep(x, buf_slice(&x->text));
 }
 
-static uint32_t keep_host(struct asking *x, struct slice raw)
+static uint32_t intern_url_host(struct asking *x, struct slice raw)
 {
     buf_clear(&x->text);
     if (raw.n > 0)
@@ -73,7 +73,7 @@ static uint32_t keep_host(struct asking *x, struct slice raw)
 }
 
 /* An empty text gives {NULL, 0}. */
-static struct slice asked_text_of(const struct asking *x, uint32_t i)
+static struct slice asked_get_text(const struct asking *x, uint32_t i)
 {
     struct slice s = intern_text(&x->texts, i);
     return s.n > 0 ? s : (struct slice){0};
@@ -111,14 +111,14 @@ static int asked_on_call(void *ctx, sqlite3_stmt *st)
 }
 
 /* Finds the call of each server request before 2026-07-28: the only call that was open. */
-static int name_calls(struct asking *x, const struct filter *sessions)
+static int asked_name_calls(struct asking *x, const struct filter *sessions)
 {
     struct person_list l;
     struct call_question ask = {.filter = sessions, .not_sent = !x->question->sent};
     int st = person_list_read(&l, x->q, &ask, PERSON_BY_ASK);
     for (size_t i = 0; st == 0 && i < x->n; i++) {
         struct candidate *c = &x->list[i];
-        const struct person_share *of = c->from_server ? person_asked(&l, c->id) : NULL;
+        const struct person_share *of = c->from_server ? person_find_ask(&l, c->id) : NULL;
         if (of == NULL)
             continue;
         c->method = asked_keep(x, person_text(&l, of->method));
@@ -131,7 +131,7 @@ static int name_calls(struct asking *x, const struct filter *sessions)
 
 /* Collects the first requests of operations in which the server asked, the requests that continue
  * them, and requests of the server. */
-static int collect(struct asking *x)
+static int asked_collect_requests(struct asking *x)
 {
     struct filter sessions = *x->question->filter;
     struct call_question ask = {
@@ -142,12 +142,13 @@ static int collect(struct asking *x)
     ask.around =
         "SELECT * FROM @calls WHERE CASE direction WHEN 'c2s' THEN operation_seq IS NOT NULL"
         " ELSE method IN " ASKER_METHODS " END";
-    int st = call_rows(x->q, &ask, COLUMNS("closing_seq"), asked_on_call, x);
+    int st = call_rows_read(x->q, &ask, COLUMNS("closing_seq"), asked_on_call, x);
     ask.operations = true;
     ask.around = "SELECT * FROM @calls WHERE asked > 0 AND direction = 'c2s'";
     if (st == 0)
-        st = call_rows(x->q, &ask, COLUMNS("answer_seq") ", c.asked AS asked", asked_on_call, x);
-    return st == 0 ? name_calls(x, &sessions) : st;
+        st = call_rows_read(x->q, &ask, COLUMNS("answer_seq") ", c.asked AS asked", asked_on_call,
+                            x);
+    return st == 0 ? asked_name_calls(x, &sessions) : st;
 }
 
 static int asked_compare(const void *a, const void *b)
@@ -174,18 +175,18 @@ static void asked_begin(struct asking *x, const struct query_message *m, struct 
               .at_us = x->now->started_at_us + m->t_us,
               .answer = slice_of("never"),
               .after_us = -1},
-        .key = keep_json(x, key),
+        .key = intern_json_string(x, key),
         .what = asked_keep(x, r.what),
-        .mode = keep_json(x, r.mode),
-        .host = keep_host(x, r.url),
-        .message = keep_json(x, r.message),
+        .mode = intern_json_string(x, r.mode),
+        .host = intern_url_host(x, r.url),
+        .message = intern_json_string(x, r.message),
     };
 }
 
 /* The last open question with this key. */
 static struct open *asked_find(struct asking *x, struct slice key)
 {
-    uint32_t i = keep_json(x, key);
+    uint32_t i = intern_json_string(x, key);
     for (size_t n = x->open_n; n-- > 0;)
         if (x->open[n].key == i)
             return &x->open[n];
@@ -199,7 +200,7 @@ static void asked_end(struct asking *x, const struct query_message *m, struct op
         return;
     int64_t at_us = x->now->started_at_us + m->t_us;
     o->is_answered = true;
-    o->a.answer = slice_of(input_answer_word(result, is_error));
+    o->a.answer = slice_of(input_outcome_word(result, is_error));
     o->a.after_us = at_us > o->a.at_us ? at_us - o->a.at_us : 0;
 }
 
@@ -226,7 +227,7 @@ static bool asked_on_message(void *ctx, const struct query_message *m)
     struct slice body = m->body;
     if (body.p == NULL && m->body_length > 0 && (uint64_t)m->body_length <= ASKED_MAX) {
         buf_clear(&x->body);
-        if (query_body(x->q, asked_text_of(x, x->now->uid), m, ASKED_MAX, &x->body) == 0)
+        if (query_body(x->q, asked_get_text(x, x->now->uid), m, ASKED_MAX, &x->body) == 0)
             body = buf_slice(&x->body);
     }
     if (body.p == NULL || rpc_read(body, &r) < 0)
@@ -263,22 +264,23 @@ static bool asked_is_wanted(const struct asking *x, const struct candidate *firs
         to_us = first[i].to_us > to_us ? first[i].to_us : to_us;
     }
     return from_us < f->until_us && to_us >= f->since_us &&
-           filter_call(f, asked_text_of(x, first->method), asked_text_of(x, first->target));
+           filter_matches_call(f, asked_get_text(x, first->method),
+                               asked_get_text(x, first->target));
 }
 
-static bool pass_on(struct asking *x, const struct candidate *first, asked_fn fn, void *ctx)
+static bool asked_pass_open(struct asking *x, const struct candidate *first, asked_fn fn, void *ctx)
 {
     bool more = true;
     for (size_t i = 0; more && i < x->open_n; i++) {
         struct asked a = x->open[i].a;
-        a.server = asked_text_of(x, first->server);
-        a.method = asked_text_of(x, first->method);
-        a.target = asked_text_of(x, first->target);
-        a.what = asked_text_of(x, x->open[i].what);
-        a.mode = asked_text_of(x, x->open[i].mode);
-        a.host = asked_text_of(x, x->open[i].host);
-        a.message = asked_text_of(x, x->open[i].message);
-        more = !filter_at(x->question->filter, a.at_us) || fn(ctx, &a);
+        a.server = asked_get_text(x, first->server);
+        a.method = asked_get_text(x, first->method);
+        a.target = asked_get_text(x, first->target);
+        a.what = asked_get_text(x, x->open[i].what);
+        a.mode = asked_get_text(x, x->open[i].mode);
+        a.host = asked_get_text(x, x->open[i].host);
+        a.message = asked_get_text(x, x->open[i].message);
+        more = !filter_includes_time(x->question->filter, a.at_us) || fn(ctx, &a);
     }
     x->open_n = 0;
     return more;
@@ -299,7 +301,7 @@ static int asked_read_calls(struct asking *x, asked_fn fn, void *ctx)
             if (st == 0)
                 st = read_message(x, c, c->closing_seq);
         }
-        more = st == 0 && pass_on(x, first, fn, ctx);
+        more = st == 0 && asked_pass_open(x, first, fn, ctx);
     }
     return st;
 }
@@ -308,7 +310,7 @@ int asked_read(struct query *q, const struct asked_question *question, asked_fn 
                int64_t *ret_unread)
 {
     struct asking x = {.q = q, .question = question, .open = calloc(OPEN_MAX, sizeof *x.open)};
-    int st = x.open != NULL ? collect(&x) : MI_ENOMEM;
+    int st = x.open != NULL ? asked_collect_requests(&x) : MI_ENOMEM;
     if (x.n > 0)
         qsort(x.list, x.n, sizeof *x.list, asked_compare);
     if (st == 0)

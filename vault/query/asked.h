@@ -10,8 +10,7 @@
 
 #include "vault/query/reader.h"
 
-#define ASKED_MAX                                                                                  \
-    ((size_t)1 << 20) /* bytes; longer messages are not read */
+#define ASKED_MAX ((size_t)1 << 20) /* bytes; longer messages are not read */
 
 struct asked {
     int64_t session_id, seq; /* of the message that asks */
@@ -19,7 +18,7 @@ struct asked {
     struct slice server;
     struct slice method, target; /* of the call; {NULL, 0}: unknown (model/asker.h) or none */
     struct slice what, mode, host, message; /* struct input_request; without escapes */
-    struct slice answer;                    /* input_answer_word(), or "never" */
+    struct slice answer;                    /* input_outcome_word(), or "never" */
     int64_t after_us;                       /* -1: not answered */
 };
 

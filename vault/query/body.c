@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static bool is_uid(struct slice uid)
+static bool is_uid_of_session(struct slice uid)
 {
     if (uid.n != UID_LEN)
         return false;
@@ -55,12 +55,12 @@ int query_body(struct query *q, struct slice uid, const struct query_message *m,
 {
     if (q->remote != NULL)
         return query_store_body(q, uid, m->seq, max, b);
-    if (!is_uid(uid)) /* the uid becomes a file name */
+    if (!is_uid_of_session(uid)) /* the uid becomes a file name */
         return fail_body(q, uid, "not a session UID");
     char name[UID_LEN + 1] = {0};
     memcpy(name, uid.p, UID_LEN);
-    int dir = vault_dir_sub(q->dir_fd, VAULT_BODIES, false);
-    int fd = dir >= 0 ? vault_dir_file(dir, name, O_RDONLY | O_NONBLOCK) : -1;
+    int dir = vault_dir_open_sub(q->dir_fd, VAULT_BODIES, false);
+    int fd = dir >= 0 ? vault_dir_open_file(dir, name, O_RDONLY | O_NONBLOCK) : -1;
     int st = fd < 0 ? fail_body(q, uid, strerror(errno)) : 0;
     struct stat s;
     if (st == 0 && (fstat(fd, &s) != 0 || !S_ISREG(s.st_mode)))

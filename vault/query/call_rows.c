@@ -53,7 +53,7 @@ static int call_rows_flush(struct query *q)
 static int call_rows_on_message(void *ctx, sqlite3_stmt *st)
 {
     struct query *q = ctx;
-    struct call_message m = call_message_row(st);
+    struct call_message m = call_message_of_row(st);
     int status = call_batch_add(q->derived, q->d.db, &m);
     if (status == MI_ESTORE)
         return db_fail(&q->d);
@@ -61,7 +61,7 @@ static int call_rows_on_message(void *ctx, sqlite3_stmt *st)
 }
 
 /* Derives the calls of a session again if it has grown. */
-static int derive(struct query *q, int64_t id)
+static int derive_session_calls(struct query *q, int64_t id)
 {
     struct query_range in = {id, 0, INT64_MAX, false};
     int64_t last, t_us, may_link = 0, done = -1;
@@ -89,11 +89,11 @@ struct id_list {
     size_t n, cap;
 };
 
-static int derive_each(struct query *q, const struct id_list *list)
+static int derive_each_session(struct query *q, const struct id_list *list)
 {
     int st = begin_deriving(q);
     for (size_t i = 0; st == 0 && i < list->n; i++)
-        st = derive(q, list->id[i]);
+        st = derive_session_calls(q, list->id[i]);
     if (st < 0)
         query_forget_derived(q);
     if (st < 0 && !sqlite3_get_autocommit(q->d.db))
@@ -102,19 +102,19 @@ static int derive_each(struct query *q, const struct id_list *list)
 }
 
 /* If no temporary file can be made, or has no room, as in a container, the table is in memory. */
-static int derive_all(struct query *q, const struct id_list *list)
+static int derive_all_sessions(struct query *q, const struct id_list *list)
 {
-    int st = list->n > 0 ? derive_each(q, list) : 0;
+    int st = list->n > 0 ? derive_each_session(q, list) : 0;
     if (st != MI_ESTORE ||
         sqlite3_exec(q->d.db, "PRAGMA temp_store = MEMORY", NULL, NULL, NULL) != SQLITE_OK)
         return st;
-    return derive_each(q, list);
+    return derive_each_session(q, list);
 }
 
 /* ---- the statement ---- */
 
 /* Lists the sessions that match and have no rows in the table. */
-static int list_missing(struct query *q, const struct where *w, struct id_list *list)
+static int list_sessions_without_rows(struct query *q, const struct where *w, struct id_list *list)
 {
     struct buf sql = {0};
     sqlite3_stmt *st = NULL;
@@ -131,7 +131,7 @@ static int list_missing(struct query *q, const struct where *w, struct id_list *
         if (status == 0)
             list->id[list->n++] = sqlite3_column_int64(st, 0);
     }
-    int ended = db_done(&q->d, st, rc);
+    int ended = db_finish_statement(&q->d, st, rc);
     buf_close(&sql);
     return status < 0 ? status : ended;
 }
@@ -238,25 +238,25 @@ static int call_rows_run(struct query *q, const char *sql, const struct where *w
     db_bind(st, WHERE_FIRST, w->value, w->n);
     for (int64_t n = 1; status == 0 && (rc = sqlite3_step(st)) == SQLITE_ROW; n++)
         status = n % COUNTED_AT_ONCE == 0 && !call_rows_goes_on(x) ? 1 : fn(ctx, st);
-    int ended = db_done(&q->d, st, rc);
+    int ended = db_finish_statement(&q->d, st, rc);
     return status != 0 ? status : ended;
 }
 
 /* Most vaults have no operations: then the statements need not look for them. */
-int call_rows_have_operations(struct query *q, bool *ret)
+int call_rows_check_operations(struct query *q, bool *ret)
 {
     int64_t one;
     bool has = false;
     int st = q->remote == NULL ? db_has_table(&q->d, "operations", &has) : 0;
     if (st == 0 && has) {
-        st = db_number(&q->d, Q_HAS_OPERATIONS, &one, NULL, 0);
+        st = db_read_number(&q->d, Q_HAS_OPERATIONS, &one, NULL, 0);
         has = st == 0;
         st = st == MI_ENOENT ? 0 : st;
     }
     q->has_operations = has;
     q->has_derived_operations = false;
     if (st == 0 && q->derived != NULL) {
-        st = db_number(&q->d, Q_HAS_DERIVED_OPERATIONS, &one, NULL, 0);
+        st = db_read_number(&q->d, Q_HAS_DERIVED_OPERATIONS, &one, NULL, 0);
         q->has_derived_operations = st == 0;
         st = st == MI_ENOENT ? 0 : st;
     }
@@ -278,16 +278,16 @@ static int prepare_missing(struct query *q, const struct filter *f, struct id_li
         if (st == 0) {
             /* A store has the calls of all sessions. A writer may upgrade a vault at any time. */
             int64_t version = SCHEMA_CALLS;
-            st = q->remote == NULL ? db_number(&q->d, Q_SCHEMA, &version, NULL, 0) : 0;
+            st = q->remote == NULL ? db_read_number(&q->d, Q_SCHEMA, &version, NULL, 0) : 0;
             q->has_calls = version >= SCHEMA_CALLS;
         }
         w.has_cwd = q->has_calls;
-        where_session(&w, f, FILTER_HOLDS);
+        where_add_session(&w, f, FILTER_HOLDS);
         if (st == 0 && q->remote == NULL)
-            st = w.sql.failed ? MI_ENOMEM : list_missing(q, &w, missing);
+            st = w.sql.failed ? MI_ENOMEM : list_sessions_without_rows(q, &w, missing);
         where_close(&w);
         if (st == 0)
-            st = derive_all(q, missing);
+            st = derive_all_sessions(q, missing);
         int again = st == 0 || st == MI_ESTORE ? query_refresh(q) : st;
         st = again < 0 ? again : st;
     } while ((st == 0 || st == MI_ESTORE) && connection != q->d.connections);
@@ -302,8 +302,8 @@ int call_rows_prepare(struct query *q, const struct filter *f)
     return st;
 }
 
-int call_rows(struct query *q, const struct call_question *x, const char *columns, query_row_fn fn,
-              void *ctx)
+int call_rows_read(struct query *q, const struct call_question *x, const char *columns,
+                   query_row_fn fn, void *ctx)
 {
     struct buf sql = {0};
     struct id_list missing = {0};
@@ -312,17 +312,17 @@ int call_rows(struct query *q, const struct call_question *x, const char *column
         return 0;
     int st = prepare_missing(q, x->filter, &missing);
     if (st == 0 && (x->operations || x->several))
-        st = call_rows_have_operations(q, &several);
+        st = call_rows_check_operations(q, &several);
     bool none = x->several && !several;
     struct where sessions = {.has_cwd = q->has_calls}, w = {.has_cwd = q->has_calls};
-    where_session(&sessions, x->filter, FILTER_HOLDS);
-    where_session(&w, x->filter, FILTER_HOLDS);
+    where_add_session(&sessions, x->filter, FILTER_HOLDS);
+    where_add_session(&w, x->filter, FILTER_HOLDS);
     struct filter calls = *x->filter;
     if (x->any_time) {
         calls.since_us = INT64_MIN;
         calls.until_us = INT64_MAX;
     }
-    where_call(&w, &calls);
+    where_add_call(&w, &calls);
     if (st == 0 && !none && (q->has_calls || missing.n > 0)) {
         const char *at = x->around != NULL ? strstr(x->around, "@calls") : NULL;
         if (at != NULL)
@@ -340,19 +340,20 @@ int call_rows(struct query *q, const struct call_question *x, const char *column
     return st < 0 ? st : 0;
 }
 
-static int on_nothing(void *ctx, sqlite3_stmt *st)
+static int call_rows_on_nothing(void *ctx, sqlite3_stmt *st)
 {
     (void)ctx, (void)st;
     return 0;
 }
 
-int call_rows_each(struct query *q, const struct call_question *x, const char *columns,
-                   each_fn fn, void *ctx)
+int call_rows_each(struct query *q, const struct call_question *x, const char *columns, each_fn fn,
+                   void *ctx)
 {
     struct buf each = {0};
     buf_printf(&each, "each(%s)", columns);
     q->each = (struct each){.fn = fn, .ctx = ctx};
-    int st = each.failed ? MI_ENOMEM : call_rows(q, x, buf_str(&each), on_nothing, NULL);
+    int st =
+        each.failed ? MI_ENOMEM : call_rows_read(q, x, buf_str(&each), call_rows_on_nothing, NULL);
     buf_close(&each);
     return q->each.status < 0 ? q->each.status : st;
 }
@@ -389,8 +390,8 @@ static int call_rows_on_row(void *ctx, sqlite3_stmt *st)
 int query_calls_of(struct query *q, const struct call_question *x, query_call_fn fn, void *ctx)
 {
     struct passing_on p = {fn, ctx};
-    return call_rows(q, x, x->operations ? COLUMNS OF_OPERATION : COLUMNS OF_REQUEST,
-                     call_rows_on_row, &p);
+    return call_rows_read(q, x, x->operations ? COLUMNS OF_OPERATION : COLUMNS OF_REQUEST,
+                          call_rows_on_row, &p);
 }
 
 #define CELLS_MAX 16
@@ -400,7 +401,7 @@ struct passing_cells {
     void *ctx;
 };
 
-static int on_cells(void *ctx, sqlite3_stmt *st)
+static int call_rows_on_cells(void *ctx, sqlite3_stmt *st)
 {
     struct passing_cells *p = ctx;
     struct cell cell[CELLS_MAX];
@@ -413,19 +414,20 @@ static int on_cells(void *ctx, sqlite3_stmt *st)
 int query_ask_calls(struct query *q, const struct call_question *x, query_cells_fn fn, void *ctx)
 {
     struct passing_cells p = {fn, ctx};
-    return call_rows(q, x,
-                     "c.id >> 36 AS session_id, c.id & 68719476735 AS request_seq,"
-                     " s.name AS server, s.client_name AS client, c.method, c.target, c.status,"
-                     " c.error_code, s.started_at_us + c.t_us AS at_us, c.duration_us,"
-                     " c.request_size, c.response_size",
-                     on_cells, &p);
+    return call_rows_read(
+        q, x,
+        "c.id >> 36 AS session_id, c.id & 68719476735 AS request_seq,"
+        " s.name AS server, s.client_name AS client, c.method, c.target, c.status,"
+        " c.error_code, s.started_at_us + c.t_us AS at_us, c.duration_us,"
+        " c.request_size, c.response_size",
+        call_rows_on_cells, &p);
 }
 
 struct counting {
     int64_t n, until_us;
 };
 
-static int count_one(void *ctx, sqlite3_stmt *st)
+static int call_rows_count_one(void *ctx, sqlite3_stmt *st)
 {
     struct counting *c = ctx;
     (void)st;
@@ -440,7 +442,7 @@ int query_calls_count(struct query *q, const struct call_question *x, int64_t wi
     struct call_question all = *x;
     all.newest_first = false;
     all.sort = CALLS_UNSORTED;
-    int st = call_rows(q, &all, "1", count_one, &c);
+    int st = call_rows_read(q, &all, "1", call_rows_count_one, &c);
     *ret = c.n;
     *ret_all = c.n % COUNTED_AT_ONCE != 0 || clock_mono_us() <= c.until_us;
     return st;

@@ -16,8 +16,8 @@
 
 /* Passes on the calls that match, with these columns of calls `c` and sessions `s`, such as
  * "s.name, c.status". The callback returns 0 to continue, 1 to stop, or an error. */
-MI_MUST int call_rows(struct query *q, const struct call_question *x, const char *columns,
-                      query_row_fn fn, void *ctx);
+MI_MUST int call_rows_read(struct query *q, const struct call_question *x, const char *columns,
+                           query_row_fn fn, void *ctx);
 
 /* Does the same for many calls in half of the time (vault/query/each.h), but not with `sort`,
  * `newest_first` or `around`. The callback returns 0, or an error. */
@@ -25,7 +25,7 @@ MI_MUST int call_rows_each(struct query *q, const struct call_question *x, const
                            each_fn fn, void *ctx);
 
 /* Whether the vault has operations of several requests. 0, or an error. */
-MI_MUST int call_rows_have_operations(struct query *q, bool *ret);
+MI_MUST int call_rows_check_operations(struct query *q, bool *ret);
 /* Derives the calls of the sessions that match, as the functions above do first. Call it before a transaction around several of
  * them. */
 MI_MUST int call_rows_prepare(struct query *q, const struct filter *f);

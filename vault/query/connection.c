@@ -27,8 +27,8 @@ static const struct db_kind reader = {
 
 static int register_functions(struct query *q)
 {
-    bool all = filter_register(q->d.db) == SQLITE_OK &&
-               each_register(q->d.db, &q->each) == SQLITE_OK;
+    bool all =
+        filter_register(q->d.db) == SQLITE_OK && each_register(q->d.db, &q->each) == SQLITE_OK;
     return all ? 0 : MI_ENOMEM;
 }
 
@@ -41,7 +41,7 @@ static int read_version(struct query *q)
 
 /* A proxy was killed while it created this database and left a rollback journal. SQLite rolls it back on a connection
  * that may write; no recorded row changes. */
-static int roll_back(struct query *q)
+static int roll_back_journal(struct query *q)
 {
     sqlite3 *db = NULL;
     int rc = connect_open(&db, buf_str(&q->d.file), NULL, SQLITE_OPEN_READWRITE, BUSY_MS);
@@ -62,7 +62,7 @@ static int connect_and_check(struct query *q)
     }
     if (st == 0 && rc != SQLITE_OK &&
         sqlite3_extended_errcode(q->d.db) == SQLITE_READONLY_ROLLBACK) {
-        st = roll_back(q);
+        st = roll_back_journal(q);
         rc = st == 0 ? read_version(q) : rc;
     }
     return st < 0 || rc == SQLITE_OK ? st : db_fail(&q->d);
@@ -74,7 +74,7 @@ static int check_layout(struct query *q)
     struct buf why = {0};
     int st = q->any ? 0 : layout_check(q->d.db, &why);
     if (st == MI_EINVAL)
-        st = db_complain(&q->d, buf_str(&why));
+        st = db_set_error(&q->d, buf_str(&why));
     else if (st == MI_ESTORE)
         st = db_fail(&q->d);
     buf_close(&why);
@@ -114,8 +114,8 @@ static int check_empty(struct query *q)
         return MI_ENOENT;
     if (q->d.version > 0)
         return check_layout(q);
-    return db_complain(&q->d, "it has tables and states no version of its schema: another program "
-                              "has changed it");
+    return db_set_error(&q->d, "it has tables and states no version of its schema: another program "
+                               "has changed it");
 }
 
 static int open_db(struct query *q)
@@ -202,7 +202,7 @@ static struct query *open_memory(const char *name)
 int query_open_empty(struct query **ret, const char *vault)
 {
     struct query *q = open_memory(vault);
-    if (q == NULL || schema_ready(q->d.db) < 0) {
+    if (q == NULL || schema_make_ready(q->d.db) < 0) {
         query_close(q);
         return MI_ENOMEM;
     }
@@ -267,7 +267,7 @@ int query_dir_fd(const struct query *q)
 int query_prepare(struct query *q, enum query_statement i, sqlite3_stmt **ret)
 {
     int status = query_refresh(q);
-    return status == 0 ? db_ask(&q->d, i, ret, NULL, 0) : status;
+    return status == 0 ? db_begin_query(&q->d, i, ret, NULL, 0) : status;
 }
 
 int query_prepare_where(struct query *q, enum query_statement i, const struct where *w,
@@ -291,7 +291,7 @@ int query_prepare_where(struct query *q, enum query_statement i, const struct wh
 
 int query_done(struct query *q, sqlite3_stmt *st, int rc)
 {
-    return db_done(&q->d, st, rc);
+    return db_finish_statement(&q->d, st, rc);
 }
 
 int query_number(struct query *q, enum query_statement i, int64_t id, int64_t *ret)
@@ -299,15 +299,15 @@ int query_number(struct query *q, enum query_statement i, int64_t id, int64_t *r
     int64_t n;
     int status = query_refresh(q);
     if (status == 0)
-        status = db_number(&q->d, i, &n, DB_WITH(db_int(id)));
+        status = db_read_number(&q->d, i, &n, DB_WITH(db_int(id)));
     if (status == 0 || status == MI_ENOENT)
         *ret = n;
     return status == MI_ENOENT ? 0 : status;
 }
 
 /* Reads the first or the last message of a range. *ret_has: whether there is one. */
-static int end_of(struct query *q, enum query_statement i, const struct query_range *in,
-                  int64_t *ret_seq, int64_t *ret_t_us, bool *ret_has)
+static int read_end_of_range(struct query *q, enum query_statement i, const struct query_range *in,
+                             int64_t *ret_seq, int64_t *ret_t_us, bool *ret_has)
 {
     sqlite3_stmt *st = NULL;
     int status = query_prepare(q, i, &st);
@@ -326,7 +326,7 @@ int query_last_message(struct query *q, int64_t session_id, int64_t *ret_seq, in
 {
     bool has;
     struct query_range all = {session_id, 0, SCHEMA_SEQ_MAX, false};
-    return end_of(q, Q_LAST, &all, ret_seq, ret_t_us, &has);
+    return read_end_of_range(q, Q_LAST, &all, ret_seq, ret_t_us, &has);
 }
 
 /* Skips numbers that no message has: in a forged file, there may be 2^36 of them between two
@@ -338,11 +338,11 @@ static int skip_gap(struct query *q, struct query_range *rest)
     bool has;
     if (q->remote != NULL)
         return 0;
-    int st = end_of(q, rest->backwards ? Q_LAST : Q_FIRST, rest, &seq, &t_us, &has);
+    int st = read_end_of_range(q, rest->backwards ? Q_LAST : Q_FIRST, rest, &seq, &t_us, &has);
     if (st < 0)
         return st;
     if (has && (seq < rest->from || seq > rest->to))
-        return db_damaged(&q->d);
+        return db_fail_damaged(&q->d);
     if (!has)
         rest->to = rest->from - 1;
     else if (rest->backwards)
@@ -381,7 +381,7 @@ static int scan_part(struct query *q, enum query_statement i, const struct where
     sqlite3_bind_int64(st, 2, schema_message_id(rest->session_id, (uint64_t)(first + n)));
     struct query_range rows = {rest->session_id, first, first + n, rest->backwards};
     for (*ret_n = 0; result == 0 && (rc = sqlite3_step(st)) == SQLITE_ROW; ++*ret_n)
-        result = query_in_order(q, &rows, st) ? fn(ctx, st) : db_damaged(&q->d);
+        result = query_in_order(q, &rows, st) ? fn(ctx, st) : db_fail_damaged(&q->d);
     int status = query_done(q, st, rc);
     if (rest->backwards)
         rest->to = first - 1;

@@ -59,7 +59,7 @@ struct cost_reading {
     struct cost_status {
         int64_t id;
         enum call_status status;
-    } *several; /* owned; calls that were several requests, by id once all are known */
+    } * several; /* owned; calls that were several requests, by id once all are known */
     size_t several_n, several_cap;
     struct cost_operation *operation; /* owned; by id */
     size_t operation_n, operation_cap;
@@ -122,7 +122,7 @@ static bool cost_is_answered(enum call_status status)
 }
 
 /* Reads tokens; a damaged vault may have any value. */
-static int64_t cost_tokens(sqlite3_value *v)
+static int64_t cost_read_tokens(sqlite3_value *v)
 {
     int64_t tokens = sqlite3_value_int64(v);
     if (sqlite3_value_type(v) != SQLITE_INTEGER || tokens < 0)
@@ -149,7 +149,7 @@ static int cost_on_several(void *ctx, sqlite3_stmt *st)
     if (!GROW(x->several, x->several_n, x->several_cap))
         return MI_ENOMEM;
     x->several[x->several_n++] = (struct cost_status){
-        sqlite3_column_int64(st, 0), value_of(&call_statuses, connect_column(st, 1))};
+        sqlite3_column_int64(st, 0), value_of_word(&call_statuses, connect_column(st, 1))};
     return 0;
 }
 
@@ -176,7 +176,7 @@ static int cost_add_operations(struct cost_reading *x)
 
 /* Adds the tokens of a request that continues an operation: the operation's result answers one of
  * these, of any method. */
-static void cost_continue(struct cost_reading *x, int64_t id, int64_t tokens)
+static void cost_add_continuation(struct cost_reading *x, int64_t id, int64_t tokens)
 {
     size_t at = SEARCH_INT64(x->operation, x->operation_n, id, id);
     if (at == x->operation_n || x->operation[at].id != id || tokens < 0)
@@ -218,7 +218,7 @@ static void cost_note_lists(struct cost_reading *x, int64_t seq, struct slice me
     const struct cost_reading_session *session = &x->session[x->at];
     struct cost_server *s = &x->c->list[session->server];
     if (seq <= TOOL_LIST_MESSAGES && session->at < s->session_n)
-        s->session[session->at].lists |= cost_lists_bit(method);
+        s->session[session->at].lists |= cost_lists_bit_of_method(method);
 }
 
 /* Called for the calls of a session in the order of ids. */
@@ -236,8 +236,8 @@ static int cost_on_call(void *ctx, sqlite3_value **column)
     }
     if (x->at == x->session_n)
         return 0; /* the session is of another server, or is new */
-    int64_t tokens = cost_tokens(column[4]), first = sqlite3_value_int64(column[8]);
-    int64_t at_us = x->session[x->at].started_at_us + each_time(column[5]);
+    int64_t tokens = cost_read_tokens(column[4]), first = sqlite3_value_int64(column[8]);
+    int64_t at_us = x->session[x->at].started_at_us + each_read_time(column[5]);
     if (x->c->result_tokens != NULL)
         tokens = x->c->result_tokens(x->c->ctx, id & SCHEMA_SEQ_MAX);
     struct slice method = each_text(column[1]);
@@ -246,18 +246,19 @@ static int cost_on_call(void *ctx, sqlite3_value **column)
     if (!slice_is(each_text(column[6]), "c2s") || !slice_is(each_text(column[7]), "peer"))
         return 0;
     if (first > 0 && first <= (int64_t)SCHEMA_SEQ_MAX)
-        cost_continue(x, schema_message_id(session_id, (uint64_t)first), tokens);
-    if (first != 0 || !slice_is(method, "tools/call") || !filter_at(&x->c->filter, at_us))
+        cost_add_continuation(x, schema_message_id(session_id, (uint64_t)first), tokens);
+    if (first != 0 || !slice_is(method, "tools/call") ||
+        !filter_includes_time(&x->c->filter, at_us))
         return 0;
     return cost_add_call(x, id, each_text(column[2]),
-                         value_of(&call_statuses, each_text(column[3])), tokens, at_us);
+                         value_of_word(&call_statuses, each_text(column[3])), tokens, at_us);
 }
 
 /* ---- results -------------------------------------------------------------------------------- */
 
 /* Sorts by one byte at a time, from the lowest on, so that the work is proportional to n for any
  * values. `scratch` has n elements. */
-static void cost_sort(uint32_t *tokens, uint32_t *scratch, size_t n)
+static void cost_sort_tokens(uint32_t *tokens, uint32_t *scratch, size_t n)
 {
     for (int shift = 0; shift < 32; shift += 8) {
         size_t at[256] = {0}, sum = 0;
@@ -343,7 +344,7 @@ static int cost_sum_up(struct cost_server *s)
         return MI_ENOMEM;
     for (size_t i = 0; i < s->tool_n; i++) {
         struct cost_tool *t = &s->tool[i];
-        cost_sort(t->results.tokens, scratch, t->results.n);
+        cost_sort_tokens(t->results.tokens, scratch, t->results.n);
         t->p50 = cost_percentile(t, 1, 50);
         t->p95 = cost_percentile(t, 1, 95);
         s->calls += t->calls;
@@ -393,7 +394,7 @@ static int cost_read_calls(struct cost_reading *x, const struct call_question *q
 {
     struct call_question several = *question;
     several.operations = several.several = true;
-    int st = call_rows(x->q, &several, "c.id, c.status", cost_on_several, x);
+    int st = call_rows_read(x->q, &several, "c.id, c.status", cost_on_several, x);
     if (x->several_n > 0)
         sort_with(x->several, x->several_n, sizeof *x->several, cost_compare_several, NULL);
     if (st == 0)
@@ -420,7 +421,7 @@ int cost_read(struct cost *c, struct query *q)
                        .sent = c->sent,
                        .result_tokens = c->result_tokens,
                        .ctx = c->ctx};
-    int st = query_sessions_of(q, &f, FILTER_HOLDS, 0, cost_on_session, &x);
+    int st = query_matching_sessions(q, &f, FILTER_HOLDS, 0, cost_on_session, &x);
     st = st == 0 ? x.status : st;
     if (x.session_n > 0)
         sort_with(x.session, x.session_n, sizeof *x.session, cost_compare_sessions, NULL);

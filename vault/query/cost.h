@@ -32,14 +32,14 @@ struct cost_tool {
     int64_t last_at_us; /* 0: never */
     struct cost_results results;
     int64_t result_tokens; /* sum; -1: known of none of the answered calls */
-    int64_t p50, p95; /* percentiles of the results; -1: there are no results */
+    int64_t p50, p95;      /* percentiles of the results; -1: there are no results */
 };
 
 /* A session whose lists may be read. */
 struct cost_session {
     int64_t id;
     bool imported;
-    unsigned lists; /* bits of the lists that were requested: cost_lists_bit() */
+    unsigned lists; /* bits of the lists that were requested: cost_lists_bit_of_method() */
     char uid[32];
 };
 
@@ -72,8 +72,8 @@ struct cost {
 
     struct cost_server *list; /* owned; highest definition_tokens first */
     size_t n, cap;
-    bool left_out;        /* sessions were skipped: imported, or made by `send` */
-    struct intern names;  /* owned; names of the servers */
+    bool left_out;       /* sessions were skipped: imported, or made by `send` */
+    struct intern names; /* owned; names of the servers */
 };
 
 /* Zeroes `cost`, except for its first six members. Call cost_close() in any case. */

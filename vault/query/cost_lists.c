@@ -22,36 +22,36 @@ static const struct {
 struct lists_reading {
     struct cost_server *s;
     struct query *q;
-    const char *uid;  /* uid of the session */
-    bool wants_tools; /* no newer session has a complete list */
+    const char *uid;       /* uid of the session */
+    bool wants_tools;      /* no newer session has a complete list */
     struct tool_rule rule; /* owned; rule of the session */
     struct buf seen;       /* owned; a list without the tools that the rule hid */
     struct tools tools;
     struct buf body;
     struct {
         int64_t seq;
-        uint64_t cursor; /* hash of the cursor; 0: the first page */
+        uint64_t cursor;      /* hash of the cursor; 0: the first page */
     } request[REQUESTS_KEPT]; /* the last requests for a list */
     size_t request_n;
     struct {
-        int64_t tokens;  /* sum of the pages so far */
+        int64_t tokens; /* sum of the pages so far */
         bool begun;
-        uint64_t next;   /* hash of the cursor of the missing page */
-        int64_t whole;   /* tokens of the last complete list; -1: none */
+        uint64_t next; /* hash of the cursor of the missing page */
+        int64_t whole; /* tokens of the last complete list; -1: none */
     } list[LISTS];
     int64_t instruction_tokens;
     int status;
 };
 
 /* Whether answers to this method have the server's instructions. */
-static bool lists_begins(struct slice method)
+static bool lists_method_has_instructions(struct slice method)
 {
     return slice_is(method, "initialize") || slice_is(method, "server/discover");
 }
 
-static uint64_t lists_cursor(struct json_value v)
+static uint64_t lists_hash_cursor(struct json_value v)
 {
-    return v.type == JSON_STRING ? rpc_id_hash_of(v) : 0;
+    return v.type == JSON_STRING ? rpc_id_hash_json(v) : 0;
 }
 
 int cost_add_tool(struct cost_server *s, struct slice name, struct cost_tool **ret)
@@ -102,16 +102,17 @@ static int lists_read_rule(struct lists_reading *x, int64_t session_id)
 {
     struct filter f = FILTER_ANY;
     f.session_id = session_id;
-    int st = query_sessions_of(x->q, &f, FILTER_HOLDS, 1, lists_on_session, x);
+    int st = query_matching_sessions(x->q, &f, FILTER_HOLDS, 1, lists_on_session, x);
     return st == 0 ? x->status : st;
 }
 
 /* Removes hidden tools from a result of tools/list, as the client saw it. */
-static int lists_hide(struct lists_reading *x, struct slice body, struct rpc *m)
+static int lists_remove_hidden(struct lists_reading *x, struct slice body, struct rpc *m)
 {
     struct changes c = {0};
     struct tool_cut cut;
-    int st = tool_rule_exists(&x->rule) ? tool_rule_cut(&x->rule, m->result, &c, &cut, NULL, NULL) : 0;
+    int st =
+        tool_rule_exists(&x->rule) ? tool_rule_cut(&x->rule, m->result, &c, &cut, NULL, NULL) : 0;
     if (st == 0 && c.n > 0) {
         size_t n = changes_size(&c, body);
         buf_clear(&x->seen);
@@ -135,11 +136,12 @@ static void lists_keep_request(struct lists_reading *x, const struct query_messa
         return;
     size_t at = x->request_n++ % REQUESTS_KEPT;
     x->request[at].seq = m->seq;
-    x->request[at].cursor = lists_cursor(rpc.cursor);
+    x->request[at].cursor = lists_hash_cursor(rpc.cursor);
 }
 
 /* Whether the page is the first one, or the one that is missing. */
-static bool lists_fits(struct lists_reading *x, size_t list, int64_t request_seq, uint64_t *cursor)
+static bool lists_page_fits(struct lists_reading *x, size_t list, int64_t request_seq,
+                            uint64_t *cursor)
 {
     size_t i = 0, n = size_min(x->request_n, REQUESTS_KEPT);
     while (i < n && x->request[i].seq != request_seq)
@@ -155,18 +157,18 @@ static int lists_add_page(struct lists_reading *x, size_t i, const struct rpc *m
     struct json_value array = json_get(m->result, lists[i].member);
     x->list[i].begun = array.type == JSON_ARRAY;
     if (i == LIST_TOOLS) {
-        tools_page(&x->tools, m, cursor);
+        tools_add_page(&x->tools, m, cursor);
     } else {
         x->list[i].tokens = cursor == 0 ? 0 : x->list[i].tokens;
         x->list[i].tokens += context_definitions_tokens(array);
     }
-    x->list[i].next = lists_cursor(m->next_cursor);
+    x->list[i].next = lists_hash_cursor(m->next_cursor);
     if (!x->list[i].begun || x->list[i].next != 0)
         return 0;
     x->list[i].begun = false;
     if (i != LIST_TOOLS)
         x->list[i].whole = x->list[i].tokens;
-    else if (tools_whole(&x->tools) && x->wants_tools)
+    else if (tools_are_complete(&x->tools) && x->wants_tools)
         return lists_put_tools(x->s, &x->tools);
     return 0;
 }
@@ -177,7 +179,7 @@ static bool lists_on_message(void *ctx, const struct query_message *m)
     struct slice body = m->body, method = query_method(m);
     struct rpc rpc;
     uint64_t cursor = 0;
-    bool begins = lists_begins(method);
+    bool begins = lists_method_has_instructions(method);
     size_t i = 0;
     while (i < LISTS && !slice_is(method, lists[i].method))
         i++;
@@ -185,7 +187,7 @@ static bool lists_on_message(void *ctx, const struct query_message *m)
         return true;
     if (m->kind == KIND_REQUEST && !begins)
         lists_keep_request(x, m);
-    if (m->kind != KIND_RESULT || (!begins && !lists_fits(x, i, m->request_seq, &cursor)))
+    if (m->kind != KIND_RESULT || (!begins && !lists_page_fits(x, i, m->request_seq, &cursor)))
         return true;
     if (m->is_large) {
         buf_clear(&x->body);
@@ -198,9 +200,9 @@ static bool lists_on_message(void *ctx, const struct query_message *m)
         return true;
     if (begins)
         x->instruction_tokens =
-            context_text_tokens(json_string_raw(json_get(rpc.result, "instructions")));
+            context_count_text_tokens(json_string_raw(json_get(rpc.result, "instructions")));
     else
-        x->status = i == LIST_TOOLS ? lists_hide(x, body, &rpc) : 0;
+        x->status = i == LIST_TOOLS ? lists_remove_hidden(x, body, &rpc) : 0;
     if (!begins && x->status == 0)
         x->status = lists_add_page(x, i, &rpc, cursor);
     return x->status == 0;
@@ -208,7 +210,7 @@ static bool lists_on_message(void *ctx, const struct query_message *m)
 
 /* ---- sessions ------------------------------------------------------------------------------- */
 
-static void lists_know(int64_t *tokens, int64_t read)
+static void lists_set_if_unknown(int64_t *tokens, int64_t read)
 {
     if (*tokens < 0)
         *tokens = read;
@@ -217,8 +219,8 @@ static void lists_know(int64_t *tokens, int64_t read)
 static int lists_read_session(struct cost_server *s, struct query *q,
                               const struct cost_session *session)
 {
-    struct lists_reading x = {.s = s, .q = q, .uid = session->uid,
-                              .wants_tools = s->tools < 0, .instruction_tokens = -1};
+    struct lists_reading x = {
+        .s = s, .q = q, .uid = session->uid, .wants_tools = s->tools < 0, .instruction_tokens = -1};
     for (size_t i = 0; i < LISTS; i++)
         x.list[i].whole = -1;
     struct message_question first = {
@@ -230,8 +232,8 @@ static int lists_read_session(struct cost_server *s, struct query *q,
     tool_rule_close(&x.rule);
     buf_close(&x.seen);
     buf_close(&x.body);
-    lists_know(&s->instruction_tokens, x.instruction_tokens);
-    lists_know(&s->prompt_tokens, x.list[LIST_PROMPTS].whole);
+    lists_set_if_unknown(&s->instruction_tokens, x.instruction_tokens);
+    lists_set_if_unknown(&s->prompt_tokens, x.list[LIST_PROMPTS].whole);
     if (s->resource_tokens < 0 &&
         (x.list[LIST_RESOURCES].whole >= 0 || x.list[LIST_TEMPLATES].whole >= 0))
         s->resource_tokens = (x.list[LIST_RESOURCES].whole > 0 ? x.list[LIST_RESOURCES].whole : 0) +
@@ -239,16 +241,16 @@ static int lists_read_session(struct cost_server *s, struct query *q,
     return st == 0 ? x.status : st;
 }
 
-unsigned cost_lists_bit(struct slice method)
+unsigned cost_lists_bit_of_method(struct slice method)
 {
     size_t i = 0;
     while (i < LISTS && !slice_is(method, lists[i].method))
         i++;
-    return i < LISTS || lists_begins(method) ? 1u << i : 0;
+    return i < LISTS || lists_method_has_instructions(method) ? 1u << i : 0;
 }
 
 /* Bits of the lists that are not known yet. */
-static unsigned lists_unknown(const struct cost_server *s)
+static unsigned lists_unknown_bits(const struct cost_server *s)
 {
     return (s->tools < 0 ? 1u << LIST_TOOLS : 0) | (s->prompt_tokens < 0 ? 1u << LIST_PROMPTS : 0) |
            (s->resource_tokens < 0 ? 1u << LIST_RESOURCES | 1u << LIST_TEMPLATES : 0) |
@@ -264,7 +266,7 @@ int cost_lists_read(struct cost_server *s, struct query *q)
             if (older > COST_OLDER)
                 return 0;
             if (s->session[i].imported != (imported == 1) ||
-                (s->session[i].lists & lists_unknown(s)) == 0)
+                (s->session[i].lists & lists_unknown_bits(s)) == 0)
                 continue;
             st = lists_read_session(s, q, &s->session[i]);
             older += s->tools >= 0;

@@ -15,7 +15,7 @@
 #define COST_OLDER 5
 
 /* The bit of the list, or of the instructions, that an answer to this method has; else 0. */
-unsigned cost_lists_bit(struct slice method);
+unsigned cost_lists_bit_of_method(struct slice method);
 /* Sets what is known of the lists of `s` and of its tools, whose calls are counted already.
  * s->session: newest first. */
 MI_MUST int cost_lists_read(struct cost_server *s, struct query *q);

@@ -27,7 +27,7 @@ const char *count_by_name(enum count_by by)
     return ways[by].name;
 }
 
-enum count_by count_by_of(const char *name)
+enum count_by count_by_name_of_way(const char *name)
 {
     int i = 0;
     while (i < COUNT_WAYS && strcmp(ways[i].name, name) != 0)
@@ -96,7 +96,7 @@ static int count_read_repeats(struct counting *x, struct query *q, const struct 
     int rc = SQLITE_DONE, status = call_rows_prepare(q, f);
     struct where w = {.has_cwd = q->has_calls};
     struct buf sql = {0};
-    where_session(&w, f, FILTER_HOLDS);
+    where_add_session(&w, f, FILTER_HOLDS);
     buf_adds(&sql, "SELECT (e.session_id << 36) + json_extract(e.detail, '$.seq'),"
                    " json_extract(e.detail, '$.decision') IN ('forwarded', 'insisted')"
                    " FROM events e WHERE e.session_id IN (SELECT s.id FROM sessions s WHERE 1");
@@ -111,16 +111,16 @@ static int count_read_repeats(struct counting *x, struct query *q, const struct 
         if (!GROW(x->repeat, x->repeats_n, x->repeats_cap))
             status = MI_ENOMEM;
         else
-            x->repeat[x->repeats_n++] = (struct repeated_call){
-                sqlite3_column_int64(st, 0), sqlite3_column_int64(st, 1) == 1};
+            x->repeat[x->repeats_n++] = (struct repeated_call){sqlite3_column_int64(st, 0),
+                                                               sqlite3_column_int64(st, 1) == 1};
     }
-    int ended = db_done(&q->d, st, rc);
+    int ended = db_finish_statement(&q->d, st, rc);
     buf_close(&sql);
     where_close(&w);
     return status != 0 ? status : ended;
 }
 
-static int repeated_by_id(const void *a, const void *b)
+static int compare_repeated_by_id(const void *a, const void *b)
 {
     const int64_t x = ((const struct repeated_call *)a)->id;
     const int64_t y = ((const struct repeated_call *)b)->id;
@@ -130,8 +130,9 @@ static int repeated_by_id(const void *a, const void *b)
 static void count_repeat(struct counting *x, int64_t id)
 {
     struct repeated_call key = {.id = id};
-    const struct repeated_call *r =
-        x->repeats_n > 0 ? bsearch(&key, x->repeat, x->repeats_n, sizeof key, repeated_by_id) : NULL;
+    const struct repeated_call *r = x->repeats_n > 0 ? bsearch(&key, x->repeat, x->repeats_n,
+                                                               sizeof key, compare_repeated_by_id)
+                                                     : NULL;
     x->c->repeats += r != NULL;
     x->c->repeats_forwarded += r != NULL && r->forwarded;
 }
@@ -140,9 +141,9 @@ static int query_count_on_call(void *ctx, sqlite3_stmt *st)
 {
     struct counting *x = ctx;
     int64_t at_us = connect_time(st, 6) + connect_time(st, 7);
-    int64_t person_us = person_us_of(&x->person, sqlite3_column_int64(st, 11));
+    int64_t person_us = person_time_of_call(&x->person, sqlite3_column_int64(st, 11));
     struct query_call call = {
-        .status = value_of(&call_statuses, connect_column(st, 2)),
+        .status = value_of_word(&call_statuses, connect_column(st, 2)),
         .duration_us = connect_time(st, 3),
         .request_size = sqlite3_column_int64(st, 4),
         .response_size = sqlite3_column_int64(st, 5),
@@ -165,7 +166,7 @@ struct looking {
     int status;
 };
 
-static bool on_left_out(void *ctx, const struct query_session *s)
+static bool count_on_left_out_session(void *ctx, const struct query_session *s)
 {
     struct looking *l = ctx;
     bool sent = false;
@@ -197,11 +198,11 @@ int count_calls(struct count *c, struct query *q)
     if (st == 0)
         st = person_list_read(&x.person, q, &question, PERSON_BY_CALL);
     if (st == 0)
-        st = call_rows(q, &question, buf_str(&columns), query_count_on_call, &x);
+        st = call_rows_read(q, &question, buf_str(&columns), query_count_on_call, &x);
     if (st == 0)
-        st = call_rows_have_operations(q, &c->several);
+        st = call_rows_check_operations(q, &c->several);
     if (st == 0 && c->tally.n == 0 && (!c->imported || !c->sent))
-        st = query_sessions_of(q, &f, FILTER_HOLDS, 0, on_left_out, &look);
+        st = query_matching_sessions(q, &f, FILTER_HOLDS, 0, count_on_left_out_session, &look);
     st = st == 0 ? look.status : st;
     person_list_close(&x.person);
     free(x.repeat);

@@ -23,8 +23,8 @@ struct count {
     bool (*goes_on)(void *ctx);
     void *ctx;
 
-    bool several;       /* the vault has calls that were several requests */
-    bool left_out;      /* sessions were skipped: imported, or made by `send` */
+    bool several;  /* the vault has calls that were several requests */
+    bool left_out; /* sessions were skipped: imported, or made by `send` */
     /* Calls that repeat a call which may have run (docs/repeats.md), and how many of them the
      * server got. Not counted without repeats_too, and for a store. */
     int64_t repeats, repeats_forwarded;
@@ -33,7 +33,7 @@ struct count {
 
 const char *count_by_name(enum count_by by); /* "tool", … */
 /* The value with this name; COUNT_WAYS if there is none. */
-enum count_by count_by_of(const char *name);
+enum count_by count_by_name_of_way(const char *name);
 /* Zeroes `count`, except for its first nine members, and counts. Call count_close() in any case. */
 MI_MUST int count_calls(struct count *c, struct query *q);
 void count_close(struct count *c);

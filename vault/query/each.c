@@ -31,7 +31,7 @@ struct slice each_text(sqlite3_value *v)
     return (struct slice){p, (size_t)sqlite3_value_bytes(v)};
 }
 
-int64_t each_time(sqlite3_value *v)
+int64_t each_read_time(sqlite3_value *v)
 {
     return clock_limit_us(sqlite3_value_int64(v));
 }

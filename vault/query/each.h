@@ -25,6 +25,6 @@ struct each {
 MI_MUST int each_register(sqlite3 *db, struct each *e);
 /* The same as connect_column() and connect_time(), for a value. */
 struct slice each_text(sqlite3_value *v);
-int64_t each_time(sqlite3_value *v);
+int64_t each_read_time(sqlite3_value *v);
 
 #endif

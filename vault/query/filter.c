@@ -15,7 +15,7 @@ bool filter_is_glob(const char *text)
 }
 
 /* fnmatch() needs a NUL. */
-static bool fits_glob(const char *glob, struct slice text)
+static bool text_fits_glob(const char *glob, struct slice text)
 {
     struct buf b = {0};
     buf_slice_add(&b, text);
@@ -25,13 +25,13 @@ static bool fits_glob(const char *glob, struct slice text)
 }
 
 /* NULL matches everything. */
-static bool fits_name(const char *glob, struct slice text)
+static bool text_fits_pattern(const char *glob, struct slice text)
 {
     if (glob == NULL)
         return true;
     if (text.p == NULL)
         text = slice_of("");
-    return filter_is_glob(glob) ? fits_glob(glob, text) : slice_is(text, glob);
+    return filter_is_glob(glob) ? text_fits_glob(glob, text) : slice_is(text, glob);
 }
 
 static bool is_in_project(const char *project, struct slice cwd)
@@ -41,7 +41,7 @@ static bool is_in_project(const char *project, struct slice cwd)
     if (cwd.p == NULL)
         return false;
     if (filter_is_glob(project))
-        return fits_glob(project, cwd);
+        return text_fits_glob(project, cwd);
     size_t n = strlen(project);
     while (n > 1 && project[n - 1] == '/')
         n--;
@@ -49,33 +49,35 @@ static bool is_in_project(const char *project, struct slice cwd)
     return cwd.n >= n && memcmp(cwd.p, project, n) == 0 && (below || cwd.n == n || cwd.p[n] == '/');
 }
 
-bool filter_at(const struct filter *f, int64_t at_us)
+bool filter_includes_time(const struct filter *f, int64_t at_us)
 {
     return at_us >= f->since_us && at_us < f->until_us;
 }
 
-bool filter_session(const struct filter *f, enum filter_time time, const struct query_session *s)
+bool filter_matches_session(const struct filter *f, enum filter_time time,
+                            const struct query_session *s)
 {
-    if (f->also != NULL &&
-        (!fits_name(f->also->server, s->name) || !fits_name(f->also->client, s->client_name)))
+    if (f->also != NULL && (!text_fits_pattern(f->also->server, s->name) ||
+                            !text_fits_pattern(f->also->client, s->client_name)))
         return false;
     bool too_old = s->ended_at_us != 0 && s->ended_at_us < f->since_us;
-    bool then = time == FILTER_BEGAN ? filter_at(f, s->started_at_us)
+    bool then = time == FILTER_BEGAN ? filter_includes_time(f, s->started_at_us)
                                      : !too_old && s->started_at_us < f->until_us;
     return then && (f->session_id == 0 || s->id == f->session_id) &&
-           (f->up_to_id == 0 || s->id <= f->up_to_id) && fits_name(f->server, s->name) &&
-           fits_name(f->client, s->client_name) && is_in_project(f->project, s->cwd);
+           (f->up_to_id == 0 || s->id <= f->up_to_id) && text_fits_pattern(f->server, s->name) &&
+           text_fits_pattern(f->client, s->client_name) && is_in_project(f->project, s->cwd);
 }
 
-bool filter_call(const struct filter *f, struct slice method, struct slice target)
+bool filter_matches_call(const struct filter *f, struct slice method, struct slice target)
 {
-    if (!fits_name(f->method, method) || (f->also != NULL && !filter_call(f->also, method, target)))
+    if (!text_fits_pattern(f->method, method) ||
+        (f->also != NULL && !filter_matches_call(f->also, method, target)))
         return false;
-    return f->tool == NULL ||
-           (method.p != NULL && slice_is(method, "tools/call") && fits_name(f->tool, target));
+    return f->tool == NULL || (method.p != NULL && slice_is(method, "tools/call") &&
+                               text_fits_pattern(f->tool, target));
 }
 
-static bool fits_statuses(const struct filter *f, const struct query_message *m)
+static bool filter_fits_statuses(const struct filter *f, const struct query_message *m)
 {
     enum call_status status =
         message_status(m->kind, m->action, m->origin, m->finding, m->request_action);
@@ -83,18 +85,20 @@ static bool fits_statuses(const struct filter *f, const struct query_message *m)
            (f->statuses == 0 || (f->statuses >> status & 1) != 0);
 }
 
-bool filter_message(const struct filter *f, int64_t started_at_us, const struct query_message *m)
+bool filter_matches_message(const struct filter *f, int64_t started_at_us,
+                            const struct query_message *m)
 {
     bool slow = m->has_request && m->t_us - m->request_t_us >= f->slow_us;
-    return filter_at(f, started_at_us + m->t_us) &&
-           filter_call(f, query_method(m), query_target(m)) && fits_statuses(f, m) &&
+    return filter_includes_time(f, started_at_us + m->t_us) &&
+           filter_matches_call(f, query_method(m), query_target(m)) && filter_fits_statuses(f, m) &&
            (f->kinds == 0 || (f->kinds >> m->kind & 1) != 0) && (f->slow_us == 0 || slow) &&
-           (f->also == NULL || filter_message(f->also, started_at_us, m));
+           (f->also == NULL || filter_matches_message(f->also, started_at_us, m));
 }
 
-bool filter_event(const struct filter *f, int64_t started_at_us, const struct query_event *e)
+bool filter_matches_event(const struct filter *f, int64_t started_at_us,
+                          const struct query_event *e)
 {
-    return !filter_has_call(f) && filter_at(f, started_at_us + e->t_us);
+    return !filter_has_call(f) && filter_includes_time(f, started_at_us + e->t_us);
 }
 
 bool filter_has_call(const struct filter *f)
@@ -102,7 +106,7 @@ bool filter_has_call(const struct filter *f)
     return f->tool != NULL || f->method != NULL || f->failed || f->slow_us > 0;
 }
 
-bool filter_selects(const struct filter *f)
+bool filter_selects_rows(const struct filter *f)
 {
     return filter_has_call(f) || f->since_us != INT64_MIN || f->until_us != INT64_MAX;
 }
@@ -118,7 +122,7 @@ static void filter_add_value(struct where *w, const char *before, struct cell va
     w->value[w->n++] = value;
 }
 
-static struct cell text_cell(const char *text)
+static struct cell cell_of_text(const char *text)
 {
     return (struct cell){.type = CELL_TEXT, .text = slice_of(text)};
 }
@@ -141,16 +145,16 @@ static void filter_add_name(struct where *w, const char *column, const char *nam
              : empty ? "ifnull(%s, '') = "
                      : "%s = ",
              column);
-    filter_add_value(w, before, text_cell(name), glob ? ")" : "");
+    filter_add_value(w, before, cell_of_text(name), glob ? ")" : "");
 }
 
-void where_session(struct where *w, const struct filter *f, enum filter_time time)
+void where_add_session(struct where *w, const struct filter *f, enum filter_time time)
 {
     filter_add_name(w, "s.name", f->server);
     filter_add_name(w, "s.client_name", f->client);
     if (f->project != NULL)
         filter_add_value(w, w->has_cwd ? "is_in_project(s.cwd, " : "is_in_project(NULL, ",
-                         text_cell(f->project), ")");
+                         cell_of_text(f->project), ")");
     if (f->also != NULL) {
         filter_add_name(w, "s.name", f->also->server);
         filter_add_name(w, "s.client_name", f->also->client);
@@ -171,7 +175,7 @@ void where_session(struct where *w, const struct filter *f, enum filter_time tim
                     f->since_us);
     if (time == FILTER_BEGAN && w->by_uid && f->since_us > 0) {
         uid_begin(f->since_us, w->uid);
-        filter_add_value(w, "s.uid >= ", text_cell(w->uid), "");
+        filter_add_value(w, "s.uid >= ", cell_of_text(w->uid), "");
     }
 }
 
@@ -190,7 +194,7 @@ static void add_words(struct buf *b, const char *column, const struct value_word
     buf_addc(b, ')');
 }
 
-static unsigned failed_statuses(void)
+static unsigned bits_of_failed_statuses(void)
 {
     unsigned failed = 0;
     for (unsigned i = 0; i < CALL_UNKNOWN; i++)
@@ -212,12 +216,12 @@ static void add_tool(struct where *w, const char *method, const char *target, co
     filter_add_name(w, target, strcmp(tool, "*") != 0 ? tool : NULL); /* any */
 }
 
-void where_call(struct where *w, const struct filter *f)
+void where_add_call(struct where *w, const struct filter *f)
 {
     filter_add_name(w, "c.method", f->method);
     add_tool(w, "c.method", "c.target", f->tool);
     if (f->failed)
-        add_statuses(w, failed_statuses());
+        add_statuses(w, bits_of_failed_statuses());
     if (f->statuses != 0)
         add_statuses(w, f->statuses);
     if (f->slow_us > 0)
@@ -227,7 +231,7 @@ void where_call(struct where *w, const struct filter *f)
     if (f->until_us != INT64_MAX)
         filter_add_time(w, "s.started_at_us + c.t_us < ", f->until_us);
     if (f->also != NULL)
-        where_call(w, f->also);
+        where_add_call(w, f->also);
 }
 
 /* An answer has the method and the target of its request. */
@@ -249,7 +253,7 @@ static void add_message_statuses(struct where *w, unsigned statuses)
               &call_statuses, statuses);
 }
 
-void where_message(struct where *w, const struct filter *f, int64_t started_at_us)
+void where_add_message(struct where *w, const struct filter *f, int64_t started_at_us)
 {
     filter_add_name(w, OF_MESSAGE("method"), f->method);
     add_tool(w, OF_MESSAGE("method"), OF_MESSAGE("target"), f->tool);
@@ -259,7 +263,7 @@ void where_message(struct where *w, const struct filter *f, int64_t started_at_u
     }
     if (f->failed) { /* also an answer that was rejected, whatever it contains */
         buf_adds(&w->sql, " AND (m.action = 'refused' OR ");
-        add_message_statuses(w, failed_statuses());
+        add_message_statuses(w, bits_of_failed_statuses());
         buf_addc(&w->sql, ')');
     }
     if (f->statuses != 0) {
@@ -273,10 +277,10 @@ void where_message(struct where *w, const struct filter *f, int64_t started_at_u
     if (f->until_us != INT64_MAX)
         filter_add_time(w, "m.t_us < ", f->until_us - started_at_us);
     if (f->also != NULL)
-        where_message(w, f->also, started_at_us);
+        where_add_message(w, f->also, started_at_us);
 }
 
-void where_event(struct where *w, const struct filter *f, int64_t started_at_us)
+void where_add_event(struct where *w, const struct filter *f, int64_t started_at_us)
 {
     if (f->since_us != INT64_MIN)
         filter_add_time(w, "e.t_us >= ", f->since_us - started_at_us);
@@ -292,36 +296,36 @@ void where_close(struct where *w)
 
 /* ---- functions of SQL ---- */
 
-static struct slice filter_text_of(sqlite3_value *v)
+static struct slice filter_value_text(sqlite3_value *v)
 {
     const char *text = (const char *)sqlite3_value_text(v);
     return (struct slice){text, text != NULL ? (size_t)sqlite3_value_bytes(v) : 0};
 }
 
 /* fits(TEXT, GLOB), is_in_project(TEXT, PROJECT) */
-static void sql_fits(sqlite3_context *to, int n, sqlite3_value **value)
+static void sql_function_fits(sqlite3_context *to, int n, sqlite3_value **value)
 {
     (void)n;
     const char *glob = (const char *)sqlite3_value_text(value[1]);
-    sqlite3_result_int(to, fits_name(glob, filter_text_of(value[0])));
+    sqlite3_result_int(to, text_fits_pattern(glob, filter_value_text(value[0])));
 }
 
 static void sql_is_in_project(sqlite3_context *to, int n, sqlite3_value **value)
 {
     (void)n;
     const char *project = (const char *)sqlite3_value_text(value[1]);
-    sqlite3_result_int(to, is_in_project(project, filter_text_of(value[0])));
+    sqlite3_result_int(to, is_in_project(project, filter_value_text(value[0])));
 }
 
 /* message_status(KIND, ACTION, ORIGIN, FINDING, ACTION OF THE REQUEST): NULL if it has no status */
-static void sql_message_status(sqlite3_context *to, int n, sqlite3_value **value)
+static void sql_function_message_status(sqlite3_context *to, int n, sqlite3_value **value)
 {
     (void)n;
-    enum call_status status =
-        message_status(value_of(&row_kinds, filter_text_of(value[0])),
-                       value_of(&row_actions, filter_text_of(value[1])),
-                       value_of(&row_origins, filter_text_of(value[2])), filter_text_of(value[3]),
-                       value_of(&row_actions, filter_text_of(value[4])));
+    enum call_status status = message_status(
+        value_of_word(&row_kinds, filter_value_text(value[0])),
+        value_of_word(&row_actions, filter_value_text(value[1])),
+        value_of_word(&row_origins, filter_value_text(value[2])), filter_value_text(value[3]),
+        value_of_word(&row_actions, filter_value_text(value[4])));
     if (status != CALL_UNKNOWN)
         sqlite3_result_text(to, call_status_name(status), -1, SQLITE_STATIC);
 }
@@ -333,9 +337,9 @@ int filter_register(sqlite3 *db)
         int arguments;
         void (*run)(sqlite3_context *to, int n, sqlite3_value **value);
     } functions[] = {
-        {"fits", 2, sql_fits},
+        {"fits", 2, sql_function_fits},
         {"is_in_project", 2, sql_is_in_project},
-        {"message_status", 5, sql_message_status},
+        {"message_status", 5, sql_function_message_status},
     };
     const int flags = SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_DIRECTONLY;
     int rc = SQLITE_OK;

@@ -54,17 +54,20 @@ enum filter_time {
  * call, an index of `search` covers all sessions. A message of a cassette is in no table. */
 
 bool filter_is_glob(const char *name);
-bool filter_session(const struct filter *f, enum filter_time time, const struct query_session *s);
-bool filter_at(const struct filter *f, int64_t at_us);
+bool filter_matches_session(const struct filter *f, enum filter_time time,
+                            const struct query_session *s);
+bool filter_includes_time(const struct filter *f, int64_t at_us);
 /* Whether the method and target of a request match. */
-bool filter_call(const struct filter *f, struct slice method, struct slice target);
+bool filter_matches_call(const struct filter *f, struct slice method, struct slice target);
 /* Whether a message or an event matches. Its session is not checked. */
-bool filter_message(const struct filter *f, int64_t started_at_us, const struct query_message *m);
-bool filter_event(const struct filter *f, int64_t started_at_us, const struct query_event *e);
+bool filter_matches_message(const struct filter *f, int64_t started_at_us,
+                            const struct query_message *m);
+bool filter_matches_event(const struct filter *f, int64_t started_at_us,
+                          const struct query_event *e);
 /* Whether method, tool, failed or slow_us is given: then events do not match. */
 bool filter_has_call(const struct filter *f);
 /* Whether method, tool, failed, slow_us, since_us or until_us is given. */
-bool filter_selects(const struct filter *f);
+bool filter_selects_rows(const struct filter *f);
 
 /* ---- conditions ---- */
 
@@ -82,14 +85,14 @@ struct where {
 };
 
 /* Adds the condition of a session, whose alias is `s`. */
-void where_session(struct where *w, const struct filter *f, enum filter_time time);
+void where_add_session(struct where *w, const struct filter *f, enum filter_time time);
 /* Adds the condition of a call `c` of session `s`, without the condition of the session. */
-void where_call(struct where *w, const struct filter *f);
+void where_add_call(struct where *w, const struct filter *f);
 /* Adds the condition of a message `m` of a session that began at started_at_us. `r`: its request,
  * or NULL. */
-void where_message(struct where *w, const struct filter *f, int64_t started_at_us);
+void where_add_message(struct where *w, const struct filter *f, int64_t started_at_us);
 /* Adds the condition of an event `e` likewise. If filter_has_call(), no event matches. */
-void where_event(struct where *w, const struct filter *f, int64_t started_at_us);
+void where_add_event(struct where *w, const struct filter *f, int64_t started_at_us);
 void where_close(struct where *w);
 
 /* Makes the SQL functions that conditions use. Returns SQLite's code. */

@@ -34,7 +34,7 @@ int query_running(struct query *q, int64_t session_id, struct running *ret)
     return status == MI_ESTORE ? db_fail(&q->d) : status;
 }
 
-int query_last(struct query *q, int64_t session_id, int64_t *ret_seq, int64_t *ret_event)
+int query_last_positions(struct query *q, int64_t session_id, int64_t *ret_seq, int64_t *ret_event)
 {
     int64_t seq, t_us;
     int status = query_last_message(q, session_id, &seq, &t_us);

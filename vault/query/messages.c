@@ -13,19 +13,19 @@ struct event_reader {
 };
 
 #define LISTS                                                                                      \
-    "('tools/list', 'prompts/list', 'resources/list', 'resources/templates/list', 'initialize',"  \
+    "('tools/list', 'prompts/list', 'resources/list', 'resources/templates/list', 'initialize',"   \
     " 'server/discover')"
 
 /* Passes on the events up to t_us. *ret_more: the callback wants more. */
-static int pass_events(struct query *q, struct event_reader *w, int64_t t_us, void *ctx,
-                       bool *ret_more)
+static int pass_events_until(struct query *q, struct event_reader *w, int64_t t_us, void *ctx,
+                             bool *ret_more)
 {
     *ret_more = true;
     while (w->fn != NULL && *ret_more) {
         if (w->next == NULL) {
             page_free(w->page);
             w->page = NULL;
-            int st = page_events(q, &w->where, w->session_id, w->after, &w->page);
+            int st = page_read_events(q, &w->where, w->session_id, w->after, &w->page);
             if (st < 0)
                 return st;
             w->next = w->page;
@@ -52,19 +52,19 @@ int query_timeline_of(struct query *q, const struct message_question *x,
     int64_t to = x->to > SCHEMA_SEQ_MAX ? SCHEMA_SEQ_MAX : x->to;
     bool more = true;
     if (x->filter != NULL) {
-        where_message(&w, x->filter, x->started_at_us);
-        where_event(&events.where, x->filter, x->started_at_us);
+        where_add_message(&w, x->filter, x->started_at_us);
+        where_add_event(&events.where, x->filter, x->started_at_us);
         events.fn = filter_has_call(x->filter) ? NULL : on_event;
     }
     buf_adds(&w.sql, x->lists ? " AND (m.method IN " LISTS " OR r.method IN " LISTS ")" : "");
     int st = w.sql.failed || events.where.sql.failed ? MI_ENOMEM : 0;
     while (st == 0 && more && from <= to) {
         struct page_row *page = NULL;
-        st = page_messages(q, &w, x->session_id, from, to, &page);
+        st = page_read_messages(q, &w, x->session_id, from, to, &page);
         if (st < 0 || page == NULL)
             break;
         for (struct page_row *h = page; st == 0 && more && h != NULL; h = h->next) {
-            st = pass_events(q, &events, h->message.t_us, ctx, &more);
+            st = pass_events_until(q, &events, h->message.t_us, ctx, &more);
             if (st == 0 && more)
                 more = on_message(ctx, &h->message);
             from = h->message.seq + 1;
@@ -72,7 +72,7 @@ int query_timeline_of(struct query *q, const struct message_question *x,
         page_free(page);
     }
     if (st == 0 && more)
-        st = pass_events(q, &events, INT64_MAX, ctx, &more);
+        st = pass_events_until(q, &events, INT64_MAX, ctx, &more);
     page_free(events.page);
     where_close(&events.where);
     where_close(&w);
@@ -92,7 +92,7 @@ int query_events_back(struct query *q, int64_t session_id, int64_t to, query_eve
     int st = 0;
     while (st == 0 && more) {
         struct page_row *page = NULL;
-        st = page_events_back(q, session_id, to, &page);
+        st = page_read_events_back(q, session_id, to, &page);
         more = st == 0 && page != NULL;
         for (struct page_row *e = page; more && e != NULL; e = e->next) {
             more = fn(ctx, &e->event) && e->event.id > INT64_MIN;
@@ -123,9 +123,9 @@ int query_more(struct query *q, int64_t session_id, int64_t *seq, int64_t *event
                query_message_fn on_message, query_event_fn on_event, void *ctx)
 {
     struct page_row *messages = NULL, *events = NULL;
-    int st = page_messages(q, NULL, session_id, *seq + 1, SCHEMA_SEQ_MAX, &messages);
+    int st = page_read_messages(q, NULL, session_id, *seq + 1, SCHEMA_SEQ_MAX, &messages);
     if (st == 0)
-        st = page_events(q, NULL, session_id, *event, &events);
+        st = page_read_events(q, NULL, session_id, *event, &events);
     const struct page_row *m = messages, *e = events;
     bool more = st == 0;
     while (more && (m != NULL || e != NULL)) {

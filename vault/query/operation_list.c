@@ -43,18 +43,18 @@ static bool operation_list_on_operation(void *ctx, const struct query_call *c)
     return true;
 }
 
-static int by_seq(const void *a, const void *b)
+static int compare_hops_by_seq(const void *a, const void *b)
 {
     const struct listed_hop *x = a, *y = b;
     return (x->seq > y->seq) - (x->seq < y->seq);
 }
 
-static int by_operation(const void *a, const void *b)
+static int compare_hops_by_operation(const void *a, const void *b)
 {
     const struct listed_hop *x = a, *y = b;
     if (x->operation_seq != y->operation_seq)
         return x->operation_seq < y->operation_seq ? -1 : 1;
-    return by_seq(a, b);
+    return compare_hops_by_seq(a, b);
 }
 
 /* Fills l->of from l->hop. */
@@ -66,7 +66,7 @@ static void group_hops(struct operation_list *l)
     if (l->of == NULL)
         return;
     memcpy(l->of, l->hop, l->hop_n * sizeof *l->of);
-    qsort(l->of, l->hop_n, sizeof *l->of, by_operation);
+    qsort(l->of, l->hop_n, sizeof *l->of, compare_hops_by_operation);
 }
 
 int operation_list_read(struct operation_list *l, struct query *q, int64_t session_id)
@@ -84,7 +84,7 @@ int operation_list_read(struct operation_list *l, struct query *q, int64_t sessi
     if (st == 0 && last_seq > l->last_seq)
         st = query_calls_of(q, &x, operation_list_on_hop, l);
     if (st == 0)
-        st = call_rows_have_operations(q, &has);
+        st = call_rows_check_operations(q, &has);
     x.operations = true;
     x.from = x.up_to = 0;
     l->n = l->end_n = 0; /* any operation may have changed */
@@ -93,7 +93,7 @@ int operation_list_read(struct operation_list *l, struct query *q, int64_t sessi
     l->last_seq = st == 0 ? last_seq : l->last_seq;
     group_hops(l);
     if (l->end_n > 1)
-        qsort(l->end, l->end_n, sizeof *l->end, by_seq);
+        qsort(l->end, l->end_n, sizeof *l->end, compare_hops_by_seq);
     return st == 0 && l->no_memory ? MI_ENOMEM : st;
 }
 
@@ -112,7 +112,7 @@ const struct listed_operation *operation_list_find(const struct operation_list *
     return at < l->n && l->operation[at].seq == seq ? &l->operation[at] : NULL;
 }
 
-static int64_t operation_at(const struct listed_hop *list, size_t n, int64_t seq)
+static int64_t operation_of_hop(const struct listed_hop *list, size_t n, int64_t seq)
 {
     size_t at = SEARCH_INT64(list, n, seq, seq);
     return at < n && list[at].seq == seq ? list[at].operation_seq : 0;
@@ -120,7 +120,7 @@ static int64_t operation_at(const struct listed_hop *list, size_t n, int64_t seq
 
 int64_t operation_list_continues(const struct operation_list *l, int64_t seq)
 {
-    return operation_at(l->hop, l->hop_n, seq);
+    return operation_of_hop(l->hop, l->hop_n, seq);
 }
 
 const struct listed_hop *operation_list_hops(const struct operation_list *l, int64_t first,
@@ -135,6 +135,6 @@ const struct listed_hop *operation_list_hops(const struct operation_list *l, int
 
 const struct listed_operation *operation_list_ended_by(const struct operation_list *l, int64_t seq)
 {
-    int64_t first = operation_at(l->end, l->end_n, seq);
+    int64_t first = operation_of_hop(l->end, l->end_n, seq);
     return first != 0 ? operation_list_find(l, first) : NULL;
 }

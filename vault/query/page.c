@@ -12,7 +12,7 @@
 typedef struct page_row *(*copy_fn)(sqlite3_stmt *st, size_t *ret_bytes);
 
 /* Makes a row with space for n bytes of text. */
-static struct page_row *new_row(size_t n, size_t *ret_bytes)
+static struct page_row *page_new_row(size_t n, size_t *ret_bytes)
 {
     struct page_row *row = malloc(sizeof *row + n);
     if (row == NULL)
@@ -58,7 +58,7 @@ static int query_page_load(struct query *q, const struct page_query *p, struct p
         if (rc != SQLITE_ROW)
             break;
         if (!query_in_order(q, &rows, st)) {
-            status = db_damaged(&q->d);
+            status = db_fail_damaged(&q->d);
             break;
         }
         *tail = p->copy(st, &n);
@@ -78,7 +78,7 @@ static int query_page_load(struct query *q, const struct page_query *p, struct p
 
 /* ---- sessions ---- */
 
-static size_t shared_with(struct slice uid, struct slice other)
+static size_t common_uid_len(struct slice uid, struct slice other)
 {
     size_t n = 0;
     while (n < uid.n && n < other.n && uid.p[n] == other.p[n])
@@ -90,22 +90,22 @@ static struct page_row *copy_session(sqlite3_stmt *st, size_t *ret_bytes)
 {
     struct query_session s;
     int i = query_fields(&fields_of_session, st, 1, QUERY_WITH_BODY, &s);
-    struct page_row *row = new_row(fields_text_bytes(&fields_of_session, &s), ret_bytes);
+    struct page_row *row = page_new_row(fields_text_bytes(&fields_of_session, &s), ret_bytes);
     if (row == NULL)
         return NULL;
     s.id = sqlite3_column_int64(st, 0);
     s.number = sqlite3_column_int64(st, i);
     s.evidence = (enum query_evidence)sqlite3_column_int(st, i + 1);
-    size_t before = shared_with(s.uid, connect_column(st, i + 2));
-    size_t after = shared_with(s.uid, connect_column(st, i + 3));
+    size_t before = common_uid_len(s.uid, connect_column(st, i + 2));
+    size_t after = common_uid_len(s.uid, connect_column(st, i + 3));
     s.uid_unique = size_min(s.uid.n, 1 + (before > after ? before : after));
     row->session = s;
     fields_keep_texts(&fields_of_session, &row->session, row->text);
     return row;
 }
 
-int page_sessions(struct query *q, const struct where *w, int64_t from, int64_t to, int64_t limit,
-                  struct page_row **ret)
+int page_read_sessions(struct query *q, const struct where *w, int64_t from, int64_t to,
+                       int64_t limit, struct page_row **ret)
 {
     struct page_query p = {.statement = Q_SESSIONS,
                            .where = w,
@@ -135,7 +135,7 @@ static struct page_row *copy_message(sqlite3_stmt *st, size_t *ret_bytes)
     struct query_message m;
     query_message_row(st, QUERY_WITH_BODY, &m);
     size_t n = fields_text_bytes(&fields_of_message, &m);
-    struct page_row *row = new_row(n + m.request_method.n + m.request_target.n + 2, ret_bytes);
+    struct page_row *row = page_new_row(n + m.request_method.n + m.request_target.n + 2, ret_bytes);
     if (row == NULL)
         return NULL;
     row->message = m;
@@ -145,8 +145,8 @@ static struct page_row *copy_message(sqlite3_stmt *st, size_t *ret_bytes)
     return row;
 }
 
-int page_messages(struct query *q, const struct where *w, int64_t session_id, int64_t from,
-                  int64_t to, struct page_row **ret)
+int page_read_messages(struct query *q, const struct where *w, int64_t session_id, int64_t from,
+                       int64_t to, struct page_row **ret)
 {
     struct page_query p = {.statement = Q_MESSAGES,
                            .where = w,
@@ -163,7 +163,7 @@ static struct page_row *copy_event(sqlite3_stmt *st, size_t *ret_bytes)
 {
     struct query_event e;
     query_fields(&fields_of_event, st, 0, QUERY_WITH_BODY, &e);
-    struct page_row *row = new_row(fields_text_bytes(&fields_of_event, &e), ret_bytes);
+    struct page_row *row = page_new_row(fields_text_bytes(&fields_of_event, &e), ret_bytes);
     if (row == NULL)
         return NULL;
     row->event = e;
@@ -171,7 +171,7 @@ static struct page_row *copy_event(sqlite3_stmt *st, size_t *ret_bytes)
     return row;
 }
 
-int page_events_back(struct query *q, int64_t session_id, int64_t to, struct page_row **ret)
+int page_read_events_back(struct query *q, int64_t session_id, int64_t to, struct page_row **ret)
 {
     struct page_query p = {.statement = Q_EVENTS_BACK,
                            .first = session_id,
@@ -183,8 +183,8 @@ int page_events_back(struct query *q, int64_t session_id, int64_t to, struct pag
     return query_page_load(q, &p, ret);
 }
 
-int page_events(struct query *q, const struct where *w, int64_t session_id, int64_t after,
-                struct page_row **ret)
+int page_read_events(struct query *q, const struct where *w, int64_t session_id, int64_t after,
+                     struct page_row **ret)
 {
     *ret = NULL;
     if (after == INT64_MAX)

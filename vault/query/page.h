@@ -19,17 +19,17 @@ struct page_row {
 };
 
 /* Sessions with from <= id <= to that match (NULL: all), newest first, at most `limit`. */
-MI_MUST int page_sessions(struct query *q, const struct where *w, int64_t from, int64_t to,
-                          int64_t limit, struct page_row **ret);
+MI_MUST int page_read_sessions(struct query *q, const struct where *w, int64_t from, int64_t to,
+                               int64_t limit, struct page_row **ret);
 /* Messages with from <= seq <= to that match (NULL: all). */
-MI_MUST int page_messages(struct query *q, const struct where *w, int64_t session_id, int64_t from,
-                          int64_t to, struct page_row **ret);
+MI_MUST int page_read_messages(struct query *q, const struct where *w, int64_t session_id,
+                               int64_t from, int64_t to, struct page_row **ret);
 /* Events with id > after, likewise. */
-MI_MUST int page_events(struct query *q, const struct where *w, int64_t session_id, int64_t after,
-                        struct page_row **ret);
+MI_MUST int page_read_events(struct query *q, const struct where *w, int64_t session_id,
+                             int64_t after, struct page_row **ret);
 /* Events with id <= to, newest first. */
-MI_MUST int page_events_back(struct query *q, int64_t session_id, int64_t to,
-                             struct page_row **ret);
+MI_MUST int page_read_events_back(struct query *q, int64_t session_id, int64_t to,
+                                  struct page_row **ret);
 void page_free(struct page_row *row); /* and all rows after it */
 
 #endif

@@ -21,20 +21,19 @@ struct asking {
 struct reading {
     struct person_list *l;
     enum person_order order;
-    const char *asks; /* the SQL condition of such a request */
+    const char *asks;       /* the SQL condition of such a request */
     struct asking *session; /* owned */
     size_t n, cap;
     const struct asking *now; /* the session that is read */
     struct asker open;        /* calls of the session that are open */
 };
 
-static int on_session(void *ctx, sqlite3_stmt *st)
+static int person_on_session(void *ctx, sqlite3_stmt *st)
 {
     struct reading *r = ctx;
     if (!GROW(r->session, r->n, r->cap))
         return MI_ENOMEM;
-    r->session[r->n++] =
-        (struct asking){sqlite3_column_int64(st, 0), sqlite3_column_int64(st, 1)};
+    r->session[r->n++] = (struct asking){sqlite3_column_int64(st, 0), sqlite3_column_int64(st, 1)};
     return 0;
 }
 
@@ -47,7 +46,7 @@ static int on_session(void *ctx, sqlite3_stmt *st)
 static int add_call(struct reading *r, struct asker_call *c, sqlite3_stmt *st)
 {
     int status = 0;
-    if (!asker_counts(connect_column(st, 3)))
+    if (!asker_counts_as_call(connect_column(st, 3)))
         return 0;
     if (r->order == PERSON_BY_ASK) { /* only readers that list requests use the texts */
         status = intern_add(&r->l->texts, connect_column(st, 3), &c->method);
@@ -55,7 +54,7 @@ static int add_call(struct reading *r, struct asker_call *c, sqlite3_stmt *st)
             status = intern_add(&r->l->texts, connect_column(st, 4), &c->target);
     }
     if (status == 0)
-        asker_call(&r->open, c);
+        asker_add_call(&r->open, c);
     return status;
 }
 
@@ -69,30 +68,30 @@ static int add_ask(struct reading *r, int64_t id, const struct asker_call *ask, 
     r->l->share[r->l->n++] = (struct person_share){
         .ask = id,
         .call = (id & ~SCHEMA_SEQ_MAX) + c->operation_seq,
-        .us = of_person ? asker_share(c, ask->covered_us, ask->end_us) : 0,
+        .us = of_person ? asker_unshared_us(c, ask->covered_us, ask->end_us) : 0,
         .method = c->method,
         .target = c->target,
     };
     return 0;
 }
 
-static int on_call(void *ctx, sqlite3_stmt *st)
+static int person_on_call(void *ctx, sqlite3_stmt *st)
 {
     struct reading *r = ctx;
     int64_t id = sqlite3_column_int64(st, 0), t_us = connect_time(st, 5),
             lasted_us = connect_time(st, 6), first = sqlite3_column_int64(st, 7);
-    struct asker_call c = {.seq = id & SCHEMA_SEQ_MAX,
-                           .closing_seq = sqlite3_column_int64(st, 1),
-                           .covered_us = t_us};
+    struct asker_call c = {
+        .seq = id & SCHEMA_SEQ_MAX, .closing_seq = sqlite3_column_int64(st, 1), .covered_us = t_us};
     c.operation_seq = first != 0 ? first : c.seq;
     c.end_us = c.closing_seq != 0 && lasted_us >= 0 ? t_us + lasted_us : INT64_MAX;
     if (!slice_is(connect_column(st, 8), "peer") || slice_is(connect_column(st, 9), "refused"))
         return 0; /* the other side did not get the message */
     if (slice_is(connect_column(st, 2), "c2s"))
         return add_call(r, &c, st);
-    enum asks what = asker_asks(connect_column(st, 3));
+    enum asks what = asker_kind_of_request(connect_column(st, 3));
     bool wanted = r->order == PERSON_BY_CALL ? what == ASKS_PERSON : what != ASKS_NOTHING;
-    return wanted && id >= r->now->first && first == 0 ? add_ask(r, id, &c, what == ASKS_PERSON) : 0;
+    return wanted && id >= r->now->first && first == 0 ? add_ask(r, id, &c, what == ASKS_PERSON)
+                                                       : 0;
 }
 
 /* Reads the calls of a session that may be open between its first and last question. Calls that
@@ -102,32 +101,33 @@ static int read_session(struct reading *r, struct query *q, const struct call_qu
 {
     struct filter f = FILTER_ANY;
     struct call_question x = {.filter = &f,
-                              .side = CALLS_OF_ALL, /* on_call() checks the rest */
+                              .side = CALLS_OF_ALL, /* person_on_call() checks the rest */
                               .from = a->first & ~SCHEMA_SEQ_MAX,
                               .up_to = a->last,
                               .goes_on = question->goes_on,
                               .ctx = question->ctx};
     char around[512];
-    snprintf(around, sizeof around,
-             "SELECT * FROM @calls WHERE closing_seq > %lld AND closing_seq > (id & 68719476735) + 1"
-             " OR closing_seq IS NULL OR id >= %lld AND %s",
-             (long long)(a->first & SCHEMA_SEQ_MAX), (long long)a->first, r->asks);
+    snprintf(
+        around, sizeof around,
+        "SELECT * FROM @calls WHERE closing_seq > %lld AND closing_seq > (id & 68719476735) + 1"
+        " OR closing_seq IS NULL OR id >= %lld AND %s",
+        (long long)(a->first & SCHEMA_SEQ_MAX), (long long)a->first, r->asks);
     x.around = around;
     f.session_id = a->first >> SCHEMA_SEQ_BITS;
     r->now = a;
     r->open = (struct asker){0};
-    return call_rows(q, &x, COLUMNS, on_call, r);
+    return call_rows_read(q, &x, COLUMNS, person_on_call, r);
 }
 
 /* ---- the list ---- */
 
-static int by_call(const void *a, const void *b)
+static int compare_shares_by_call(const void *a, const void *b)
 {
     const struct person_share *x = a, *y = b;
     return (x->call > y->call) - (x->call < y->call);
 }
 
-static int by_ask(const void *a, const void *b)
+static int compare_shares_by_ask(const void *a, const void *b)
 {
     const struct person_share *x = a, *y = b;
     return (x->ask > y->ask) - (x->ask < y->ask);
@@ -156,18 +156,19 @@ int person_list_read(struct person_list *l, struct query *q, const struct call_q
     f.until_us = INT64_MAX;
     f.also = NULL;
     r.asks = order == PERSON_BY_CALL ? ASKS("= 'elicitation/create'") : ASKS("IN " ASKER_METHODS);
-    snprintf(around, sizeof around, "SELECT min(id), max(id) FROM @calls WHERE %s GROUP BY id >> 36",
-             r.asks);
+    snprintf(around, sizeof around,
+             "SELECT min(id), max(id) FROM @calls WHERE %s GROUP BY id >> 36", r.asks);
     x.around = around;
-    int st = call_rows(q, &x,
-                       "c.id AS id, c.direction AS direction, c.method AS method,"
-                       " c.operation_seq AS operation_seq",
-                       on_session, &r);
+    int st = call_rows_read(q, &x,
+                            "c.id AS id, c.direction AS direction, c.method AS method,"
+                            " c.operation_seq AS operation_seq",
+                            person_on_session, &r);
     for (size_t i = 0; st == 0 && i < r.n; i++)
         st = read_session(&r, q, question, &r.session[i]);
     free(r.session);
     if (l->n > 1)
-        qsort(l->share, l->n, sizeof *l->share, order == PERSON_BY_CALL ? by_call : by_ask);
+        qsort(l->share, l->n, sizeof *l->share,
+              order == PERSON_BY_CALL ? compare_shares_by_call : compare_shares_by_ask);
     return st;
 }
 
@@ -178,7 +179,7 @@ void person_list_close(struct person_list *l)
     *l = (struct person_list){0};
 }
 
-int64_t person_us_of(const struct person_list *l, int64_t call)
+int64_t person_time_of_call(const struct person_list *l, int64_t call)
 {
     int64_t us = 0;
     for (size_t i = SEARCH_INT64(l->share, l->n, call, call); i < l->n && l->share[i].call == call;
@@ -187,7 +188,7 @@ int64_t person_us_of(const struct person_list *l, int64_t call)
     return us;
 }
 
-const struct person_share *person_asked(const struct person_list *l, int64_t ask)
+const struct person_share *person_find_ask(const struct person_list *l, int64_t ask)
 {
     size_t at = SEARCH_INT64(l->share, l->n, ask, ask);
     return at < l->n && l->share[at].ask == ask ? &l->share[at] : NULL;

@@ -14,8 +14,8 @@
 #include "vault/query/reader.h"
 
 struct person_share {
-    int64_t ask, call; /* ids of the server's request, and of its call or operation */
-    int64_t us;        /* a person's share of the call */
+    int64_t ask, call;       /* ids of the server's request, and of its call or operation */
+    int64_t us;              /* a person's share of the call */
     uint32_t method, target; /* of the call: person_text() */
 };
 
@@ -34,9 +34,9 @@ MI_MUST int person_list_read(struct person_list *l, struct query *q, const struc
                              enum person_order order);
 void person_list_close(struct person_list *l); /* {0} is fine */
 /* A person's share of the call with this id, in microseconds. Needs PERSON_BY_CALL. */
-int64_t person_us_of(const struct person_list *l, int64_t call);
+int64_t person_time_of_call(const struct person_list *l, int64_t call);
 /* The call that this request of a server is for; NULL if it is not known. Needs PERSON_BY_ASK. */
-const struct person_share *person_asked(const struct person_list *l, int64_t ask);
+const struct person_share *person_find_ask(const struct person_list *l, int64_t ask);
 struct slice person_text(const struct person_list *l, uint32_t text); /* n is 0: none */
 
 #endif

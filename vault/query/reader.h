@@ -119,7 +119,7 @@ enum call_sort {
 }; /* what the first rows have most of */
 struct call_question {
     const struct filter *filter; /* its times are compared with the times of requests */
-    bool any_time; /* its times select sessions only, not calls */
+    bool any_time;               /* its times select sessions only, not calls */
     enum call_side side;
     bool operations;     /* a call made of several requests is one row, of the first */
     bool several;        /* only these; without `operations`: only the requests after the first */
@@ -132,8 +132,7 @@ struct call_question {
     bool (*goes_on)(void *ctx); /* called before and between rows; false ends reading. May be
                                  * NULL */
     void *ctx;
-    int64_t skip,
-        limit; /* if sorted: number of rows to skip, and then to return */
+    int64_t skip, limit; /* if sorted: number of rows to skip, and then to return */
 };
 
 /* MI_ENOENT (nothing is recorded), MI_ESTORE or MI_ENOMEM, with a sentence in `error`. */
@@ -163,8 +162,8 @@ int query_dir_fd(const struct query *q); /* the directory of a vault, borrowed; 
  * which is the order of time. */
 MI_MUST int query_sessions(struct query *q, int64_t limit, query_session_fn fn, void *ctx);
 /* Passes on the sessions that match, likewise. */
-MI_MUST int query_sessions_of(struct query *q, const struct filter *f, enum filter_time time,
-                              int64_t limit, query_session_fn fn, void *ctx);
+MI_MUST int query_matching_sessions(struct query *q, const struct filter *f, enum filter_time time,
+                                    int64_t limit, query_session_fn fn, void *ctx);
 /* Whether a session is older than the session with this id. For callbacks of these functions, which
  * pass on the newest session first. *passed must be false before the first call. In a vault the ids
  * alone decide, as they ascend. */
@@ -304,7 +303,8 @@ bool query_has_running(struct query *q);
 /* The recorded processes of a session that has not ended. MI_ENOENT: none are recorded. */
 MI_MUST int query_running(struct query *q, int64_t session_id, struct running *ret);
 /* The seq of the last message and the id of the last event; 0 if there is none. */
-MI_MUST int query_last(struct query *q, int64_t session_id, int64_t *ret_seq, int64_t *ret_event);
+MI_MUST int query_last_positions(struct query *q, int64_t session_id, int64_t *ret_seq,
+                                 int64_t *ret_event);
 /* Passes on the next page of messages after *seq and of events after *event, and advances both. */
 MI_MUST int query_more(struct query *q, int64_t session_id, int64_t *seq, int64_t *event,
                        query_message_fn on_message, query_event_fn on_event, void *ctx);

@@ -11,14 +11,14 @@ struct reading {
     enum query_body body; /* query_rows() */
 };
 
-static int pass_on(struct reading *r, const struct query_message *m)
+static int scan_pass_message(struct reading *r, const struct query_message *m)
 {
     r->left--;
     return r->fn(r->ctx, m) && r->left > 0 ? 0 : 1;
 }
 
 /* Like connect_column(), for a column that is a text or NULL. */
-static struct slice text_column(sqlite3_stmt *st, int i)
+static struct slice connect_text_column(sqlite3_stmt *st, int i)
 {
     const void *p = sqlite3_column_text(st, i);
     return (struct slice){p, p != NULL ? (size_t)sqlite3_column_bytes(st, i) : 0};
@@ -33,10 +33,10 @@ int query_fields(const struct record_fields *s, sqlite3_stmt *st, int i, enum qu
         case VALUE_JSON:
             *field_text(f, record) = f->evidence == COVERED_BODY && body == QUERY_WITHOUT_BODY
                                          ? (struct slice){0}
-                                         : text_column(st, i);
+                                         : connect_text_column(st, i);
             break;
         case VALUE_WORD:
-            *field_word(f, record) = value_of(f->words, text_column(st, i));
+            *field_word(f, record) = value_of_word(f->words, connect_text_column(st, i));
             break;
         case VALUE_TIME:
         case VALUE_SINCE:
@@ -50,7 +50,7 @@ int query_fields(const struct record_fields *s, sqlite3_stmt *st, int i, enum qu
         if (f->null == VALUE_UNLESS)
             *field_flag(f, record) = sqlite3_column_type(st, i) != SQLITE_NULL;
         else if (f->null == VALUE_MINUS_ONE && sqlite3_column_type(st, i) == SQLITE_NULL)
-            *field_number(f, record) = field_null(f);
+            *field_number(f, record) = field_null_number(f);
     }
     return i;
 }
@@ -60,7 +60,7 @@ void query_message_row(sqlite3_stmt *st, enum query_body body, struct query_mess
     int i = query_fields(&fields_of_message, st, 0, body, ret);
     ret->has_request = sqlite3_column_type(st, i) != SQLITE_NULL;
     ret->request_t_us = connect_time(st, i);
-    ret->request_action = value_of(&row_actions, connect_column(st, i + 1));
+    ret->request_action = value_of_word(&row_actions, connect_column(st, i + 1));
     ret->request_method = connect_column(st, i + 2);
     ret->request_target = connect_column(st, i + 3);
 }
@@ -70,38 +70,38 @@ static int query_scan_on_row(void *ctx, sqlite3_stmt *st)
     struct reading *r = ctx;
     struct query_message m;
     query_message_row(st, r->body, &m);
-    return pass_on(r, &m);
+    return scan_pass_message(r, &m);
 }
 
 static int query_scan_on_body(void *ctx, sqlite3_stmt *st)
 {
     struct query_message m = {
         .seq = sqlite3_column_int64(st, 0),
-        .kind = value_of(&row_kinds, connect_column(st, 1)),
+        .kind = value_of_word(&row_kinds, connect_column(st, 1)),
         .body = connect_column(st, 2),
         .is_large = sqlite3_column_type(st, 3) != SQLITE_NULL,
         .body_offset = sqlite3_column_int64(st, 3),
         .body_length = sqlite3_column_int64(st, 4),
     };
-    return pass_on(ctx, &m);
+    return scan_pass_message(ctx, &m);
 }
 
-static int on_facts(void *ctx, sqlite3_stmt *st)
+static int scan_on_facts(void *ctx, sqlite3_stmt *st)
 {
     struct query_message m = {
         .seq = sqlite3_column_int64(st, 0),
         .t_us = connect_time(st, 1),
-        .kind = value_of(&row_kinds, connect_column(st, 2)),
-        .origin = value_of(&row_origins, connect_column(st, 3)),
-        .action = value_of(&row_actions, connect_column(st, 4)),
+        .kind = value_of_word(&row_kinds, connect_column(st, 2)),
+        .origin = value_of_word(&row_origins, connect_column(st, 3)),
+        .action = value_of_word(&row_actions, connect_column(st, 4)),
         .method = connect_column(st, 5),
         .target = connect_column(st, 6),
         .finding = connect_column(st, 7),
         .request_method = connect_column(st, 8),
         .request_target = connect_column(st, 9),
-        .request_action = value_of(&row_actions, connect_column(st, 10)),
+        .request_action = value_of_word(&row_actions, connect_column(st, 10)),
     };
-    return pass_on(ctx, &m);
+    return scan_pass_message(ctx, &m);
 }
 
 int query_bodies(struct query *q, int64_t session_id, int64_t after, int64_t max,
@@ -120,9 +120,10 @@ int query_facts(struct query *q, const struct message_question *x, enum query_or
     struct query_range in = {x->session_id, x->from, x->to, back};
     struct where w = {.n = 0};
     if (x->filter != NULL)
-        where_message(&w, x->filter, x->started_at_us);
-    int st = w.sql.failed ? MI_ENOMEM
-                          : query_scan(q, back ? Q_FACTS_BACK : Q_FACTS, &w, &in, on_facts, &r);
+        where_add_message(&w, x->filter, x->started_at_us);
+    int st = w.sql.failed
+                 ? MI_ENOMEM
+                 : query_scan(q, back ? Q_FACTS_BACK : Q_FACTS, &w, &in, scan_on_facts, &r);
     where_close(&w);
     return st;
 }
@@ -133,7 +134,8 @@ int query_facts(struct query *q, const struct message_question *x, enum query_or
 
 /* Such messages are found through their calls, which are much fewer bytes. *ret_statuses is 0 if
  * the filter or the session does not allow it. */
-static int find_own(struct query *q, const struct message_question *x, unsigned *ret_statuses)
+static int find_own_answers(struct query *q, const struct message_question *x,
+                            unsigned *ret_statuses)
 {
     const struct filter *f = x->filter;
     unsigned statuses = f->statuses == 0 && f->also != NULL ? f->also->statuses : f->statuses;
@@ -153,10 +155,10 @@ int query_matching(struct query *q, const struct message_question *x, size_t max
     struct filter own = FILTER_ANY;
     struct where w = {.n = 0};
     sqlite3_stmt *st = NULL;
-    int rc = SQLITE_DONE, status = find_own(q, x, &own.statuses);
+    int rc = SQLITE_DONE, status = find_own_answers(q, x, &own.statuses);
     rows.to = rows.to < SCHEMA_SEQ_MAX ? rows.to : SCHEMA_SEQ_MAX;
-    where_call(&w, &own);
-    where_message(&w, x->filter, x->started_at_us);
+    where_add_call(&w, &own);
+    where_add_message(&w, x->filter, x->started_at_us);
     if (status == 0 && w.sql.failed)
         status = MI_ENOMEM;
     if (status == 0)
@@ -167,7 +169,7 @@ int query_matching(struct query *q, const struct message_question *x, size_t max
                         db_int(schema_message_id(x->session_id, (uint64_t)rows.to)),
                         db_int((int64_t)max), db_int(x->session_id)));
     for (*ret_n = 0; status == 0 && *ret_n < max && (rc = sqlite3_step(st)) == SQLITE_ROW;) {
-        status = query_in_order(q, &rows, st) ? 0 : db_damaged(&q->d);
+        status = query_in_order(q, &rows, st) ? 0 : db_fail_damaged(&q->d);
         ret_seq[(*ret_n)++] = sqlite3_column_int64(st, 0);
     }
     int ended = query_done(q, st, rc);

@@ -20,7 +20,7 @@ static int read_sessions(struct query *q, const struct where *w, int64_t limit, 
     int64_t left = limit > 0 ? limit : INT64_MAX, rows = PAGE_SESSIONS;
     while (left > 0) {
         struct page_row *page = NULL;
-        int st = page_sessions(q, w, INT64_MIN, to, left < rows ? left : rows, &page);
+        int st = page_read_sessions(q, w, INT64_MIN, to, left < rows ? left : rows, &page);
         rows = rows < PAGE_SESSIONS_MAX ? 4 * rows : rows;
         if (st < 0)
             return st;
@@ -44,12 +44,12 @@ int query_sessions(struct query *q, int64_t limit, query_session_fn fn, void *ct
     return read_sessions(q, NULL, limit, fn, ctx);
 }
 
-int query_sessions_of(struct query *q, const struct filter *f, enum filter_time time, int64_t limit,
-                      query_session_fn fn, void *ctx)
+int query_matching_sessions(struct query *q, const struct filter *f, enum filter_time time,
+                            int64_t limit, query_session_fn fn, void *ctx)
 {
     struct where w = {.by_uid = q->remote != NULL,
                       .has_cwd = q->remote != NULL || q->d.version >= SCHEMA_CALLS};
-    where_session(&w, f, time);
+    where_add_session(&w, f, time);
     int st = w.sql.failed ? MI_ENOMEM : read_sessions(q, &w, limit, fn, ctx);
     where_close(&w);
     return st;
@@ -67,7 +67,7 @@ bool query_is_newer(const struct query *q, int64_t a, int64_t b)
     return q->remote != NULL ? remote_is_newer(q->remote, a, b) : a > b;
 }
 
-static bool is_id(const char *ref, int64_t *ret)
+static bool parse_session_id(const char *ref, int64_t *ret)
 {
     int64_t id = 0;
     if (ref[0] == '0' || ref[0] == '\0')
@@ -81,7 +81,7 @@ static bool is_id(const char *ref, int64_t *ret)
     return true;
 }
 
-static bool is_last(const char *ref)
+static bool is_word_last(const char *ref)
 {
     return strcmp(ref, "last") == 0;
 }
@@ -131,7 +131,7 @@ static int find_named(struct query *q, enum query_statement i, const char *name,
 }
 
 /* *ret: the newest session of a server, preferably one with a message; 0 if there is none. */
-static int newest_of(struct query *q, const char *name, int64_t *ret)
+static int find_newest_of_server(struct query *q, const char *name, int64_t *ret)
 {
     int st = find_named(q, Q_NEWEST_USED_OF, name, ret);
     return st == 0 && *ret == 0 ? find_named(q, Q_NEWEST_OF, name, ret) : st;
@@ -147,7 +147,7 @@ static int find_number(struct query *q, int64_t number, int64_t *ret)
 static int load_session(struct query *q, int64_t id, struct query_session *ret)
 {
     struct page_row *found = NULL;
-    int st = page_sessions(q, NULL, id, id, 1, &found);
+    int st = page_read_sessions(q, NULL, id, id, 1, &found);
     if (st < 0 || found == NULL)
         return st < 0 ? st : MI_ENOENT;
     page_free(q->session);
@@ -169,9 +169,9 @@ int query_is_server(struct query *q, const char *ref, bool *ret)
 {
     int64_t id = 0;
     *ret = false;
-    if (is_id(ref, &id) || is_last(ref))
+    if (parse_session_id(ref, &id) || is_word_last(ref))
         return 0;
-    int st = newest_of(q, ref, &id);
+    int st = find_newest_of_server(q, ref, &id);
     *ret = st == 0 && id != 0;
     return st;
 }
@@ -181,23 +181,23 @@ int query_session(struct query *q, const char *ref, struct query_session *ret)
     int64_t id = 0;
     int st = 0;
     buf_clear(&q->error);
-    if (ref == NULL || is_last(ref)) {
+    if (ref == NULL || is_word_last(ref)) {
         /* the newest session with a message; if there is none, the newest */
         st = query_number(q, Q_NEWEST_USED, 0, &id);
         st = st == 0 && id == 0 ? query_number(q, Q_NEWEST, 0, &id) : st;
-    } else if (is_id(ref, &id)) {
+    } else if (parse_session_id(ref, &id)) {
         st = find_number(q, id, &id);
     } else {
-        st = newest_of(q, ref, &id);
+        st = find_newest_of_server(q, ref, &id);
     }
     if (st == 0)
         st = load_session(q, id, ret);
-    if (st == MI_ENOENT && ref != NULL && !is_last(ref)) {
+    if (st == MI_ENOENT && ref != NULL && !is_word_last(ref)) {
         st = find_uid(q, ref, &id);
         if (st == 0)
             st = load_session(q, id, ret);
     }
-    if (st == MI_ENOENT && ref != NULL && !is_last(ref))
+    if (st == MI_ENOENT && ref != NULL && !is_word_last(ref))
         buf_printf(&q->error, "no session '%s' in %s; see: mcp-interposer sessions", ref, q->path);
     else if (st == MI_ENOENT)
         buf_printf(&q->error, q->remote != NULL ? QUERY_NOTHING_IN_STORE : QUERY_NOTHING_YET,

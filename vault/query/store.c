@@ -4,11 +4,11 @@
 #include "vault/query/connection.h"
 
 /* Keeps the error of a store for query_error(). */
-static int checked(struct query *q, int st)
+static int keep_store_error(struct query *q, int st)
 {
     if (st >= 0 || st == MI_ENOMEM)
         return st;
-    return db_complain(&q->d, st == MI_ENOENT ? "no such session" : remote_error(q->remote));
+    return db_set_error(&q->d, st == MI_ENOENT ? "no such session" : remote_error(q->remote));
 }
 
 bool query_is_store(const struct query *q)
@@ -19,14 +19,14 @@ bool query_is_store(const struct query *q)
 int query_several(struct query *q, bool *ret)
 {
     *ret = false;
-    return q->remote != NULL ? checked(q, remote_several(q->remote, ret)) : 0;
+    return q->remote != NULL ? keep_store_error(q, remote_several(q->remote, ret)) : 0;
 }
 
 int query_store_number(struct query *q, int64_t number, int64_t *ret)
 {
     int n = 0;
     *ret = 0;
-    int st = checked(q, remote_by_number(q->remote, number, ret, &n));
+    int st = keep_store_error(q, remote_by_number(q->remote, number, ret, &n));
     if (st < 0 || n <= 1)
         return st;
     buf_printf(&q->error,
@@ -44,11 +44,11 @@ void query_forget(struct query *q)
 
 int query_store_body(struct query *q, struct slice uid, int64_t seq, size_t max, struct buf *b)
 {
-    return checked(q, remote_body(q->remote, uid, seq, max, b));
+    return keep_store_error(q, remote_body(q->remote, uid, seq, max, b));
 }
 
 int query_store_search(struct query *q, struct slice first, struct slice last, const char *match,
                        remote_found_fn fn, void *ctx)
 {
-    return checked(q, remote_search(q->remote, first, last, match, fn, ctx));
+    return keep_store_error(q, remote_search(q->remote, first, last, match, fn, ctx));
 }

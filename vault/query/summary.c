@@ -13,7 +13,7 @@
  * highest possible seq. */
 #define WAITING_MAX (INT64_C(1) << 30)
 
-static int on_open_call(void *ctx, sqlite3_stmt *st)
+static int summary_on_open_call(void *ctx, sqlite3_stmt *st)
 {
     struct query_summary *s = ctx;
     size_t seq = (size_t)(sqlite3_column_int64(st, 0) & SCHEMA_SEQ_MAX);
@@ -32,20 +32,20 @@ static int summary_on_call(void *ctx, sqlite3_stmt *st)
     struct summing *x = ctx;
     struct query_summary *s = x->s;
     if (!slice_is(connect_column(st, 2), "c2s")) {
-        x->asks |= asker_asks(connect_column(st, 3)) == ASKS_PERSON;
+        x->asks |= asker_kind_of_request(connect_column(st, 3)) == ASKS_PERSON;
         return 0;
     }
-    enum call_status status = value_of(&call_statuses, connect_column(st, 1));
+    enum call_status status = value_of_word(&call_statuses, connect_column(st, 1));
     s->calls++;
     if (status < CALL_UNKNOWN)
         s->by_status[status]++;
-    return status == CALL_OPEN ? on_open_call(s, st) : 0;
+    return status == CALL_OPEN ? summary_on_open_call(s, st) : 0;
 }
 
 static int summary_on_operation(void *ctx, sqlite3_stmt *st)
 {
     struct query_summary *s = ctx;
-    enum call_status status = value_of(&call_statuses, connect_column(st, 0));
+    enum call_status status = value_of_word(&call_statuses, connect_column(st, 0));
     s->operations++;
     s->person_us += connect_time(st, 1);
     if (status < CALL_UNKNOWN)
@@ -58,9 +58,9 @@ static int count_operations(struct query *q, const struct call_question *x, stru
     bool has = false;
     struct call_question all = *x;
     all.operations = true;
-    int st = query_is_store(q) ? 0 : call_rows_have_operations(q, &has);
+    int st = query_is_store(q) ? 0 : call_rows_check_operations(q, &has);
     if (st == 0 && has)
-        return call_rows(q, &all, "c.status, c.person_us", summary_on_operation, s);
+        return call_rows_read(q, &all, "c.status, c.person_us", summary_on_operation, s);
     s->operations = s->calls;
     memcpy(s->ended_as, s->by_status, sizeof s->ended_as);
     return st;
@@ -82,14 +82,14 @@ static int read_signs(struct query *q, int64_t session_id, struct query_summary 
     sqlite3_stmt *st;
     int status = query_last_message(q, session_id, &s->last_seq, &s->last_t_us), rc;
     if (status == 0)
-        status = db_ask(&q->d, Q_SIGNS, &st, DB_WITH(db_int(session_id)));
+        status = db_begin_query(&q->d, Q_SIGNS, &st, DB_WITH(db_int(session_id)));
     if (status < 0)
         return status;
     if ((rc = sqlite3_step(st)) == SQLITE_ROW) {
         s->tools_changed = sqlite3_column_int(st, 0) != 0;
         s->unfinished = sqlite3_column_int(st, 1) != 0;
     }
-    return db_done(&q->d, st, rc);
+    return db_finish_statement(&q->d, st, rc);
 }
 
 /* ---- of a store ---- */
@@ -120,7 +120,7 @@ static int read_summary(struct query *q, int64_t session_id, struct query_summar
             s->calls += s->by_status[i];
         }
     }
-    return db_done(&q->d, st, rc);
+    return db_finish_statement(&q->d, st, rc);
 }
 
 int query_summary(struct query *q, int64_t session_id, bool waiting, struct query_summary *ret)
@@ -139,9 +139,10 @@ int query_summary(struct query *q, int64_t session_id, bool waiting, struct quer
     f.session_id = session_id;
     f.statuses = counted ? 1u << CALL_OPEN : 0;
     if (status == 0 && !counted)
-        status = call_rows(q, &both, "c.id, c.status, c.direction, c.method", summary_on_call, &sum);
+        status = call_rows_read(q, &both, "c.id, c.status, c.direction, c.method", summary_on_call,
+                                &sum);
     else if (status == 0 && waiting && s.by_status[CALL_OPEN] > 0)
-        status = call_rows(q, &x, "c.id, c.status", on_open_call, &s);
+        status = call_rows_read(q, &x, "c.id, c.status", summary_on_open_call, &s);
     if (status == 0)
         status = count_operations(q, &x, &s);
     if (status == 0 && sum.asks)

@@ -32,9 +32,8 @@ int tally_add(struct tally *t, struct slice key, const struct query_call *c, int
     if (st < 0 || !GROW(t->group, (size_t)i, t->cap))
         return MI_ENOMEM;
     if (i == t->n)
-        t->group[t->n++] =
-            (struct tally_group){
-                .key = i, .first_at_us = at_us, .last_at_us = at_us, .result_tokens = -1};
+        t->group[t->n++] = (struct tally_group){
+            .key = i, .first_at_us = at_us, .last_at_us = at_us, .result_tokens = -1};
     struct tally_group *g = &t->group[i];
     t->last = i;
     bool answered = c->status != CALL_OPEN && c->status != CALL_CANCELLED &&
@@ -68,7 +67,7 @@ void tally_add_tokens(struct tally *t, int64_t tokens)
 #define DIGITS ((size_t)1 << DIGIT_BITS)
 #define SORTED_BITS 44
 
-static size_t digit_of(int64_t us, int shift)
+static size_t tally_sort_digit(int64_t us, int shift)
 {
     int64_t most = ((int64_t)1 << SORTED_BITS) - 1;
     int64_t v = us < 0 ? 0 : us > most ? most : us;
@@ -81,14 +80,14 @@ static void sort_durations(int64_t *us, int64_t *scratch, size_t n)
     for (int shift = 0; shift < SORTED_BITS; shift += DIGIT_BITS) {
         size_t at[DIGITS] = {0}, sum = 0;
         for (size_t i = 0; i < n; i++)
-            at[digit_of(from[i], shift)]++;
+            at[tally_sort_digit(from[i], shift)]++;
         for (size_t d = 0; d < DIGITS; d++) {
             size_t k = at[d];
             at[d] = sum;
             sum += k;
         }
         for (size_t i = 0; i < n; i++)
-            to[at[digit_of(from[i], shift)]++] = from[i];
+            to[at[tally_sort_digit(from[i], shift)]++] = from[i];
         int64_t *turned = from;
         from = to;
         to = turned;

@@ -53,8 +53,8 @@ static bool tool_list_on_message(void *ctx, const struct query_message *m)
     }
     if (body.p == NULL || rpc_read(body, &rpc) < 0 || rpc.kind != RPC_RESULT)
         return true;
-    tools_page(l->tools, &rpc, l->tools->next);
-    return !tools_whole(l->tools);
+    tools_add_page(l->tools, &rpc, l->tools->next);
+    return !tools_are_complete(l->tools);
 }
 
 /* Reads the list of one session. MI_ENOENT: the session has no complete list. */
@@ -65,7 +65,7 @@ static int read_session(struct reading *l, int64_t id, int64_t started_at_us, co
     l->uid = uid;
     l->tools = &tools;
     int st = query_timeline(l->q, id, 1, TOOL_LIST_MESSAGES, tool_list_on_message, NULL, l);
-    if (st < 0 || !tools_whole(&tools)) {
+    if (st < 0 || !tools_are_complete(&tools)) {
         tools_close(&tools);
         return st < 0 ? st : MI_ENOENT;
     }
@@ -82,7 +82,7 @@ int tool_list_read(struct query *q, const char *server, enum tool_list_from from
     struct filter f = FILTER_ANY;
     /* a glob does not always match itself: tool_list_on_session() compares the name */
     f.server = filter_is_glob(server) ? NULL : server;
-    int st = query_sessions_of(q, &f, FILTER_BEGAN, 0, tool_list_on_session, &l);
+    int st = query_matching_sessions(q, &f, FILTER_BEGAN, 0, tool_list_on_session, &l);
     bool found = false;
     for (size_t i = 0; st == 0 && !found && i < l.n; i++) {
         const struct candidate *c = &l.found[i];
@@ -97,7 +97,7 @@ int tool_list_read(struct query *q, const char *server, enum tool_list_from from
     return st < 0 || found ? st : MI_ENOENT;
 }
 
-int tool_list_of(struct query *q, const struct query_session *s, struct tool_list *ret)
+int tool_list_of_session(struct query *q, const struct query_session *s, struct tool_list *ret)
 {
     struct reading l = {.q = q};
     int64_t number = s->number;

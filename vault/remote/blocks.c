@@ -18,18 +18,18 @@ static struct block *find_block(struct remote *r, enum remote_table table, int64
 }
 
 /* Whether all rows are before this seq. */
-static bool is_before(const struct page *p, int64_t seq)
+static bool page_is_before(const struct page *p, int64_t seq)
 {
     return p->n == 0 || page_row(p, p->n - 1)[REMOTE_MESSAGE_SEQ].number < seq;
 }
 
-int pages_seq(struct remote *r, enum remote_table table, int64_t session, int64_t seq,
-              struct page **ret, size_t *ret_row)
+int pages_find_seq(struct remote *r, enum remote_table table, int64_t session, int64_t seq,
+                   struct page **ret, size_t *ret_row)
 {
     int64_t first = seq - seq % PAGES_BLOCK;
     struct remote_ask ask = {
         .table = table, .rows = PAGES_BLOCK, .from = first, .to = first + PAGES_BLOCK - 1};
-    if (!pages_of(r, session, &ask))
+    if (!pages_set_session(r, session, &ask))
         return MI_ENOENT;
     *ret = pages_find_kept(r, table, session, seq, ret_row);
     if (*ret != NULL) {
@@ -38,7 +38,7 @@ int pages_seq(struct remote *r, enum remote_table table, int64_t session, int64_
     }
     struct block *b = find_block(r, table, session, first);
     b->used = ++r->lookups;
-    if (b->page != NULL && is_before(b->page, seq)) { /* the session has grown */
+    if (b->page != NULL && page_is_before(b->page, seq)) { /* the session has grown */
         page_drop(b->page);
         b->page = NULL;
     }

@@ -41,7 +41,7 @@ static int remote_pages_add_row(void *ctx, const struct cell *cell)
     return p->text.failed ? MI_ENOMEM : 0;
 }
 
-static int point_texts(struct page *p)
+static int page_point_texts(struct page *p)
 {
     const char *text = buf_str(&p->text);
     if (p->text.failed)
@@ -68,7 +68,7 @@ int page_read(struct remote *r, const struct remote_ask *ask, struct page **ret)
     struct filling f = {.page = p, .ask = ask};
     int st = r->store.read(r->store.ctx, ask, remote_pages_add_row, &f);
     if (st == 0)
-        st = point_texts(p);
+        st = page_point_texts(p);
     if (st < 0) {
         page_drop(p);
         return st;
@@ -91,7 +91,7 @@ static int copy_rows(const struct page *p, const struct remote_ask *ask, size_t 
         st = remote_pages_add_row(&f, page_row(p, turned ? first + n - 1 - i : first + i) +
                                           p->width - f.page->width);
     if (st == 0)
-        st = point_texts(f.page);
+        st = page_point_texts(f.page);
     if (st == 0)
         *ret = f.page;
     else
@@ -115,7 +115,7 @@ void page_drop(struct page *p)
 
 /* ---- sessions ---- */
 
-int pages_id(struct remote *r, const struct cell *session, int64_t *ret)
+int pages_session_id(struct remote *r, const struct cell *session, int64_t *ret)
 {
     uint32_t place, vault;
     if (intern_add(&r->vaults, session[REMOTE_SESSION_VAULT].text, &vault) < 0 ||
@@ -127,7 +127,7 @@ int pages_id(struct remote *r, const struct cell *session, int64_t *ret)
     return 0;
 }
 
-bool pages_of(const struct remote *r, int64_t id, struct remote_ask *ask)
+bool pages_set_session(const struct remote *r, int64_t id, struct remote_ask *ask)
 {
     if (id < 1 || (uint64_t)id > r->uids.n)
         return false;
@@ -150,7 +150,7 @@ static bool find_uid(const struct page *p, struct slice uid, size_t *ret)
 int pages_session(struct remote *r, int64_t id, struct page **ret, size_t *ret_row)
 {
     struct remote_ask ask = {.table = REMOTE_SESSIONS, .rows = 1};
-    if (!pages_of(r, id, &ask))
+    if (!pages_set_session(r, id, &ask))
         return MI_ENOENT;
     ask.first = ask.session;
     struct page *const pages[] = {r->sessions[0], r->sessions[1], r->session};
@@ -222,7 +222,7 @@ int pages_neighbour(struct remote *r, const struct remote_ask *ask, struct page 
 
 /* ---- pages of messages and calls ---- */
 
-static bool has_beginning(const struct kept *k, int64_t session, const struct remote_ask *ask)
+static bool kept_has_beginning(const struct kept *k, int64_t session, const struct remote_ask *ask)
 {
     int64_t begin = ask->backwards ? ask->to : ask->from;
     return k->page != NULL && k->session == session && (k->bodies || !ask->bodies) &&
@@ -259,18 +259,20 @@ static int copy_kept(const struct kept *k, const struct remote_ask *ask, struct 
     return st;
 }
 
-static const struct kept *kept_of(const struct remote *r, enum remote_table table, size_t *ret_n)
+static const struct kept *kept_pages_of_table(const struct remote *r, enum remote_table table,
+                                              size_t *ret_n)
 {
     *ret_n = table == REMOTE_CALLS ? MI_COUNT(r->calls) : MI_COUNT(r->kept);
     return table == REMOTE_CALLS ? r->calls : r->kept;
 }
 
-int pages_kept(struct remote *r, int64_t session, const struct remote_ask *ask, struct page **ret)
+int pages_find_kept_page(struct remote *r, int64_t session, const struct remote_ask *ask,
+                         struct page **ret)
 {
     size_t n;
-    const struct kept *kept = kept_of(r, ask->table, &n);
+    const struct kept *kept = kept_pages_of_table(r, ask->table, &n);
     for (size_t i = 0; i < n; i++) {
-        if (!has_beginning(&kept[i], session, ask))
+        if (!kept_has_beginning(&kept[i], session, ask))
             continue;
         int st = copy_kept(&kept[i], ask, ret);
         if (st < 0 || (*ret)->n > 0 || (*ret)->last)
@@ -280,7 +282,8 @@ int pages_kept(struct remote *r, int64_t session, const struct remote_ask *ask, 
     return MI_ENOENT;
 }
 
-static void keep_page(struct kept *k, int64_t session, const struct remote_ask *ask, struct page *p)
+static void kept_set_page(struct kept *k, int64_t session, const struct remote_ask *ask,
+                          struct page *p)
 {
     page_drop(k->page);
     *k = (struct kept){.session = session,
@@ -301,7 +304,7 @@ static void keep_page(struct kept *k, int64_t session, const struct remote_ask *
 
 void pages_keep(struct remote *r, int64_t session, const struct remote_ask *ask, struct page *p)
 {
-    keep_page(&r->kept[r->kept_next++ % MI_COUNT(r->kept)], session, ask, p);
+    kept_set_page(&r->kept[r->kept_next++ % MI_COUNT(r->kept)], session, ask, p);
 }
 
 /* Sessions whose calls or summaries are read together. */
@@ -319,7 +322,7 @@ static int add_next_sessions(struct remote *r, int64_t last_id, struct group *g,
     struct remote_ask here, last;
     const struct page *p = NULL;
     size_t row = 0, before;
-    if (!pages_of(r, g->id[0], &here) || !pages_of(r, last_id, &last))
+    if (!pages_set_session(r, g->id[0], &here) || !pages_set_session(r, last_id, &last))
         return 0;
     for (size_t i = 0; i < MI_COUNT(r->listed) && p == NULL; i++)
         if (find_uid(r->listed[i], here.session, &row) &&
@@ -328,10 +331,10 @@ static int add_next_sessions(struct remote *r, int64_t last_id, struct group *g,
     for (; p != NULL && g->n <= REMOTE_SESSIONS_MORE && row + g->n < p->n; g->n++) {
         const struct cell *session = page_row(p, row + g->n);
         g->uid[g->n] = session[REMOTE_SESSION_UID].text;
-        if (pages_id(r, session, &g->id[g->n]) < 0)
+        if (pages_session_id(r, session, &g->id[g->n]) < 0)
             return MI_ENOMEM;
     }
-    if (pages_of(r, g->id[0], ask)) { /* set again: the texts may have moved */
+    if (pages_set_session(r, g->id[0], ask)) { /* set again: the texts may have moved */
         ask->more = &g->uid[1];
         ask->more_n = g->n - 1;
     }
@@ -340,8 +343,9 @@ static int add_next_sessions(struct remote *r, int64_t last_id, struct group *g,
 
 /* Splits a page with calls of several sessions into one page for each session, and keeps these; the
  * page may end in the middle of a session. *ret: the page of the first session. */
-static int part_calls(struct remote *r, const struct page *all, bool full,
-                      const struct remote_ask *ask, const int64_t *session, struct page **ret)
+static int split_calls_by_session(struct remote *r, const struct page *all, bool full,
+                                  const struct remote_ask *ask, const int64_t *session,
+                                  struct page **ret)
 {
     size_t at = 0, n;
     int st = 0;
@@ -358,7 +362,7 @@ static int part_calls(struct remote *r, const struct page *all, bool full,
         struct remote_ask whole = *ask;
         whole.from = i == 0 ? ask->from : 0;
         whole.to = i == 0 ? ask->to : INT64_MAX;
-        keep_page(&r->calls[i], session[i], &whole, p);
+        kept_set_page(&r->calls[i], session[i], &whole, p);
         if (i == 0)
             *ret = p;
         else
@@ -378,9 +382,9 @@ int pages_read_calls(struct remote *r, const struct remote_ask *ask, const int64
     *ret = NULL;
     int st = r->store.read(r->store.ctx, ask, remote_pages_add_row, &f);
     if (st == 0)
-        st = point_texts(all);
+        st = page_point_texts(all);
     if (st == 0)
-        st = part_calls(r, all, (int64_t)all->n >= ask->rows, ask, session, ret);
+        st = split_calls_by_session(r, all, (int64_t)all->n >= ask->rows, ask, session, ret);
     page_drop(all);
     if (st < 0) {
         page_drop(*ret);
@@ -421,7 +425,7 @@ static int read_summaries(struct remote *r, int64_t id)
     struct page *all = page_new(REMOTE_SUMMARIES);
     struct filling f = {.page = all, .ask = &ask};
     int st = all != NULL ? 0 : MI_ENOMEM;
-    if (!pages_of(r, id, &ask))
+    if (!pages_set_session(r, id, &ask))
         st = st < 0 ? st : MI_ENOENT;
     if (st == 0)
         st = add_next_sessions(r, r->summary_of[0], &g, &ask);
@@ -469,7 +473,7 @@ struct page *pages_find_kept(struct remote *r, enum remote_table table, int64_t 
                              int64_t seq, size_t *ret)
 {
     size_t n;
-    for (const struct kept *k = kept_of(r, table, &n), *end = k + n; k < end; k++) {
+    for (const struct kept *k = kept_pages_of_table(r, table, &n), *end = k + n; k < end; k++) {
         if (k->page != NULL && k->session == session &&
             page_find_seq(k->page, seq, k->backwards, ret))
             return k->page;

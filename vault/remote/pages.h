@@ -76,23 +76,23 @@ struct page *pages_find_kept(struct remote *r, enum remote_table table, int64_t 
                              int64_t seq, size_t *ret);
 
 /* The session's id. A session that was not read before gets one. MI_ENOMEM. */
-MI_MUST int pages_id(struct remote *r, const struct cell *session, int64_t *ret);
+MI_MUST int pages_session_id(struct remote *r, const struct cell *session, int64_t *ret);
 /* Sets uid and vault of the request to those of the session with this id. false: there is none. */
-MI_MUST bool pages_of(const struct remote *r, int64_t id, struct remote_ask *ask);
+MI_MUST bool pages_set_session(const struct remote *r, int64_t id, struct remote_ask *ask);
 /* One row; the page is held for the caller. MI_ENOENT: there is no such row. */
 MI_MUST int pages_session(struct remote *r, int64_t id, struct page **ret, size_t *ret_row);
 MI_MUST int pages_summary(struct remote *r, int64_t id, struct page **ret, size_t *ret_row);
 /* The row of a message or a call, as `table` says. */
-MI_MUST int pages_seq(struct remote *r, enum remote_table table, int64_t session, int64_t seq,
-                      struct page **ret, size_t *ret_row);
+MI_MUST int pages_find_seq(struct remote *r, enum remote_table table, int64_t session, int64_t seq,
+                           struct page **ret, size_t *ret_row);
 /* A page with the next older or next newer session; without rows if there is none. MI_ENOENT: not
  * kept, so ask the store. */
 MI_MUST int pages_neighbour(struct remote *r, const struct remote_ask *ask, struct page **ret);
 void pages_keep_sessions(struct remote *r, const struct remote_ask *ask, struct page *p);
 /* A page of messages or calls as page_read() makes it, from kept pages. MI_ENOENT: ask the
  * store. */
-MI_MUST int pages_kept(struct remote *r, int64_t session, const struct remote_ask *ask,
-                       struct page **ret);
+MI_MUST int pages_find_kept_page(struct remote *r, int64_t session, const struct remote_ask *ask,
+                                 struct page **ret);
 void pages_keep(struct remote *r, int64_t session, const struct remote_ask *ask, struct page *p);
 /* Reads the calls of the sessions in `ask`, whose ids are in `session`. *ret has the calls of the
  * first session; those of the others are kept. */

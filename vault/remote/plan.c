@@ -33,7 +33,7 @@ static const struct key keys[REMOTE_TABLES][4] = {
     [REMOTE_SUMMARIES] = {{COLUMN_ID, "="}},
 };
 
-static char operator_of(unsigned char op)
+static char plan_operator(unsigned char op)
 {
     switch (op) {
     case SQLITE_INDEX_CONSTRAINT_EQ:
@@ -51,7 +51,7 @@ static char operator_of(unsigned char op)
     }
 }
 
-static bool is_key(enum remote_table table, int column, char op)
+static bool column_is_key(enum remote_table table, int column, char op)
 {
     for (size_t i = 0; i < MI_COUNT(keys[table]); i++)
         if (keys[table][i].operators != NULL && keys[table][i].column == column)
@@ -60,7 +60,7 @@ static bool is_key(enum remote_table table, int column, char op)
 }
 
 /* Whether rows already come in the order that the statement wants. */
-static bool is_ordered(enum remote_table table, const sqlite3_index_info *info)
+static bool rows_are_ordered(enum remote_table table, const sqlite3_index_info *info)
 {
     if (info->nOrderBy != 1)
         return false;
@@ -81,15 +81,15 @@ static bool is_ordered(enum remote_table table, const sqlite3_index_info *info)
     }
 }
 
-int plan_best(enum remote_table table, sqlite3_index_info *info)
+int plan_choose_index(enum remote_table table, sqlite3_index_info *info)
 {
     char text[2 * COLUMNS_MAX + 1];
     int n = 0;
     bool one = false, some = false;
     for (int i = 0; i < info->nConstraint && n < COLUMNS_MAX; i++) {
-        char op = operator_of(info->aConstraint[i].op);
+        char op = plan_operator(info->aConstraint[i].op);
         int column = info->aConstraint[i].iColumn;
-        if (!info->aConstraint[i].usable || !is_key(table, column, op))
+        if (!info->aConstraint[i].usable || !column_is_key(table, column, op))
             continue;
         text[2 * n] = (char)('a' + column);
         text[2 * n + 1] = op;
@@ -106,7 +106,7 @@ int plan_best(enum remote_table table, sqlite3_index_info *info)
     if (info->idxStr == NULL)
         return SQLITE_NOMEM;
     info->needToFreeIdxStr = 1;
-    info->orderByConsumed = is_ordered(table, info);
+    info->orderByConsumed = rows_are_ordered(table, info);
     if (info->orderByConsumed && info->aOrderBy[0].desc != 0)
         info->idxNum |= PLAN_BACKWARDS;
     if (table == REMOTE_MESSAGES && (info->colUsed & (sqlite3_uint64)1 << MESSAGE_BODY) != 0)

@@ -60,7 +60,7 @@ void remote_free(struct remote *r)
 }
 
 /* The id of a session; 0 if it was not read. */
-static int64_t id_of(const struct remote *r, struct slice uid)
+static int64_t remote_session_id(const struct remote *r, struct slice uid)
 {
     uint32_t place;
     return intern_find(&r->uids, uid, &place) ? (int64_t)place + 1 : 0;
@@ -76,7 +76,7 @@ int remote_by_number(struct remote *r, int64_t number, int64_t *ret_id, int *ret
         return st;
     *ret_n = (int)p->n;
     if (p->n > 0)
-        st = pages_id(r, page_row(p, 0), ret_id);
+        st = pages_session_id(r, page_row(p, 0), ret_id);
     page_drop(p);
     return st;
 }
@@ -84,7 +84,8 @@ int remote_by_number(struct remote *r, int64_t number, int64_t *ret_id, int *ret
 bool remote_is_newer(const struct remote *r, int64_t a, int64_t b)
 {
     struct remote_ask x = {0}, y = {0};
-    return pages_of(r, a, &x) && pages_of(r, b, &y) && slice_cmp(x.session, y.session) > 0;
+    return pages_set_session(r, a, &x) && pages_set_session(r, b, &y) &&
+           slice_cmp(x.session, y.session) > 0;
 }
 
 int remote_several(struct remote *r, bool *ret)
@@ -95,7 +96,7 @@ int remote_several(struct remote *r, bool *ret)
 int remote_body(struct remote *r, struct slice uid, int64_t seq, size_t max, struct buf *ret)
 {
     struct remote_ask of = {0};
-    if (!pages_of(r, id_of(r, uid), &of))
+    if (!pages_set_session(r, remote_session_id(r, uid), &of))
         return MI_ENOENT;
     return r->store.body(r->store.ctx, of.vault, of.session, seq, max, ret);
 }

@@ -35,7 +35,7 @@ static int remote_table_fail(struct cursor *c, int st)
     return SQLITE_ERROR;
 }
 
-static struct remote *remote_of(const struct cursor *c)
+static struct remote *remote_of_cursor(const struct cursor *c)
 {
     return ((const struct table *)c->base.pVtab)->remote;
 }
@@ -59,9 +59,10 @@ static int read_page(struct remote *r, struct cursor *c)
 {
     struct remote_ask *ask = &c->ask;
     bool is_call = ask->table == REMOTE_CALLS;
-    int st = ask->table == REMOTE_SESSIONS              ? pages_neighbour(r, ask, &c->page)
-             : is_call || ask->table == REMOTE_MESSAGES ? pages_kept(r, c->session, ask, &c->page)
-                                                        : MI_ENOENT;
+    int st = ask->table == REMOTE_SESSIONS ? pages_neighbour(r, ask, &c->page)
+             : is_call || ask->table == REMOTE_MESSAGES
+                 ? pages_find_kept_page(r, c->session, ask, &c->page)
+                 : MI_ENOENT;
     if (st != MI_ENOENT)
         return st;
     st = is_call ? pages_calls(r, c->session, ask, &c->page) : page_read(r, ask, &c->page);
@@ -74,13 +75,13 @@ static int read_page(struct remote *r, struct cursor *c)
 
 static int remote_table_load(struct cursor *c)
 {
-    struct remote *r = remote_of(c);
+    struct remote *r = remote_of_cursor(c);
     struct remote_ask *ask = &c->ask;
     remote_table_drop(c);
     if (c->none || (ask->table != REMOTE_SESSIONS && ask->from > ask->to))
         return SQLITE_OK;
     if (ask->table != REMOTE_SESSIONS && ask->table != REMOTE_LEAVES &&
-        !pages_of(r, c->session, ask))
+        !pages_set_session(r, c->session, ask))
         return SQLITE_OK;
     ask->first = remote_table_text_of(&c->first);
     ask->before = remote_table_text_of(&c->before);
@@ -96,7 +97,7 @@ static int remote_table_load(struct cursor *c)
 }
 
 /* Sets the range to what follows the page, and reads the next page. */
-static int load_next(struct cursor *c)
+static int remote_table_load_next(struct cursor *c)
 {
     struct remote_ask *ask = &c->ask;
     const struct cell *last = page_row(c->page, c->page->n - 1);
@@ -123,12 +124,12 @@ static int load_next(struct cursor *c)
 
 /* ---- conditions ---- */
 
-static void lower_to(int64_t *to, int64_t v)
+static void lower_limit_to(int64_t *to, int64_t v)
 {
     *to = v < *to ? v : *to;
 }
 
-static void raise_to(int64_t *from, int64_t v)
+static void raise_limit_to(int64_t *from, int64_t v)
 {
     *from = v > *from ? v : *from;
 }
@@ -144,7 +145,7 @@ static void limit_sessions(struct cursor *c, int64_t from, int64_t to)
     if (from == to) {
         c->id = to;
         c->none |= to < 1;
-    } else if (to != INT64_MAX && pages_of(remote_of(c), to + 1, &above)) {
+    } else if (to != INT64_MAX && pages_set_session(remote_of_cursor(c), to + 1, &above)) {
         buf_slice_add(&c->before, above.session);
     } else {
         c->none |= to != INT64_MAX;
@@ -166,7 +167,7 @@ static void limit_messages(struct cursor *c, int64_t from, int64_t to)
         c->ask.rows = width + 1;
 }
 
-static void take_text(struct cursor *c, struct buf *to, sqlite3_value *v, bool after)
+static void cursor_take_text(struct cursor *c, struct buf *to, sqlite3_value *v, bool after)
 {
     const char *text = (const char *)sqlite3_value_text(v);
     buf_clear(to);
@@ -180,14 +181,14 @@ struct range {
     int64_t from, to;
 };
 
-static void take_number(struct range *r, char op, int64_t v)
+static void range_take_number(struct range *r, char op, int64_t v)
 {
     if (op == PLAN_EQ || op == PLAN_GE)
-        raise_to(&r->from, v);
+        raise_limit_to(&r->from, v);
     if (op == PLAN_EQ || op == PLAN_LE)
-        lower_to(&r->to, v);
+        lower_limit_to(&r->to, v);
     if (op == PLAN_GT)
-        raise_to(&r->from, v == INT64_MAX ? v : v + 1);
+        raise_limit_to(&r->from, v == INT64_MAX ? v : v + 1);
 }
 
 /* Adds one condition. ids: the range of the first column; keys: the range of an event's id. */
@@ -199,23 +200,23 @@ static void remote_table_take(struct cursor *c, const char *plan, sqlite3_value 
     if (sqlite3_value_type(v) == SQLITE_NULL)
         c->none = true;
     else if (column == 0)
-        take_number(ids, plan[1], sqlite3_value_int64(v));
+        range_take_number(ids, plan[1], sqlite3_value_int64(v));
     else if (c->ask.table == REMOTE_EVENTS)
-        take_number(keys, plan[1], sqlite3_value_int64(v));
+        range_take_number(keys, plan[1], sqlite3_value_int64(v));
     else if (c->ask.table == REMOTE_SESSIONS && column == 3)
         c->ask.number = sqlite3_value_int64(v);
     else if (!is_text)
         c->none = true;
     else if (c->ask.table == REMOTE_SESSIONS && column == 4)
-        take_text(c, &c->name, v, false);
+        cursor_take_text(c, &c->name, v, false);
     else if (plan[1] == PLAN_LT)
-        take_text(c, &c->before, v, false);
+        cursor_take_text(c, &c->before, v, false);
     else
-        take_text(c, &c->first, v, plan[1] == PLAN_GT);
+        cursor_take_text(c, &c->first, v, plan[1] == PLAN_GT);
 }
 
-static int filter(sqlite3_vtab_cursor *base, int plan, const char *text, int argc,
-                  sqlite3_value **argv)
+static int remote_table_filter(sqlite3_vtab_cursor *base, int plan, const char *text, int argc,
+                               sqlite3_value **argv)
 {
     struct cursor *c = (struct cursor *)base;
     struct table *t = (struct table *)base->pVtab;
@@ -253,7 +254,7 @@ static int filter(sqlite3_vtab_cursor *base, int plan, const char *text, int arg
     int st = t->table == REMOTE_SESSIONS ? pages_session(t->remote, c->id, &c->page, &c->row)
              : t->table == REMOTE_SUMMARIES
                  ? pages_summary(t->remote, c->id, &c->page, &c->row)
-                 : pages_seq(t->remote, t->table, c->session, c->ask.from, &c->page, &c->row);
+                 : pages_find_seq(t->remote, t->table, c->session, c->ask.from, &c->page, &c->row);
     return st == 0 || st == MI_ENOENT ? SQLITE_OK : remote_table_fail(c, st);
 }
 
@@ -266,21 +267,21 @@ static int remote_table_next(sqlite3_vtab_cursor *base)
         c->row++;
         return SQLITE_OK;
     }
-    return load_next(c);
+    return remote_table_load_next(c);
 }
 
-static int eof(sqlite3_vtab_cursor *base)
+static int remote_table_eof(sqlite3_vtab_cursor *base)
 {
     return ((struct cursor *)base)->page == NULL;
 }
 
-static int row_id(struct cursor *c, sqlite3_int64 *ret)
+static int remote_row_id(struct cursor *c, sqlite3_int64 *ret)
 {
     const struct cell *row = page_row(c->page, c->row);
     int64_t id = c->session;
     int st = 0;
     if (c->ask.table == REMOTE_SESSIONS)
-        st = pages_id(remote_of(c), row, &id);
+        st = pages_session_id(remote_of_cursor(c), row, &id);
     else if (c->ask.table == REMOTE_MESSAGES || c->ask.table == REMOTE_CALLS)
         id = schema_message_id(c->session, (uint64_t)row[REMOTE_MESSAGE_SEQ].number);
     *ret = id;
@@ -300,14 +301,14 @@ static int remote_table_column(sqlite3_vtab_cursor *base, sqlite3_context *to, i
     }
     /* hidden columns: the last one of a message, and a session's `calls`, which is 1 */
     sqlite3_int64 id = c->ask.table == REMOTE_SESSIONS ? 1 : c->session;
-    int rc = i == 0 ? row_id(c, &id) : SQLITE_OK;
+    int rc = i == 0 ? remote_row_id(c, &id) : SQLITE_OK;
     sqlite3_result_int64(to, id);
     return rc;
 }
 
 static int remote_table_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *ret)
 {
-    return row_id((struct cursor *)base, ret);
+    return remote_row_id((struct cursor *)base, ret);
 }
 
 static int open_cursor(sqlite3_vtab *base, sqlite3_vtab_cursor **ret)
@@ -331,13 +332,13 @@ static int close_cursor(sqlite3_vtab_cursor *base)
     return SQLITE_OK;
 }
 
-static int best_index(sqlite3_vtab *base, sqlite3_index_info *info)
+static int remote_table_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 {
-    return plan_best(((struct table *)base)->table, info);
+    return plan_choose_index(((struct table *)base)->table, info);
 }
 
-static int connect(sqlite3 *db, void *ctx, int argc, const char *const *argv, sqlite3_vtab **ret,
-                   char **error)
+static int remote_table_connect(sqlite3 *db, void *ctx, int argc, const char *const *argv,
+                                sqlite3_vtab **ret, char **error)
 {
     (void)argc, (void)error;
     struct table *t = calloc(1, sizeof *t);
@@ -363,14 +364,14 @@ static int remote_table_disconnect(sqlite3_vtab *base)
 }
 
 static const sqlite3_module module = {
-    .xConnect = connect, /* without xCreate: the table exists by its name */
-    .xBestIndex = best_index,
+    .xConnect = remote_table_connect, /* without xCreate: the table exists by its name */
+    .xBestIndex = remote_table_best_index,
     .xDisconnect = remote_table_disconnect,
     .xOpen = open_cursor,
     .xClose = close_cursor,
-    .xFilter = filter,
+    .xFilter = remote_table_filter,
     .xNext = remote_table_next,
-    .xEof = eof,
+    .xEof = remote_table_eof,
     .xColumn = remote_table_column,
     .xRowid = remote_table_rowid,
 };

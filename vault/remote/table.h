@@ -7,7 +7,7 @@
 
 #include "vault/remote/pages.h"
 
-/* The plan that plan_best() makes for xFilter. idxNum: the flags; idxStr: two characters for each
+/* The plan that plan_choose_index() makes for xFilter. idxNum: the flags; idxStr: two characters for each
  * argument, a column ('a' is the first) and an operator. */
 enum {
     PLAN_BACKWARDS = 1,
@@ -15,7 +15,7 @@ enum {
     PLAN_ONE = 4 /* one row is wanted: the session next to another, or a first or last message */
 };
 enum { PLAN_EQ = '=', PLAN_GT = '>', PLAN_GE = 'g', PLAN_LT = '<', PLAN_LE = 'l' };
-int plan_best(enum remote_table table, sqlite3_index_info *info);
+int plan_choose_index(enum remote_table table, sqlite3_index_info *info);
 
 /* Registers the tables with db. */
 MI_MUST int table_register(sqlite3 *db, struct remote *r);

@@ -18,7 +18,7 @@
 
 /* ---- a file ---- */
 
-static int64_t file_of(int64_t session_id)
+static int64_t search_file_number(int64_t session_id)
 {
     return session_id / SEARCH_SESSIONS;
 }
@@ -30,7 +30,7 @@ static void close_file(struct search *s)
     s->d = (struct db){.kind = NULL};
 }
 
-static void file_name(int64_t number, char ret[NAME_MAX_LEN])
+static void search_file_name(int64_t number, char ret[NAME_MAX_LEN])
 {
     snprintf(ret, NAME_MAX_LEN, "%04lld.db", (long long)number);
 }
@@ -38,7 +38,7 @@ static void file_name(int64_t number, char ret[NAME_MAX_LEN])
 static void remove_file(int dir_fd, int64_t number)
 {
     char name[NAME_MAX_LEN], journal[NAME_MAX_LEN + 8];
-    file_name(number, name);
+    search_file_name(number, name);
     snprintf(journal, sizeof journal, "%s-journal", name);
     (void)unlinkat(dir_fd, name, 0);
     (void)unlinkat(dir_fd, journal, 0);
@@ -51,8 +51,8 @@ static void remove_and_overwrite(int dir_fd, int64_t number)
     static const char zeros[1 << 16];
     char name[NAME_MAX_LEN];
     struct stat st;
-    file_name(number, name);
-    int fd = vault_dir_file(dir_fd, name, O_WRONLY);
+    search_file_name(number, name);
+    int fd = vault_dir_open_file(dir_fd, name, O_WRONLY);
     remove_file(dir_fd, number);
     if (fd < 0)
         return;
@@ -86,7 +86,7 @@ static const struct db_kind index_file = {
 
 /* Converts an error of the index file, which is created again, so that it is not taken for an error
  * of the vault. */
-static int of_index(int st)
+static int convert_index_error(int st)
 {
     return st == MI_ESTORE ? MI_EIO : st;
 }
@@ -103,8 +103,9 @@ static const char tables[] =
 static int search_index_connect_to(struct search *s, int64_t number)
 {
     char name[NAME_MAX_LEN], path[PATH_MAX];
-    file_name(number, name);
-    int fd = vault_dir_file(s->dir_fd, name, O_RDWR | O_CREAT); /* created here, with mode 0600 */
+    search_file_name(number, name);
+    int fd =
+        vault_dir_open_file(s->dir_fd, name, O_RDWR | O_CREAT); /* created here, with mode 0600 */
     if (fd < 0)
         return MI_EIO;
     close(fd);
@@ -117,7 +118,7 @@ static int search_index_connect_to(struct search *s, int64_t number)
         st = MI_EIO;
     if (st == 0 && version == 0)
         st = db_exec(&s->d, tables);
-    return st == 0 && version != 0 && version != FORMAT ? MI_EIO : of_index(st);
+    return st == 0 && version != 0 && version != FORMAT ? MI_EIO : convert_index_error(st);
 }
 
 /* A file that cannot be opened is created again, once. */
@@ -159,7 +160,7 @@ static struct slice search_index_text_of(struct search *s, const struct search_s
         if (query_body(s->q, slice_of(x->uid), m, SEARCH_BODY_MAX, &s->large) == 0)
             body = buf_slice(&s->large);
     }
-    return search_text(m->kind, body, &s->text);
+    return search_text_of_body(m->kind, body, &s->text);
 }
 
 static bool search_index_add_body(void *ctx, const struct query_message *m)
@@ -168,7 +169,8 @@ static bool search_index_add_body(void *ctx, const struct query_message *m)
     struct slice text = search_index_text_of(a->s, a->session, m);
     struct db *d = &a->s->d;
     int64_t id = schema_message_id(a->session->id, (uint64_t)m->seq);
-    a->status = text.n > 0 ? of_index(db_run(d, ADD, DB_WITH(db_int(id), db_text(text)))) : 0;
+    a->status =
+        text.n > 0 ? convert_index_error(db_run(d, ADD, DB_WITH(db_int(id), db_text(text)))) : 0;
     a->last = m->seq;
     a->n++;
     if (a->on_read != NULL)
@@ -182,13 +184,13 @@ static int read_done(struct search *s, const struct search_session *x, int64_t *
 {
     sqlite3_stmt *q;
     *ret = 0;
-    int st = db_ask(&s->d, READ_DONE, &q, DB_WITH(db_int(x->id)));
+    int st = db_begin_query(&s->d, READ_DONE, &q, DB_WITH(db_int(x->id)));
     if (st < 0)
-        return of_index(st);
+        return convert_index_error(st);
     int rc = sqlite3_step(q);
     bool other = rc == SQLITE_ROW && !slice_is(connect_column(q, 1), x->uid);
     *ret = rc == SQLITE_ROW ? sqlite3_column_int64(q, 0) : 0;
-    st = of_index(db_done(&s->d, q, rc));
+    st = convert_index_error(db_finish_statement(&s->d, q, rc));
     return st == 0 && other ? MI_EIO : st;
 }
 
@@ -197,7 +199,7 @@ static int add_batch(struct search *s, const struct search_session *x, struct ad
                      bool *ret_more)
 {
     int64_t done = 0;
-    int st = of_index(db_begin(&s->d));
+    int st = convert_index_error(db_begin(&s->d));
     if (st < 0)
         return st;
     st = read_done(s, x, &done); /* read again: another process may have added messages */
@@ -208,10 +210,10 @@ static int add_batch(struct search *s, const struct search_session *x, struct ad
     if (st == 0)
         st = a->status;
     if (st == 0 && a->n > 0)
-        st = of_index(db_run(&s->d, WRITE_DONE,
-                             DB_WITH(db_int(x->id), db_text(slice_of(x->uid)), db_int(a->last))));
+        st = convert_index_error(db_run(
+            &s->d, WRITE_DONE, DB_WITH(db_int(x->id), db_text(slice_of(x->uid)), db_int(a->last))));
     int ended = db_end(&s->d, st);
-    st = st < 0 ? st : of_index(ended);
+    st = st < 0 ? st : convert_index_error(ended);
     *ret_more = a->n == BATCH;
     return st;
 }
@@ -219,7 +221,7 @@ static int add_batch(struct search *s, const struct search_session *x, struct ad
 static int search_index_catch_up(struct search *s, const struct search_session *x, struct adding *a)
 {
     int64_t last, event, done;
-    int st = query_last(s->q, x->id, &last, &event);
+    int st = query_last_positions(s->q, x->id, &last, &event);
     if (st == 0)
         st = read_done(s, x, &done);
     a->session = x;
@@ -232,7 +234,7 @@ static int search_index_catch_up(struct search *s, const struct search_session *
 static int check_sessions(struct search *s, const struct search_session *session, size_t n)
 {
     sqlite3_stmt *q;
-    int rc = SQLITE_DONE, st = of_index(db_ask(&s->d, SESSIONS, &q, NULL, 0));
+    int rc = SQLITE_DONE, st = convert_index_error(db_begin_query(&s->d, SESSIONS, &q, NULL, 0));
     if (st < 0)
         return st;
     while (st == 0 && (rc = sqlite3_step(q)) == SQLITE_ROW) {
@@ -241,14 +243,14 @@ static int check_sessions(struct search *s, const struct search_session *session
             i++;
         st = i < n ? 0 : MI_EIO;
     }
-    int ended = of_index(db_done(&s->d, q, rc));
+    int ended = convert_index_error(db_finish_statement(&s->d, q, rc));
     return st < 0 ? st : ended;
 }
 
 static int fill_file(struct search *s, const struct search_session *session, size_t n,
                      struct adding *a)
 {
-    int st = search_index_open_file(s, file_of(session[0].id));
+    int st = search_index_open_file(s, search_file_number(session[0].id));
     if (st == 0)
         st = check_sessions(s, session, n);
     for (size_t i = 0; st == 0 && i < n; i++)
@@ -265,7 +267,7 @@ static int search_index_update(struct search *s, const struct search_session *se
     int st = fill_file(s, session, n, &a);
     if (st == MI_EIO) { /* invalid or broken */
         close_file(s);
-        remove_file(s->dir_fd, file_of(session[0].id));
+        remove_file(s->dir_fd, search_file_number(session[0].id));
         st = fill_file(s, session, n, &a);
     }
     return st;
@@ -280,25 +282,25 @@ static int ask_file(struct search *s, const struct search_session *session, size
     sqlite3_stmt *q;
     bool more = true, damaged = false;
     int64_t last = INT64_MAX;
-    int rc = SQLITE_DONE, st = db_ask(&s->d, MATCH, &q, DB_WITH(db_text(slice_of(query))));
+    int rc = SQLITE_DONE, st = db_begin_query(&s->d, MATCH, &q, DB_WITH(db_text(slice_of(query))));
     while (st == 0 && more && (rc = sqlite3_step(q)) == SQLITE_ROW) {
         int64_t id = sqlite3_column_int64(q, 0);
         damaged = id >= last; /* in a damaged file, a row may come again and again */
         more = !damaged && fn(ctx, id >> SCHEMA_SEQ_BITS, id & SCHEMA_SEQ_MAX);
         last = id;
     }
-    st = st == 0 ? db_done(&s->d, q, rc) : st;
+    st = st == 0 ? db_finish_statement(&s->d, q, rc) : st;
     if (st == 0 && damaged)
-        st = db_damaged(&s->d);
+        st = db_fail_damaged(&s->d);
     if (st == MI_ESTORE) {
         close_file(s);
         remove_file(s->dir_fd, s->number);
     }
-    return of_index(st);
+    return convert_index_error(st);
 }
 
-static const struct search_kind files = {file_of, search_terms_query, search_index_update,
-                                         ask_file};
+static const struct search_kind files = {search_file_number, search_terms_query,
+                                         search_index_update, ask_file};
 
 /* ---- the folder ---- */
 
@@ -306,7 +308,7 @@ static const struct search_kind files = {file_of, search_terms_query, search_ind
 static int open_folder(struct search *s)
 {
     struct buf path = {0};
-    s->dir_fd = vault_dir_sub(query_dir_fd(s->q), VAULT_SEARCH, true);
+    s->dir_fd = vault_dir_open_sub(query_dir_fd(s->q), VAULT_SEARCH, true);
     if (s->dir_fd < 0)
         return 0;
     buf_printf(&path, "%s/" VAULT_SEARCH, query_vault(s->q));
@@ -348,8 +350,8 @@ int64_t search_forget_bytes(int vault, int64_t session_id)
 {
     char name[NAME_MAX_LEN];
     struct stat st;
-    int dir = vault_dir_sub(vault, VAULT_SEARCH, false);
-    file_name(file_of(session_id), name);
+    int dir = vault_dir_open_sub(vault, VAULT_SEARCH, false);
+    search_file_name(search_file_number(session_id), name);
     int64_t bytes = dir >= 0 && fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 ? st.st_size : 0;
     if (dir >= 0)
         close(dir);
@@ -371,8 +373,8 @@ int search_forget(const char *vault, int64_t session_id)
     if (s.dir_fd < 0)
         return errno == ENOENT ? 0 : MI_EIO;
     char name[NAME_MAX_LEN];
-    int64_t number = file_of(session_id);
-    file_name(number, name);
+    int64_t number = search_file_number(session_id);
+    search_file_name(number, name);
     s.path = path;
     if (file_exists(s.dir_fd, name)) {
         if (search_index_connect_to(&s, number) == 0)
@@ -388,9 +390,9 @@ int search_forget(const char *vault, int64_t session_id)
 
 /* ---- either kind ---- */
 
-int64_t search_file_of(const struct search *s, int64_t session_id)
+int64_t search_file_of_session(const struct search *s, int64_t session_id)
 {
-    return s != NULL ? s->kind->file_of(session_id) : file_of(session_id);
+    return s != NULL ? s->kind->file_of(session_id) : search_file_number(session_id);
 }
 
 bool search_query(const struct search *s, const struct search_terms *t, struct buf *b)
@@ -404,8 +406,8 @@ int search_file(struct search *s, const struct search_session *session, size_t n
     return s->kind->update(s, session, n, on_read, ctx);
 }
 
-int search_words_of(struct search *s, const struct search_session *session, size_t n,
-                    const char *query, search_fn fn, void *ctx)
+int search_ask_words(struct search *s, const struct search_session *session, size_t n,
+                     const char *query, search_fn fn, void *ctx)
 {
     return s->kind->ask(s, session, n, query, fn, ctx);
 }

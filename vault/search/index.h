@@ -33,8 +33,8 @@ void search_close(struct search *s); /* NULL is fine */
 
 /* The number of the file of a session. A store has no files: there, sessions with the same number
  * are searched together. s may be NULL. */
-int64_t search_file_of(const struct search *s, int64_t session_id);
-/* Appends a query for search_words_of() that matches every text with all terms, and possibly other
+int64_t search_file_of_session(const struct search *s, int64_t session_id);
+/* Appends a query for search_ask_words() that matches every text with all terms, and possibly other
  * texts. false: there is no such query. */
 bool search_query(const struct search *s, const struct search_terms *t, struct buf *b);
 
@@ -48,8 +48,8 @@ typedef bool (*search_fn)(void *ctx, int64_t session_id, int64_t seq);
 /* Passes on the messages that match the query, newest first. The sessions must be those of the last
  * search_file(). 0, MI_EIO (the file was broken and is deleted), MI_ESTORE (see query_error()) or
  * MI_ENOMEM. */
-MI_MUST int search_words_of(struct search *s, const struct search_session *session, size_t n,
-                            const char *query, search_fn fn, void *ctx);
+MI_MUST int search_ask_words(struct search *s, const struct search_session *session, size_t n,
+                             const char *query, search_fn fn, void *ctx);
 
 /* The size of the index file of this session, which search_forget() deletes; 0: none. vault: a
  * descriptor. */

@@ -8,7 +8,7 @@
 static const int64_t first_groups[] = {64, 1024};
 #define GROUP 4096 /* number of sessions in each further group */
 
-static int64_t group_of(int64_t session_id)
+static int64_t search_group_of_session(int64_t session_id)
 {
     int64_t i = 0;
     while (i < (int64_t)MI_COUNT(first_groups) && session_id >= first_groups[i])
@@ -52,5 +52,5 @@ static int search_store_ask(struct search *s, const struct search_session *sessi
                               search_store_on_found, &p);
 }
 
-const struct search_kind search_store = {group_of, search_terms_tsquery, search_store_update,
-                                         search_store_ask};
+const struct search_kind search_store = {search_group_of_session, search_terms_tsquery,
+                                         search_store_update, search_store_ask};

@@ -41,7 +41,7 @@ int search_terms_add(struct search_terms *t, const char *text, bool exact)
 
 /* Whether word i of the term is a whole word of the text. The first and last word of an exact term
  * may be parts of longer words. */
-static bool is_whole(const struct search_term *t, size_t i)
+static bool word_is_whole(const struct search_term *t, size_t i)
 {
     return !t->exact || (t->list.word[i].from > 0 && t->list.word[i].to < t->text.n);
 }
@@ -58,7 +58,7 @@ static bool write_query(const struct search_terms *t, const struct dialect *d, s
     for (size_t i = 0; i < t->n; i++) {
         const struct search_term *x = &t->term[i];
         for (size_t k = 0; k < x->list.n; k++) {
-            if (!is_whole(x, k))
+            if (!word_is_whole(x, k))
                 continue;
             struct slice word = search_list_word(&x->list, k);
             struct slice key = d->keys ? search_key(word) : word;
@@ -87,7 +87,7 @@ bool search_terms_tsquery(const struct search_terms *t, struct buf *b)
     return write_query(t, &tsquery, b);
 }
 
-static bool word_fits(const struct search_term *x, size_t i, struct slice word)
+static bool word_fits_term(const struct search_term *x, size_t i, struct slice word)
 {
     struct slice want = search_list_word(&x->list, i);
     if (x->prefix && i + 1 == x->list.n)
@@ -101,7 +101,7 @@ static bool find_words(const struct search_term *x, const struct search_list *l,
 {
     for (size_t at = 0; at + x->list.n <= l->n; at++) {
         size_t i = 0;
-        while (i < x->list.n && word_fits(x, i, search_list_word(l, at + i)))
+        while (i < x->list.n && word_fits_term(x, i, search_list_word(l, at + i)))
             i++;
         if (i < x->list.n)
             continue;
@@ -155,7 +155,7 @@ static void search_terms_unescape(struct buf *b, struct slice body)
         p += n;
         if (p == escape) {
             char c[JSON_CHAR_MAX];
-            n = json_char(&p, end, c);
+            n = json_decode_char(&p, end, c);
             buf_add(b, c, n);
         }
         if (b->failed)
@@ -163,7 +163,7 @@ static void search_terms_unescape(struct buf *b, struct slice body)
     }
 }
 
-struct slice search_text(enum row_kind kind, struct slice body, struct buf *b)
+struct slice search_text_of_body(enum row_kind kind, struct slice body, struct buf *b)
 {
     struct json_scan scan;
     if (body.p == NULL)

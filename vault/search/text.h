@@ -48,6 +48,6 @@ MI_MUST int search_terms_find(struct search_terms *t, struct slice text, struct 
 
 /* The text of a message: a slice of the body, or of b. Of a longer body, only the first
  * SEARCH_BODY_MAX bytes are needed. */
-struct slice search_text(enum row_kind kind, struct slice body, struct buf *b);
+struct slice search_text_of_body(enum row_kind kind, struct slice body, struct buf *b);
 
 #endif

@@ -16,7 +16,7 @@ struct search_words {
 };
 
 /* FTS5 passes its interface to `SELECT fts5(?)` through a pointer of this name. */
-static fts5_api *api_of(sqlite3 *db)
+static fts5_api *fts5_api_of(sqlite3 *db)
 {
     fts5_api *api = NULL;
     sqlite3_stmt *st = NULL;
@@ -48,7 +48,7 @@ int search_words_open(struct search_words **ret)
     if (sqlite3_open_v2(":memory:", &w->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL) !=
         SQLITE_OK)
         st = MI_ENOMEM;
-    fts5_api *api = st == 0 ? api_of(w->db) : NULL;
+    fts5_api *api = st == 0 ? fts5_api_of(w->db) : NULL;
     if (st == 0 &&
         (api == NULL || api->xFindTokenizer(api, "unicode61", &data, &w->use) != SQLITE_OK))
         st = MI_ESTORE;
@@ -63,7 +63,7 @@ int search_words_open(struct search_words **ret)
 
 /* ---- lists ---- */
 
-static int on_word(void *ctx, int flags, const char *word, int n, int from, int to)
+static int search_list_on_word(void *ctx, int flags, const char *word, int n, int from, int to)
 {
     (void)flags;
     struct search_list *l = ctx;
@@ -78,7 +78,8 @@ int search_list_fill(struct search_list *l, struct search_words *w, struct slice
 {
     l->n = 0;
     buf_clear(&l->text);
-    int rc = w->use.xTokenize(w->it, l, FTS5_TOKENIZE_DOCUMENT, text.p, (int)text.n, on_word);
+    int rc = w->use.xTokenize(w->it, l, FTS5_TOKENIZE_DOCUMENT, text.p, (int)text.n,
+                              search_list_on_word);
     return rc == SQLITE_OK ? 0 : MI_ENOMEM;
 }
 

@@ -28,7 +28,7 @@ bool aside_is_damage(int code)
 /* ---- the check ---- */
 
 /* Appends what is wrong to `why`. false: nothing is wrong, or the check cannot be done now. */
-static bool is_damaged(const char *path, struct buf *why)
+static bool database_is_damaged(const char *path, struct buf *why)
 {
     sqlite3 *db;
     int rc = connect_open(&db, path, NULL, SQLITE_OPEN_READWRITE, BUSY_MS);
@@ -58,7 +58,7 @@ static bool lock_dir(int fd)
     return false;
 }
 
-static bool is_free(int dir, const char *name, const char *more)
+static bool aside_name_is_free(int dir, const char *name, const char *more)
 {
     char path[ASIDE_NAME_MAX + 8];
     struct stat st;
@@ -75,7 +75,8 @@ static bool choose_name(int dir, char ret[ASIDE_NAME_MAX])
         (void)strftime(when, sizeof when, "%Y%m%dT%H%M%SZ", &tm);
     for (int i = 0; i < NAMES_MAX; i++) {
         snprintf(ret, ASIDE_NAME_MAX, i == 0 ? ASIDE_PREFIX "%s" : ASIDE_PREFIX "%s.%d", when, i);
-        if (is_free(dir, ret, "") && is_free(dir, ret, "-wal") && is_free(dir, ret, "-shm"))
+        if (aside_name_is_free(dir, ret, "") && aside_name_is_free(dir, ret, "-wal") &&
+            aside_name_is_free(dir, ret, "-shm"))
             return true;
     }
     errno = EEXIST;
@@ -84,7 +85,7 @@ static bool choose_name(int dir, char ret[ASIDE_NAME_MAX])
 
 /* Renames the database last: until then, other processes open the damaged one. SQLite removes an
  * existing -wal when it creates a database. */
-static int rename_all(int dir, const char *name)
+static int rename_database_files(int dir, const char *name)
 {
     static const char *const more[] = {"-wal", "-shm", ""};
     for (size_t i = 0; i < MI_COUNT(more); i++) {
@@ -106,8 +107,8 @@ int aside_put(const struct vault_dir *dir, char ret_name[ASIDE_NAME_MAX], struct
     buf_clear(why);
     if (own < 0)
         return MI_EIO;
-    if (n > 0 && (size_t)n < sizeof path && lock_dir(own) && is_damaged(path, why))
-        st = choose_name(own, name) ? rename_all(own, name) : MI_EIO;
+    if (n > 0 && (size_t)n < sizeof path && lock_dir(own) && database_is_damaged(path, why))
+        st = choose_name(own, name) ? rename_database_files(own, name) : MI_EIO;
     int e = errno;
     close(own);
     errno = e;
@@ -118,7 +119,7 @@ int aside_put(const struct vault_dir *dir, char ret_name[ASIDE_NAME_MAX], struct
 
 /* ---- those that are there ---- */
 
-static bool is_database(const char *name)
+static bool is_aside_database(const char *name)
 {
     size_t n = strlen(name);
     return strncmp(name, ASIDE_PREFIX, sizeof ASIDE_PREFIX - 1) == 0 && n < ASIDE_NAME_MAX &&
@@ -132,7 +133,7 @@ void aside_each(int dir, void (*call)(void *ctx, const char *name), void *ctx)
     if (d == NULL && fd >= 0)
         close(fd);
     for (struct dirent *e; d != NULL && (e = readdir(d)) != NULL;)
-        if (is_database(e->d_name))
+        if (is_aside_database(e->d_name))
             call(ctx, e->d_name);
     if (d != NULL)
         closedir(d);

@@ -41,7 +41,7 @@ static int disconnect_table(sqlite3_vtab *t)
     return SQLITE_OK;
 }
 
-static int plan(sqlite3_vtab *t, sqlite3_index_info *info)
+static int batch_table_plan(sqlite3_vtab *t, sqlite3_index_info *info)
 {
     (void)t, (void)info; /* the only way to read the table is to read all rows */
     return SQLITE_OK;
@@ -63,8 +63,8 @@ static int close_cursor(sqlite3_vtab_cursor *c)
     return SQLITE_OK;
 }
 
-static int first(sqlite3_vtab_cursor *cursor, int number, const char *text, int n,
-                 sqlite3_value **arg)
+static int batch_table_first(sqlite3_vtab_cursor *cursor, int number, const char *text, int n,
+                             sqlite3_value **arg)
 {
     (void)number, (void)text, (void)n, (void)arg;
     struct cursor *c = (struct cursor *)cursor;
@@ -79,7 +79,7 @@ static int batch_table_next(sqlite3_vtab_cursor *cursor)
     return SQLITE_OK;
 }
 
-static int at_end(sqlite3_vtab_cursor *cursor)
+static int batch_table_at_end(sqlite3_vtab_cursor *cursor)
 {
     const struct cursor *c = (const struct cursor *)cursor;
     return c->at >= c->n;
@@ -102,14 +102,14 @@ static int batch_table_column(sqlite3_vtab_cursor *cursor, sqlite3_context *to, 
 static const sqlite3_module module = {
     .iVersion = 1,
     .xConnect = connect_table,
-    .xBestIndex = plan,
+    .xBestIndex = batch_table_plan,
     .xDisconnect = disconnect_table,
     .xDestroy = disconnect_table,
     .xOpen = open_cursor,
     .xClose = close_cursor,
-    .xFilter = first,
+    .xFilter = batch_table_first,
     .xNext = batch_table_next,
-    .xEof = at_end,
+    .xEof = batch_table_at_end,
     .xColumn = batch_table_column,
     .xRowid = batch_table_rowid,
 };

@@ -23,10 +23,10 @@ void bodies_close(struct bodies *b)
 
 static int bodies_open_file(struct bodies *b, const char *uid)
 {
-    int dir = vault_dir_sub(b->dir_fd, VAULT_BODIES, true);
+    int dir = vault_dir_open_sub(b->dir_fd, VAULT_BODIES, true);
     if (dir < 0)
         return MI_EIO;
-    b->fd = vault_dir_file(dir, uid, O_WRONLY | O_CREAT);
+    b->fd = vault_dir_open_file(dir, uid, O_WRONLY | O_CREAT);
     int e = errno;
     close(dir);
     errno = e;
@@ -84,7 +84,7 @@ bool bodies_are_written(int fd, int64_t offset, int64_t length)
     return holes <= BODIES_HOLES;
 }
 
-bool bodies_new(struct bodies *b, int64_t *ret_from, int64_t *ret_to)
+bool bodies_take_new_range(struct bodies *b, int64_t *ret_from, int64_t *ret_to)
 {
     if (b->tail - b->reported < NEW_MIN)
         return false;
@@ -96,8 +96,8 @@ bool bodies_new(struct bodies *b, int64_t *ret_from, int64_t *ret_to)
 void bodies_write_out(const char *vault, const char *uid, int64_t from, int64_t to)
 {
     int dir = open(vault, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    int bodies = dir >= 0 ? vault_dir_sub(dir, VAULT_BODIES, false) : -1;
-    int fd = bodies >= 0 ? vault_dir_file(bodies, uid, O_RDONLY) : -1;
+    int bodies = dir >= 0 ? vault_dir_open_sub(dir, VAULT_BODIES, false) : -1;
+    int fd = bodies >= 0 ? vault_dir_open_file(bodies, uid, O_RDONLY) : -1;
     from = to - from > BODIES_WRITE_MOST ? to - BODIES_WRITE_MOST : from;
     if (fd >= 0) {
         file_write_out(fd, from, to);

@@ -14,7 +14,7 @@ struct bodies {
     int fd;           /* -1: no body yet */
     bool sync;        /* sync each body */
     int64_t tail;     /* offset of the next body */
-    int64_t reported; /* bodies_new() has returned everything before this offset */
+    int64_t reported; /* bodies_take_new_range() has returned everything before this offset */
 };
 
 void bodies_open(struct bodies *b, int dir_fd, bool sync);
@@ -27,7 +27,7 @@ MI_MUST int bodies_add(struct bodies *b, const char *uid, struct slice body, int
 bool bodies_are_written(int fd, int64_t offset, int64_t length);
 /* Sets the range that was added since the last call. false: the range is smaller than 1 MiB, and is
  * left for a later call. */
-bool bodies_new(struct bodies *b, int64_t *ret_from, int64_t *ret_to);
+bool bodies_take_new_range(struct bodies *b, int64_t *ret_from, int64_t *ret_to);
 
 /* Writes a range of VAULT/Bodies/<uid> to the disk, waits for it, and drops it from the page cache,
  * because bodies are seldom read soon after. A slow disk makes the range long: then only its last

@@ -11,7 +11,7 @@ struct budget {
     int64_t used;
 };
 
-static int64_t bytes_of(const char *path, const char *more)
+static int64_t database_file_bytes(const char *path, const char *more)
 {
     char name[4096];
     struct stat st;
@@ -26,18 +26,19 @@ static int64_t bytes_of(const char *path, const char *more)
     return known ? stored * BUDGET_COMPRESSED : st.st_size;
 }
 
-static int on_steps(void *ctx)
+static int budget_on_steps(void *ctx)
 {
     struct budget *b = ctx;
     b->used += PART;
     if (b->used < BUDGET_LEAST)
         return 0;
     const char *path = sqlite3_db_filename(b->db, "main");
-    return b->used > BUDGET_LEAST + BUDGET_PER_BYTE * (bytes_of(path, "") + bytes_of(path, "-wal"));
+    return b->used > BUDGET_LEAST + BUDGET_PER_BYTE * (database_file_bytes(path, "") +
+                                                       database_file_bytes(path, "-wal"));
 }
 
 /* Called when a statement begins, and when the connection is closed. */
-static int on_trace(unsigned event, void *ctx, void *p, void *x)
+static int budget_on_trace(unsigned event, void *ctx, void *p, void *x)
 {
     (void)p, (void)x;
     struct budget *b = ctx;
@@ -53,10 +54,10 @@ int budget_set(sqlite3 *db)
     if (b == NULL)
         return SQLITE_NOMEM;
     *b = (struct budget){.db = db};
-    int rc = sqlite3_trace_v2(db, SQLITE_TRACE_STMT | SQLITE_TRACE_CLOSE, on_trace, b);
+    int rc = sqlite3_trace_v2(db, SQLITE_TRACE_STMT | SQLITE_TRACE_CLOSE, budget_on_trace, b);
     if (rc != SQLITE_OK)
         free(b);
     else
-        sqlite3_progress_handler(db, PART, on_steps, b);
+        sqlite3_progress_handler(db, PART, budget_on_steps, b);
     return rc;
 }

@@ -40,7 +40,7 @@ int call_batch_open(struct call_batch *b)
 static const char declaration[] = "CREATE TABLE call_batch (" COLUMNS ")";
 
 /* Rows: first the ended calls of earlier batches, then the calls of this batch. */
-static const struct call *call_of_row(const struct call_batch *b, size_t row)
+static const struct call *call_batch_call_of_row(const struct call_batch *b, size_t row)
 {
     return row < b->ended_n ? &b->kept[b->ended[row]].call : &b->calls.call[row - b->ended_n];
 }
@@ -54,7 +54,7 @@ static size_t call_batch_count(const void *rows)
 static void call_batch_column(const void *rows, size_t row, sqlite3_context *to, int i)
 {
     const struct call_batch *b = rows;
-    const struct call *c = call_of_row(b, row);
+    const struct call *c = call_batch_call_of_row(b, row);
     if (i == 0)
         sqlite3_result_int64(to, schema_message_id(b->session_id, (uint64_t)c->seq));
     else if ((size_t)i <= fields_of_call.n)
@@ -84,7 +84,7 @@ void call_batch_close(struct call_batch *b)
     *b = (struct call_batch){0};
 }
 
-static void clear(struct call_batch *b)
+static void call_batch_clear(struct call_batch *b)
 {
     call_set_clear(&b->calls);
     b->n = b->late_n = b->ended_n = 0;
@@ -92,7 +92,7 @@ static void clear(struct call_batch *b)
 
 void call_batch_forget(struct call_batch *b)
 {
-    clear(b);
+    call_batch_clear(b);
     b->kept_n = 0;
     b->session_id = 0;
 }
@@ -119,7 +119,7 @@ static int call_batch_finish(sqlite3 *db, sqlite3_stmt *q, int rc)
 /* ---- a session ------------------------------------------------------------------------------ */
 
 /* Reads the last requests of the proxy; the newest come first. */
-static int read_own(struct call_batch *b, sqlite3 *db)
+static int call_batch_read_own(struct call_batch *b, sqlite3 *db)
 {
     struct own_request own[CALLS_OWN];
     int64_t closing[CALLS_OWN];
@@ -137,7 +137,7 @@ static int read_own(struct call_batch *b, sqlite3 *db)
         struct own_request *o = &own[n++];
         *o = (struct own_request){
             .seq = sqlite3_column_int64(q, 0),
-            .direction = value_of(&row_directions, connect_column(q, 1)),
+            .direction = value_of_word(&row_directions, connect_column(q, 1)),
             .id_n = id.n <= sizeof o->id ? (uint8_t)id.n : 0,
         };
         if (o->id_n > 0)
@@ -151,7 +151,7 @@ static int read_own(struct call_batch *b, sqlite3 *db)
 
 void call_batch_start(struct call_batch *b, int64_t session_id)
 {
-    clear(b);
+    call_batch_clear(b);
     b->kept_n = 0;
     b->calls.own_n = 0;
     b->calls.own_last = 0;
@@ -215,7 +215,7 @@ static void move_kept(struct kept_call *to, const struct kept_call *from)
 
 /* Keeps an open call. If there is no room, the oldest calls are dropped: they are read from the
  * table when they end. */
-static void keep_call(struct call_batch *b, const struct call *c)
+static void call_batch_keep_call(struct call_batch *b, const struct call *c)
 {
     if (c->method.n + c->target.n > CALL_KEPT_TEXT)
         return;
@@ -235,7 +235,7 @@ static void keep_call(struct call_batch *b, const struct call *c)
 }
 
 /* Keeps the open calls of the batch. Call it after the rows were written. */
-static void keep_open(struct call_batch *b)
+static void call_batch_keep_open(struct call_batch *b)
 {
     size_t n = 0;
     for (size_t i = 0; i < b->kept_n; i++) {
@@ -246,13 +246,13 @@ static void keep_open(struct call_batch *b)
     b->kept_n = n;
     for (size_t i = 0; i < b->calls.n; i++)
         if (b->calls.call[i].closing_seq == 0)
-            keep_call(b, &b->calls.call[i]);
+            call_batch_keep_call(b, &b->calls.call[i]);
 }
 
 /* ---- operations ----------------------------------------------------------------------------- */
 
 /* Reads the operations of the session. Most sessions have none. */
-static int know_operations(struct call_batch *b, sqlite3 *db)
+static int call_batch_read_operations(struct call_batch *b, sqlite3 *db)
 {
     if (b->operations == NULL && (b->operations = calloc(1, sizeof *b->operations)) == NULL)
         return MI_ENOMEM;
@@ -264,18 +264,18 @@ static int know_operations(struct call_batch *b, sqlite3 *db)
 }
 
 /* Updates operations. call: the call that the message has begun or ended; NULL: none. */
-static int operate(struct call_batch *b, sqlite3 *db, const struct call_message *m,
-                   struct call *call)
+static int call_batch_update_operations(struct call_batch *b, sqlite3 *db,
+                                        const struct call_message *m, struct call *call)
 {
     if (m->link.kind == LINK_NONE && (call == NULL || call->operation_seq == 0))
         return 0;
-    int st = know_operations(b, db);
+    int st = call_batch_read_operations(b, db);
     if (st == 0 && operations_are_full(b->operations))
         st = operation_rows_write(&b->operation_rows, db, b->session_id, b->operations);
     if (st < 0)
         return st;
     if (m->kind == KIND_NOTIFICATION && m->link.kind != LINK_NONE && m->action == ROW_FORWARDED)
-        operations_note(b->operations, m->direction, m->seq, m->t_us, &m->link);
+        operations_note_task_state(b->operations, m->direction, m->seq, m->t_us, &m->link);
     else if (call != NULL && call->seq == m->seq)
         operations_begin(b->operations, call, &m->link);
     else if (call != NULL)
@@ -307,16 +307,16 @@ static int get_ended(struct call_batch *b, sqlite3 *db, const struct call_messag
     *ret = (struct call){.seq = m->request_seq, .response_size = -1, .result_tokens = -1};
     if (rc == SQLITE_ROW) {
         ret->closing_seq = sqlite3_column_int64(q, 0);
-        ret->direction = value_of(&row_directions, connect_column(q, 1));
-        ret->origin = value_of(&row_origins, connect_column(q, 2));
-        ret->status = value_of(&call_statuses, connect_column(q, 3));
+        ret->direction = value_of_word(&row_directions, connect_column(q, 1));
+        ret->origin = value_of_word(&row_origins, connect_column(q, 2));
+        ret->status = value_of_word(&call_statuses, connect_column(q, 3));
         ret->t_us = connect_time(q, 4);
         ret->operation_seq = sqlite3_column_int64(q, 5);
         ret->method = connect_column(q, 6);
         ret->target = connect_column(q, 7);
-        if (call_ends(ret, m)) {
+        if (message_ends_call(ret, m)) {
             call_end(ret, m);
-            st = operate(b, db, m, ret);
+            st = call_batch_update_operations(b, db, m, ret);
         } else {
             *ret_found = false;
         }
@@ -357,7 +357,7 @@ int call_batch_add(struct call_batch *b, sqlite3 *db, const struct call_message 
     if (!b->on)
         return 0;
     if (!b->knows_own && is_about_own(m)) {
-        if (read_own(b, db) < 0)
+        if (call_batch_read_own(b, db) < 0)
             return MI_ESTORE;
         b->knows_own = true;
     }
@@ -366,20 +366,20 @@ int call_batch_add(struct call_batch *b, sqlite3 *db, const struct call_message 
         return step;
     b->n++;
     if (step != CALLS_ELSEWHERE)
-        return operate(b, db, m, call);
+        return call_batch_update_operations(b, db, m, call);
     struct kept_call *kept = find_kept(b, seq);
     if (kept != NULL) {
-        if (call_ends(&kept->call, m)) {
+        if (message_ends_call(&kept->call, m)) {
             call_end(&kept->call, m);
             b->ended[b->ended_n++] = (uint16_t)(kept - b->kept);
-            return operate(b, db, m, &kept->call);
+            return call_batch_update_operations(b, db, m, &kept->call);
         }
         return 0;
     }
     struct call_message *late = &b->late[b->late_n];
     *late = *m;
     late->request_seq = seq;
-    late->result_tokens = call_message_tokens(m);
+    late->result_tokens = call_count_message_tokens(m);
     late->body = (struct slice){0};
     late->read = NULL;
     if (m->link.kind != LINK_NONE) /* the next message may continue the operation */
@@ -390,7 +390,7 @@ int call_batch_add(struct call_batch *b, sqlite3 *db, const struct call_message 
     return 0;
 }
 
-static int put_calls(struct call_batch *b, sqlite3 *db)
+static int call_batch_put_calls(struct call_batch *b, sqlite3 *db)
 {
     if (call_batch_count(b) == 0)
         return 0;
@@ -400,17 +400,17 @@ static int put_calls(struct call_batch *b, sqlite3 *db)
 
 int call_batch_flush(struct call_batch *b, sqlite3 *db)
 {
-    int st = put_calls(b, db);
+    int st = call_batch_put_calls(b, db);
     for (size_t i = 0; st == 0 && i < b->late_n; i++)
         st = end_stored(b, db, &b->late[i]);
     if (st == 0 && b->operations != NULL)
         st = operation_rows_write(&b->operation_rows, db, b->session_id, b->operations);
-    keep_open(b);
-    clear(b);
+    call_batch_keep_open(b);
+    call_batch_clear(b);
     return st;
 }
 
-struct call_message call_message_row(sqlite3_stmt *st)
+struct call_message call_message_of_row(sqlite3_stmt *st)
 {
     struct rpc body;
     struct link link = {0};
@@ -424,10 +424,10 @@ struct call_message call_message_row(sqlite3_stmt *st)
         .request_seq = sqlite3_column_int64(st, 3),
         .has_error_code = sqlite3_column_type(st, 4) != SQLITE_NULL,
         .error_code = sqlite3_column_int64(st, 4),
-        .direction = value_of(&row_directions, connect_column(st, 5)),
-        .origin = value_of(&row_origins, connect_column(st, 6)),
-        .kind = value_of(&row_kinds, connect_column(st, 7)),
-        .action = value_of(&row_actions, connect_column(st, 8)),
+        .direction = value_of_word(&row_directions, connect_column(st, 5)),
+        .origin = value_of_word(&row_origins, connect_column(st, 6)),
+        .kind = value_of_word(&row_kinds, connect_column(st, 7)),
+        .action = value_of_word(&row_actions, connect_column(st, 8)),
         .method = connect_column(st, 9),
         .target = connect_column(st, 10),
         .rpc_id = connect_column(st, 11),

@@ -48,7 +48,7 @@ static int add_calls(struct call_fill *f, struct call_batch *b, sqlite3 *db, int
     sqlite3_bind_int64(q, 2, schema_message_id(f->session_id, (uint64_t)to));
     int rc = SQLITE_DONE, st = 0;
     while (st == 0 && (rc = sqlite3_step(q)) == SQLITE_ROW) {
-        struct call_message m = call_message_row(q);
+        struct call_message m = call_message_of_row(q);
         st = call_batch_add(b, db, &m);
         if (st == 0 && call_batch_is_full(b))
             st = call_batch_flush(b, db);
@@ -60,7 +60,7 @@ static int add_calls(struct call_fill *f, struct call_batch *b, sqlite3 *db, int
 }
 
 /* Runs one step, within the transaction. */
-static int fill_some(struct call_fill *f, struct writer *w)
+static int call_fill_in_transaction(struct call_fill *f, struct writer *w)
 {
     int64_t id = f->session_id, state[2], step[2];
     int st = read_numbers(w->db, STATE, &id, state);
@@ -110,7 +110,7 @@ int call_fill_step(struct call_fill *f, struct writer *w, int64_t wait_us, bool 
     int st = writer_begin(w, wait_us);
     if (st < 0)
         return st;
-    st = fill_some(f, w);
+    st = call_fill_in_transaction(f, w);
     st = st < 0 ? writer_fail_coverage(w, st) : writer_commit(w);
     if (st < 0) {
         writer_rollback(w);

@@ -8,7 +8,7 @@
  * Sessions that have not ended are skipped: their recorder may be of the older version.
  *
  * Owns      nothing; the transaction is the writer's, and none may be open.
- * Errors    MI_ESTORE, with writer_error() and writer_busy(), or MI_ENOMEM: try again later.
+ * Errors    MI_ESTORE, with writer_error() and writer_is_busy(), or MI_ENOMEM: try again later.
  * Blocks    on the disk, some milliseconds for CALL_FILL_MESSAGES messages; up to wait_us for the
  *           lock. */
 #ifndef MI_VAULT_STORE_CALL_FILL_H

@@ -26,7 +26,7 @@ static int checkpoint_catch_up(sqlite3 *db, int *ret_left)
 
 /* Syncs through SQLite's own file descriptor: closing another one would drop all locks of the
  * process on the file (POSIX). */
-static int sync_file(sqlite3 *db)
+static int sync_database_file(sqlite3 *db)
 {
     sqlite3_file *file = NULL;
     int rc = sqlite3_file_control(db, "main", SQLITE_FCNTL_FILE_POINTER, &file);
@@ -41,7 +41,7 @@ int checkpoint_run(sqlite3 *db)
     int rc = checkpoint_catch_up(db, &left);
     /* SQLite syncs the database in the last step, which blocks writers: sync most of it now */
     if (rc == SQLITE_OK)
-        rc = sync_file(db);
+        rc = sync_database_file(db);
     if (rc == SQLITE_OK)
         rc = checkpoint_catch_up(db, &left);
     if (rc == SQLITE_OK && left > LEFT_MOST)

@@ -19,8 +19,8 @@ static void add_column(const struct expanding *x, const struct record_field *f, 
         buf_adds(x->to, ", NULL");
 }
 
-static void add_all(const struct expanding *x, const struct record_fields *s, size_t from,
-                    const char *table)
+static void add_columns_from(const struct expanding *x, const struct record_fields *s, size_t from,
+                             const char *table)
 {
     for (size_t i = from; i < s->n; i++)
         add_column(x, &s->list[i], table);
@@ -43,11 +43,11 @@ static void add_record(const struct expanding *x, const struct record_fields *s)
 static void add_named(const struct expanding *x, struct slice name)
 {
     if (slice_is(name, "session"))
-        add_all(x, &fields_of_session, 0, "s.");
+        add_columns_from(x, &fields_of_session, 0, "s.");
     else if (slice_is(name, "message"))
-        add_all(x, &fields_of_message, 1, "m.");
+        add_columns_from(x, &fields_of_message, 1, "m.");
     else if (slice_is(name, "event"))
-        add_all(x, &fields_of_event, 1, "e.");
+        add_columns_from(x, &fields_of_event, 1, "e.");
     else if (slice_is(name, "session_record"))
         add_record(x, &fields_of_session);
     else if (slice_is(name, "message_record"))

@@ -11,7 +11,7 @@ void commitment_add(struct record *r, sqlite3_stmt *q, int first, int n)
             record_text(r, connect_column(q, i));
 }
 
-int commitment_tail(sqlite3_stmt *q, int first, enum bundle_kind kind)
+int commitment_tail_len(sqlite3_stmt *q, int first, enum bundle_kind kind)
 {
     int n = (int)bundle_shape[kind].tail;
     while (n > 0 && sqlite3_column_type(q, first + n - 1) == SQLITE_NULL)
@@ -19,19 +19,20 @@ int commitment_tail(sqlite3_stmt *q, int first, enum bundle_kind kind)
     return n;
 }
 
-struct digest commitment_of(sqlite3_stmt *q, int first, enum bundle_kind kind,
-                            const struct salt *salt)
+struct digest commitment_of_row(sqlite3_stmt *q, int first, enum bundle_kind kind,
+                                const struct salt *salt)
 {
     const struct bundle_shape *shape = &bundle_shape[kind];
     struct record r;
     struct digest d;
     record_begin(&r, salt, shape->name);
-    commitment_add(&r, q, first, (int)shape->n + commitment_tail(q, first + (int)shape->n, kind));
+    commitment_add(&r, q, first,
+                   (int)shape->n + commitment_tail_len(q, first + (int)shape->n, kind));
     record_end(&r, &d);
     return d;
 }
 
-bool commitment_without(struct slice *finding, struct slice names)
+bool commitment_cut_added(struct slice *finding, struct slice names)
 {
     if (finding->p == NULL || names.p == NULL || finding->n < names.n ||
         memcmp(finding->p + finding->n - names.n, names.p, names.n) != 0)

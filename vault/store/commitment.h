@@ -22,12 +22,12 @@ enum {
 /* Adds n columns of the current row as fields. */
 void commitment_add(struct record *r, sqlite3_stmt *q, int first, int n);
 /* How many of the tail columns of a record are fields: those up to the last that is not NULL. */
-int commitment_tail(sqlite3_stmt *q, int first, enum bundle_kind kind);
+int commitment_tail_len(sqlite3_stmt *q, int first, enum bundle_kind kind);
 /* The commitment of a record whose fields are all columns, such as @session_record. */
-struct digest commitment_of(sqlite3_stmt *q, int first, enum bundle_kind kind,
-                            const struct salt *salt);
+struct digest commitment_of_row(sqlite3_stmt *q, int first, enum bundle_kind kind,
+                                const struct salt *salt);
 /* Removes the names that were added to a finding later. false: it does not end with them. */
-MI_MUST bool commitment_without(struct slice *finding, struct slice names);
+MI_MUST bool commitment_cut_added(struct slice *finding, struct slice names);
 /* Reads a column that should be a salt or a hash. false: the column is something else. */
 MI_MUST bool commitment_salt(sqlite3_stmt *q, int i, struct salt *ret);
 MI_MUST bool commitment_digest(sqlite3_stmt *q, int i, struct digest *ret);

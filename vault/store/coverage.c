@@ -100,7 +100,7 @@ static int fill_messages(struct slots *s, sqlite3 *db, int64_t session_id)
 
 static int load_rest(struct coverage *c, sqlite3 *db)
 {
-    struct slots s = {.to = &c->places, .from = c->places.n - places_rest(&c->places)};
+    struct slots s = {.to = &c->places, .from = c->places.n - places_count_rest(&c->places)};
     int st = 0;
     if (s.from == c->places.n)
         return 0;
@@ -149,7 +149,7 @@ static int coverage_load(struct coverage *c, sqlite3 *db, int64_t session_id)
     return rc == SQLITE_DONE ? 0 : failure_keep(db);
 }
 
-int coverage_use(struct coverage *c, sqlite3 *db, int64_t session_id)
+int coverage_use_session(struct coverage *c, sqlite3 *db, int64_t session_id)
 {
     if (c->session_id == session_id)
         return 0;
@@ -192,7 +192,7 @@ int coverage_open(struct coverage *c, sqlite3 *db, int64_t session_id)
     sqlite3_stmt *q = coverage_prepare(db, sql, session_id);
     st = sqlite3_step(q) == SQLITE_ROW && commitment_salt(q, 0, &salt) ? 0 : failure_keep(db);
     if (st == 0) {
-        leaf.digest = commitment_of(q, 1, BUNDLE_SESSION, &salt);
+        leaf.digest = commitment_of_row(q, 1, BUNDLE_SESSION, &salt);
         leaf.uid = connect_column(q, 1);
         st = ledger_add(db, &leaf, &n);
     }
@@ -223,7 +223,7 @@ int coverage_open(struct coverage *c, sqlite3 *db, int64_t session_id)
 #define ADD_TAIL(name, type, null, since, evidence, ...)                                           \
     FIELD_IF(FIELD_TAIL_##evidence)(if (tail > 0) { ADD(name, type, null) tail--; })
 
-int coverage_message(struct coverage *c, struct batch_row *row, struct slice body)
+int coverage_add_message(struct coverage *c, struct batch_row *row, struct slice body)
 {
     struct record r;
     int n = 0, tail = 0;
@@ -243,7 +243,7 @@ int coverage_message(struct coverage *c, struct batch_row *row, struct slice bod
     return 0;
 }
 
-int coverage_event(struct coverage *c, struct covered_event *e)
+int coverage_add_event(struct coverage *c, struct covered_event *e)
 {
     struct record r;
     e->covered = c->covered;
@@ -261,7 +261,7 @@ int coverage_event(struct coverage *c, struct covered_event *e)
     return 0;
 }
 
-int coverage_changed(struct coverage *c, sqlite3 *db)
+int coverage_session_changed(struct coverage *c, sqlite3 *db)
 {
     int64_t ended = 0;
     int rc = connect_number(db, "SELECT ended_at_us IS NOT NULL FROM sessions WHERE id = ?1",
@@ -276,7 +276,7 @@ int coverage_changed(struct coverage *c, sqlite3 *db)
 /* ---- saving --------------------------------------------------------------------------------- */
 
 /* A text as JSON, without its quotes. */
-static struct slice quoted(struct buf *b, struct slice text)
+static struct slice json_without_quotes(struct buf *b, struct slice text)
 {
     if (text.p == NULL)
         return text;
@@ -291,7 +291,7 @@ static int end_salt(struct coverage *c, sqlite3_stmt *q, int i, struct salt *ret
     struct digest stored;
     *ret_same = false;
     if (commitment_salt(q, i, ret) && commitment_digest(q, i + 1, &stored)) {
-        struct digest is = commitment_of(q, i + 2, BUNDLE_END, ret);
+        struct digest is = commitment_of_row(q, i + 2, BUNDLE_END, ret);
         *ret_same = digest_eq(&is, &stored);
     }
     return *ret_same ? 0 : salts_next(&c->salts, ret);
@@ -308,7 +308,7 @@ static int save_end(struct coverage *c, sqlite3 *db, const struct salt *salt,
 }
 
 /* Stores the record `end`, and adds the leaf `seal`. */
-static int coverage_seal(struct coverage *c, sqlite3 *db)
+static int coverage_add_seal(struct coverage *c, sqlite3 *db)
 {
     static const char sql[] = "SELECT uid, end_reason, end_salt, end_commitment@end_record"
                               " FROM sessions WHERE id = ?1";
@@ -323,9 +323,9 @@ static int coverage_seal(struct coverage *c, sqlite3 *db)
     sqlite3_stmt *q = coverage_prepare(db, sql, c->session_id);
     int st = sqlite3_step(q) == SQLITE_ROW ? end_salt(c, q, 2, &salt, &same) : failure_keep(db);
     if (st == 0) {
-        leaf.digest = commitment_of(q, 4, BUNDLE_END, &salt);
+        leaf.digest = commitment_of_row(q, 4, BUNDLE_END, &salt);
         leaf.uid = connect_column(q, 0);
-        leaf.end = quoted(&end, connect_column(q, 1));
+        leaf.end = json_without_quotes(&end, connect_column(q, 1));
         st = end.failed ? MI_ENOMEM : ledger_add(db, &leaf, &n);
     }
     sqlite3_finalize(q);
@@ -333,7 +333,7 @@ static int coverage_seal(struct coverage *c, sqlite3 *db)
     return st == 0 && !same ? save_end(c, db, &salt, &leaf.digest) : st;
 }
 
-int coverage_bind(struct coverage *c, sqlite3_stmt *q, int i)
+int coverage_bind_columns(struct coverage *c, sqlite3_stmt *q, int i)
 {
     if (!c->covered) {
         sqlite3_bind_null(q, i);
@@ -360,9 +360,9 @@ int coverage_save(struct coverage *c, sqlite3 *db)
         sqlite3_prepare_v3(db, sql, -1, SQLITE_PREPARE_PERSISTENT, &c->save, NULL) != SQLITE_OK)
         return failure_keep(db);
     sqlite3_bind_int64(c->save, 1, c->session_id);
-    int st = coverage_bind(c, c->save, 2);
+    int st = coverage_bind_columns(c, c->save, 2);
     if (st == 0)
         st = sqlite3_step(c->save) == SQLITE_DONE ? 0 : failure_keep(db);
     sqlite3_reset(c->save);
-    return st == 0 && c->ended ? coverage_seal(c, db) : st;
+    return st == 0 && c->ended ? coverage_add_seal(c, db) : st;
 }

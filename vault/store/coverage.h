@@ -36,7 +36,7 @@ struct coverage {
 struct covered_event {
     int64_t t_us;
     struct slice kind, detail;
-    /* Set by coverage_event(): */
+    /* Set by coverage_add_event(): */
     bool covered; /* false: the next members are not set */
     int64_t place;
     struct salt salt;
@@ -46,21 +46,21 @@ struct covered_event {
 /* For a new session, whose row has a salt: computes its commitment, and adds the leaf `open`. */
 MI_MUST int coverage_open(struct coverage *c, sqlite3 *db, int64_t session_id);
 /* Remembers a session, unless it already is the remembered one. */
-MI_MUST int coverage_use(struct coverage *c, sqlite3 *db, int64_t session_id);
+MI_MUST int coverage_use_session(struct coverage *c, sqlite3 *db, int64_t session_id);
 void coverage_forget(struct coverage *c);
 void coverage_close(struct coverage *c); /* accepts {0}; may be called twice */
 
 /* Add records of the remembered session, in the order in which they are stored: set salt and
  * commitment, and count the record. A message whose seq is not greater than all seqs before is
  * stored already, and gets none. body: the message's body, wherever it is stored. */
-MI_MUST int coverage_message(struct coverage *c, struct batch_row *row, struct slice body);
-MI_MUST int coverage_event(struct coverage *c, struct covered_event *e);
+MI_MUST int coverage_add_message(struct coverage *c, struct batch_row *row, struct slice body);
+MI_MUST int coverage_add_event(struct coverage *c, struct covered_event *e);
 /* Call it after the session's row was changed. A session that has ended is sealed again. */
-MI_MUST int coverage_changed(struct coverage *c, sqlite3 *db);
+MI_MUST int coverage_session_changed(struct coverage *c, sqlite3 *db);
 
 /* Binds the number of records and the tree to two parameters of the caller's statement, which saves
  * them. Call it directly before the statement. An ended session still needs coverage_save(). */
-MI_MUST int coverage_bind(struct coverage *c, sqlite3_stmt *q, int i);
+MI_MUST int coverage_bind_columns(struct coverage *c, sqlite3_stmt *q, int i);
 /* Call it before the commit: saves the number of records and the tree, and adds a seal if the
  * session has ended. */
 MI_MUST int coverage_save(struct coverage *c, sqlite3 *db);

@@ -9,7 +9,7 @@
 
 /* ---- errors ---- */
 
-int db_complain(struct db *d, const char *why)
+int db_set_error(struct db *d, const char *why)
 {
     d->locked = false;
     buf_clear(d->error);
@@ -23,15 +23,15 @@ int db_fail(struct db *d)
     if (rc == SQLITE_NOMEM)
         return MI_ENOMEM;
     bool changed = code == READ_ONLY_CHANGED && !d->shared;
-    int st = db_complain(d, changed ? "it was changed meanwhile; run the command again"
-                                    : failure_text(d->db));
+    int st = db_set_error(d, changed ? "it was changed meanwhile; run the command again"
+                                     : failure_text(d->db));
     d->locked = rc == SQLITE_BUSY || rc == SQLITE_LOCKED;
     return st;
 }
 
-int db_damaged(struct db *d)
+int db_fail_damaged(struct db *d)
 {
-    return db_complain(d, "it is damaged: rows are not in the order of their ids");
+    return db_set_error(d, "it is damaged: rows are not in the order of their ids");
 }
 
 /* ---- the connection ---- */
@@ -173,7 +173,7 @@ static int db_prepare(struct db *d, const char *sql, unsigned flags, sqlite3_stm
     sqlite3_stmt **kept = st == 0 ? find_kept(d, sql) : NULL;
     if (kept != NULL) {
         *ret = *kept;
-        *kept = NULL; /* it is in use: db_done() keeps it again */
+        *kept = NULL; /* it is in use: db_finish_statement() keeps it again */
     } else if (st == 0 && sqlite3_prepare_v3(d->db, sql, -1, flags, ret, NULL) != SQLITE_OK) {
         st = db_fail(d);
     }
@@ -181,7 +181,7 @@ static int db_prepare(struct db *d, const char *sql, unsigned flags, sqlite3_stm
     return st;
 }
 
-int db_ask(struct db *d, size_t i, sqlite3_stmt **ret, const struct cell *value, size_t n)
+int db_begin_query(struct db *d, size_t i, sqlite3_stmt **ret, const struct cell *value, size_t n)
 {
     int st =
         d->q[i] != NULL ? 0 : db_prepare(d, d->kind->sql[i], SQLITE_PREPARE_PERSISTENT, &d->q[i]);
@@ -201,7 +201,7 @@ int db_ask_text(struct db *d, const char *sql, sqlite3_stmt **ret, const struct 
     return st;
 }
 
-static bool has_name(const struct db *d, const sqlite3_stmt *q)
+static bool db_statement_has_name(const struct db *d, const sqlite3_stmt *q)
 {
     for (size_t i = 0; i < d->kind->n; i++)
         if (d->q[i] == q)
@@ -209,14 +209,14 @@ static bool has_name(const struct db *d, const sqlite3_stmt *q)
     return false;
 }
 
-int db_done(struct db *d, sqlite3_stmt *q, int rc)
+int db_finish_statement(struct db *d, sqlite3_stmt *q, int rc)
 {
     int st = q == NULL || rc == SQLITE_ROW || rc == SQLITE_DONE ? 0 : db_fail(d);
     if (q == NULL)
         return st;
     sqlite3_reset(q);
     sqlite3_clear_bindings(q);
-    if (!has_name(d, q)) {
+    if (!db_statement_has_name(d, q)) {
         sqlite3_stmt **place = &d->kept[d->kept_n++ % DB_KEPT];
         sqlite3_finalize(*place);
         *place = q;
@@ -227,8 +227,8 @@ int db_done(struct db *d, sqlite3_stmt *q, int rc)
 int db_run(struct db *d, size_t i, const struct cell *value, size_t n)
 {
     sqlite3_stmt *q = NULL;
-    int st = db_ask(d, i, &q, value, n);
-    return st == 0 ? db_done(d, q, sqlite3_step(q)) : st;
+    int st = db_begin_query(d, i, &q, value, n);
+    return st == 0 ? db_finish_statement(d, q, sqlite3_step(q)) : st;
 }
 
 int db_exec(struct db *d, const char *sql)
@@ -236,17 +236,17 @@ int db_exec(struct db *d, const char *sql)
     return sqlite3_exec(d->db, sql, NULL, NULL, NULL) == SQLITE_OK ? 0 : db_fail(d);
 }
 
-int db_number(struct db *d, size_t i, int64_t *ret, const struct cell *value, size_t n)
+int db_read_number(struct db *d, size_t i, int64_t *ret, const struct cell *value, size_t n)
 {
     sqlite3_stmt *q = NULL;
     *ret = 0;
-    int st = db_ask(d, i, &q, value, n);
+    int st = db_begin_query(d, i, &q, value, n);
     if (st < 0)
         return st;
     int rc = sqlite3_step(q);
     bool has = rc == SQLITE_ROW && sqlite3_column_type(q, 0) != SQLITE_NULL;
     *ret = has ? sqlite3_column_int64(q, 0) : 0;
-    st = db_done(d, q, rc);
+    st = db_finish_statement(d, q, rc);
     return st == 0 && !has ? MI_ENOENT : st;
 }
 

@@ -3,10 +3,10 @@
  *     static const char *const sql[] = {[Q_ONE] = "SELECT … WHERE id = ?1"};
  *     static const struct db_kind kind = {.sql = sql, .n = MI_COUNT(sql), .can_not = "read"};
  *
- *     st = db_ask(&d, Q_ONE, &q, DB_WITH(db_int(id)));
+ *     st = db_begin_query(&d, Q_ONE, &q, DB_WITH(db_int(id)));
  *     while (st == 0 && (rc = sqlite3_step(q)) == SQLITE_ROW)
  *         … connect_column(q, 0) …
- *     return st < 0 ? st : db_done(&d, q, rc);
+ *     return st < 0 ? st : db_finish_statement(&d, q, rc);
  *
  * Rules     a statement is named by its index in a table of SQL; it is prepared when it is first
  *           used. Values are bound, never printed into SQL. @ and the name of a record stands for
@@ -69,10 +69,10 @@ bool db_is_outdated(const struct db *d);
 /* Sets the sentence of the last failure. Returns MI_ESTORE or MI_ENOMEM. */
 int db_fail(struct db *d);
 /* Does the same with another reason than SQLite's. Returns MI_ESTORE. */
-int db_complain(struct db *d, const char *why);
+int db_set_error(struct db *d, const char *why);
 /* For a row whose id is out of order: a statement that continues after it might never end. Returns
  * MI_ESTORE. */
-int db_damaged(struct db *d);
+int db_fail_damaged(struct db *d);
 
 /* ---- values ---- */
 
@@ -99,20 +99,22 @@ void db_bind(sqlite3_stmt *q, int first, const struct cell *value, size_t n);
 
 /* ---- statements ---- */
 
-/* Starts a statement, with its values bound from ?1 on. End it with db_done(). */
-MI_MUST int db_ask(struct db *d, size_t i, sqlite3_stmt **ret, const struct cell *value, size_t n);
+/* Starts a statement, with its values bound from ?1 on. End it with db_finish_statement(). */
+MI_MUST int db_begin_query(struct db *d, size_t i, sqlite3_stmt **ret, const struct cell *value,
+                           size_t n);
 /* Does the same for a text that is made at run time. The last DB_KEPT texts stay prepared. */
 MI_MUST int db_ask_text(struct db *d, const char *sql, sqlite3_stmt **ret, const struct cell *value,
                         size_t n);
 /* Ends a statement. rc: the result of its last step; SQLITE_DONE and SQLITE_ROW are not errors. q
  * may be NULL. */
-MI_MUST int db_done(struct db *d, sqlite3_stmt *q, int rc);
+MI_MUST int db_finish_statement(struct db *d, sqlite3_stmt *q, int rc);
 /* Runs a statement without rows. */
 MI_MUST int db_run(struct db *d, size_t i, const struct cell *value, size_t n);
 MI_MUST int db_exec(struct db *d, const char *sql);
 /* The number in the first column of the first row. MI_ENOENT: there is no row, or the column is
  * NULL; then *ret is 0. */
-MI_MUST int db_number(struct db *d, size_t i, int64_t *ret, const struct cell *value, size_t n);
+MI_MUST int db_read_number(struct db *d, size_t i, int64_t *ret, const struct cell *value,
+                           size_t n);
 
 /* *ret: whether the table exists. If so, this is remembered until the next connection, because no
  * version drops a table. table: a string constant, which is kept. */

@@ -96,7 +96,7 @@ void vault_dir_close(struct vault_dir *d)
     *d = (struct vault_dir){.fd = -1};
 }
 
-int vault_dir_sub(int fd, const char *name, bool create)
+int vault_dir_open_sub(int fd, const char *name, bool create)
 {
     if (create && mkdirat(fd, name, 0700) != 0 && errno != EEXIST)
         return MI_EIO;
@@ -104,14 +104,14 @@ int vault_dir_sub(int fd, const char *name, bool create)
     return sub < 0 ? MI_EIO : sub;
 }
 
-int vault_dir_file(int fd, const char *name, int flags)
+int vault_dir_open_file(int fd, const char *name, int flags)
 {
     /* O_NONBLOCK: opening a fifo without a peer would block */
     int file = openat(fd, name, flags | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0600);
     return file < 0 ? MI_EIO : file;
 }
 
-bool vault_dir_linked(int fd)
+bool vault_dir_is_linked(int fd)
 {
     struct stat st;
     return fstat(fd, &st) == 0 && st.st_nlink > 0;
@@ -119,7 +119,7 @@ bool vault_dir_linked(int fd)
 
 #define WAL_WRITE_LOCK 120 /* byte of the -shm; sqlite.org/walformat.html */
 
-pid_t vault_dir_writer(const char *vault)
+pid_t vault_dir_writer_pid(const char *vault)
 {
     char path[PATH_MAX];
     int n = snprintf(path, sizeof path, "%s/" VAULT_DB "-shm", vault);

@@ -36,7 +36,7 @@ static int escalation_rows_finish(struct writer *w, sqlite3_stmt *q, int rc)
 }
 
 /* Binds the first n fields, from ?1 on. */
-static void bind_fields(sqlite3_stmt *q, const struct escalation_row *row, size_t n)
+static void bind_escalation_fields(sqlite3_stmt *q, const struct escalation_row *row, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         struct cell c = field_get(&fields_of_problem.list[i], row);
@@ -51,7 +51,7 @@ int escalation_row_find(struct writer *w, const struct escalation_row *problem, 
     int64_t id = 0;
     if (escalation_rows_prepare(w, find_sql, &q) < 0)
         return MI_ESTORE;
-    bind_fields(q, problem, 4);
+    bind_escalation_fields(q, problem, 4);
     sqlite3_bind_int64(q, 5, from_us);
     sqlite3_bind_int64(q, 6, to_us);
     sqlite3_bind_int64(q, 7, max);
@@ -99,7 +99,7 @@ int escalation_row_add(struct writer *w, const struct escalation_row *row, int64
     sqlite3_stmt *q;
     if (escalation_rows_prepare(w, add_sql, &q) < 0)
         return MI_ESTORE;
-    bind_fields(q, row, fields_of_problem.n);
+    bind_escalation_fields(q, row, fields_of_problem.n);
     int st = escalation_rows_finish(w, q, sqlite3_step(q));
     if (st == 0)
         *ret_id = sqlite3_last_insert_rowid(w->db);

@@ -11,30 +11,30 @@ static struct {
     char text[256];
 } kept;
 
-static bool is_error(int code)
+static bool is_error_code(int code)
 {
     return code != SQLITE_OK && code != SQLITE_ROW && code != SQLITE_DONE;
 }
 
-static bool has_failed(sqlite3 *db)
+static bool connection_has_failed(sqlite3 *db)
 {
-    return is_error(sqlite3_errcode(db) & 0xFF);
+    return is_error_code(sqlite3_errcode(db) & 0xFF);
 }
 
 /* The text of an error. SQLITE_INTERRUPT: the statement exceeded its budget (budget.h). */
-static const char *failure_text_of(sqlite3 *db)
+static const char *failure_connection_text(sqlite3 *db)
 {
     return (sqlite3_errcode(db) & 0xFF) == SQLITE_INTERRUPT ? ENDLESS : sqlite3_errmsg(db);
 }
 
 int failure_keep(sqlite3 *db)
 {
-    bool failed = db != NULL && has_failed(db);
+    bool failed = db != NULL && connection_has_failed(db);
     if (db == NULL || (!failed && kept.db == db))
         return MI_ESTORE;
     kept.db = db;
     kept.code = failed ? sqlite3_extended_errcode(db) : SQLITE_CORRUPT;
-    snprintf(kept.text, sizeof kept.text, "%s", failed ? failure_text_of(db) : DAMAGED);
+    snprintf(kept.text, sizeof kept.text, "%s", failed ? failure_connection_text(db) : DAMAGED);
     return MI_ESTORE;
 }
 
@@ -42,8 +42,8 @@ const char *failure_text(sqlite3 *db)
 {
     if (db == NULL)
         return "out of memory";
-    if (has_failed(db))
-        return failure_text_of(db);
+    if (connection_has_failed(db))
+        return failure_connection_text(db);
     return kept.db == db ? kept.text : DAMAGED;
 }
 
@@ -51,7 +51,7 @@ int failure_code(sqlite3 *db)
 {
     if (db == NULL)
         return SQLITE_NOMEM;
-    if (has_failed(db))
+    if (connection_has_failed(db))
         return sqlite3_extended_errcode(db);
     return kept.db == db ? kept.code : SQLITE_CORRUPT;
 }

@@ -15,7 +15,7 @@ _Static_assert(SCHEMA_VERSION == SCHEMA_CALLS,
 #define BEFORE_CALLS SCHEMA_EVIDENCE, SCHEMA_CALLS - 1
 #define WITH_CALLS SCHEMA_CALLS, SCHEMA_VERSION
 
-/* What schema_ready() makes; a test compares the two. To add a table, add its rows here, and describe them in
+/* What schema_make_ready() makes; a test compares the two. To add a table, add its rows here, and describe them in
  * docs/evidence.md.
  *
  * key      of a table: its primary key, and columns that are hidden or generated, with their types and places in the key.
@@ -131,7 +131,7 @@ struct comparing {
     bool old; /* a version without evidence: only what readers depend on is compared */
 };
 
-static const char *type_of(struct slice type)
+static const char *object_type_name(struct slice type)
 {
     static const char *const types[] = {"table", "index", "view", "trigger"};
     for (size_t i = 0; i < MI_COUNT(types); i++)
@@ -157,7 +157,7 @@ static bool is_word_char(char c)
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-static size_t word_length(struct slice text)
+static size_t sql_word_len(struct slice text)
 {
     size_t n = 0;
     while (n < text.n && is_word_char(text.p[n]))
@@ -165,10 +165,10 @@ static size_t word_length(struct slice text)
     return n;
 }
 
-static bool has_word(const char *text, struct slice word)
+static bool text_has_word(const char *text, struct slice word)
 {
     for (size_t n; *text != '\0'; text += n > 0 ? n : 1) {
-        n = word_length(slice_of(text));
+        n = sql_word_len(slice_of(text));
         if (n == word.n && memcmp(text, word.p, n) == 0)
             return true;
     }
@@ -200,9 +200,10 @@ static bool layout_is_plain(const struct object *o, struct slice sql)
         n = strcmp(o->name, "sessions") == 0 ? check_length(rest) : 0;
         if (n > 0)
             continue;
-        n = word_length(rest);
+        n = sql_word_len(rest);
         struct slice word = {rest.p, n};
-        if (n > 0 && !slice_is(word, o->name) && !has_word(words, word) && !has_word(o->text, word))
+        if (n > 0 && !slice_is(word, o->name) && !text_has_word(words, word) &&
+            !text_has_word(o->text, word))
             return false;
         if (n == 0 && memchr(" (),", rest.p[0], 4) == NULL)
             return false;
@@ -214,7 +215,7 @@ static bool layout_is_plain(const struct object *o, struct slice sql)
 /* ---- comparing ------------------------------------------------------------------------------ */
 
 /* Takes the first column of a list. */
-static struct slice take_column(struct slice *list)
+static struct slice take_listed_column(struct slice *list)
 {
     const char *end = memmem(list->p, list->n, ", ", 2);
     size_t n = end != NULL ? (size_t)(end - list->p) : list->n, skip = end != NULL ? n + 2 : n;
@@ -225,19 +226,19 @@ static struct slice take_column(struct slice *list)
 
 /* Whether two lists have the same columns in any order. No table has a column twice, so it is
  * enough that the lists have the same length and that each column of one is in the other. */
-static bool has_columns(struct slice list, struct slice known_columns)
+static bool lists_have_same_columns(struct slice list, struct slice known_columns)
 {
     bool all = list.n == known_columns.n;
     while (all && list.n > 0) {
-        struct slice column = take_column(&list), left = known_columns;
+        struct slice column = take_listed_column(&list), left = known_columns;
         all = false;
         while (!all && left.n > 0)
-            all = slice_eq(take_column(&left), column);
+            all = slice_eq(take_listed_column(&left), column);
     }
     return all;
 }
 
-static bool is_same(const struct comparing *c, const struct object *o, sqlite3_stmt *q)
+static bool object_is_as_known(const struct comparing *c, const struct object *o, sqlite3_stmt *q)
 {
     char hex[DIGEST_HEX + 1] = "";
     struct slice text = connect_column(q, TEXT);
@@ -245,7 +246,7 @@ static bool is_same(const struct comparing *c, const struct object *o, sqlite3_s
         return false;
     if (strcmp(o->type, "table") == 0)
         return slice_is(connect_column(q, KEY), o->key) &&
-               (c->old || (has_columns(text, slice_of(o->text)) &&
+               (c->old || (lists_have_same_columns(text, slice_of(o->text)) &&
                            layout_is_plain(o, connect_column(q, SQL))));
     if (strcmp(o->type, "index") == 0)
         return slice_is(text, o->text);
@@ -257,7 +258,7 @@ static bool is_same(const struct comparing *c, const struct object *o, sqlite3_s
 static void compare_object(struct comparing *c, sqlite3_stmt *q)
 {
     struct layout_fault f = {.kind = LAYOUT_ADDED,
-                             .type = type_of(connect_column(q, TYPE)),
+                             .type = object_type_name(connect_column(q, TYPE)),
                              .name = connect_column(q, NAME)};
     struct slice key = connect_column(q, KEY);
     bool index = strcmp(f.type, "index") == 0;
@@ -270,7 +271,7 @@ static void compare_object(struct comparing *c, sqlite3_stmt *q)
             continue;
         f.kind = LAYOUT_CHANGED;
         c->found[i] = true;
-        if (is_same(c, &known[i], q))
+        if (object_is_as_known(c, &known[i], q))
             return;
         f.misleads = known[i].key == NULL ? index : !slice_is(key, known[i].key);
     }
@@ -291,7 +292,7 @@ static int compare_objects(struct comparing *c, sqlite3 *db)
     return st;
 }
 
-static void say_missing(const struct comparing *c)
+static void report_missing_objects(const struct comparing *c)
 {
     for (size_t i = 0; i < MI_COUNT(known); i++)
         if (known[i].needed && is_of_version(&known[i], c->version) && !c->found[i])
@@ -313,13 +314,13 @@ int layout_compare(sqlite3 *db, layout_fn fn, void *ctx)
     if (st == 0 && version <= SCHEMA_VERSION)
         st = compare_objects(&c, db);
     if (st == 0 && !c.old && version <= SCHEMA_VERSION)
-        say_missing(&c);
+        report_missing_objects(&c);
     return st;
 }
 
 void layout_name(const struct layout_fault *f, struct buf *b)
 {
-    bool plain = f->name.n > 0 && f->name.n <= 64 && word_length(f->name) == f->name.n;
+    bool plain = f->name.n > 0 && f->name.n <= 64 && sql_word_len(f->name) == f->name.n;
     buf_adds(b, f->type);
     if (plain) {
         buf_adds(b, " ");
@@ -329,7 +330,7 @@ void layout_name(const struct layout_fault *f, struct buf *b)
 
 /* ---- readers -------------------------------------------------------------------------------- */
 
-static void keep_misleading(void *ctx, const struct layout_fault *f)
+static void keep_misleading_object(void *ctx, const struct layout_fault *f)
 {
     struct buf *name = ctx;
     if (f->misleads && name->n == 0)
@@ -339,7 +340,7 @@ static void keep_misleading(void *ctx, const struct layout_fault *f)
 int layout_check(sqlite3 *db, struct buf *error)
 {
     struct buf name = {0};
-    int st = layout_compare(db, keep_misleading, &name);
+    int st = layout_compare(db, keep_misleading_object, &name);
     if (st == 0 && name.n > 0) {
         buf_printf(error,
                    "its table %s or an index of it is not as mcp-interposer makes it, so what it "

@@ -79,7 +79,7 @@ static const char *const sql[Q_COUNT] = {
 };
 
 /* SQLite's own handler sleeps up to 100 ms at a time and starves; short sleeps are fair. */
-static int on_busy(void *ctx, int times)
+static int writer_on_busy(void *ctx, int times)
 {
     struct writer *s = ctx;
     int64_t now = clock_mono_us();
@@ -93,7 +93,7 @@ static int on_busy(void *ctx, int times)
     return 1;
 }
 
-static int on_wal(void *ctx, sqlite3 *db, const char *name, int pages)
+static int writer_on_wal(void *ctx, sqlite3 *db, const char *name, int pages)
 {
     (void)db, (void)name;
     struct writer *s = ctx;
@@ -106,7 +106,7 @@ static int on_wal(void *ctx, sqlite3 *db, const char *name, int pages)
 static int make_file(struct writer *s, const struct vault_dir *dir)
 {
     struct stat st;
-    int fd = vault_dir_file(dir->fd, VAULT_DB, O_RDWR | O_CREAT | O_EXCL);
+    int fd = vault_dir_open_file(dir->fd, VAULT_DB, O_RDWR | O_CREAT | O_EXCL);
     if (fd >= 0)
         close(fd);
     else if (errno != EEXIST)
@@ -124,7 +124,7 @@ static int make_file(struct writer *s, const struct vault_dir *dir)
     return 0;
 }
 
-static int prepare_all(struct writer *s)
+static int writer_prepare_all(struct writer *s)
 {
     for (int i = 0; i < Q_COUNT; i++)
         if (sqlite3_prepare_v3(s->db, sql[i], -1, SQLITE_PREPARE_PERSISTENT, &s->q[i], NULL) !=
@@ -134,7 +134,7 @@ static int prepare_all(struct writer *s)
 }
 
 /* Callback for PRAGMA journal_mode: SQLite returns the resulting mode, and no error if it is not WAL. */
-static int is_wal(void *ctx, int n, char **value, char **name)
+static int on_journal_mode(void *ctx, int n, char **value, char **name)
 {
     (void)name;
     bool *wal = ctx;
@@ -170,13 +170,14 @@ static int open_db(struct writer *s, const struct vault_dir *dir, bool sync_full
     if (connect_guard(s->db) != SQLITE_OK)
         return writer_fail_sql(s);
     sqlite3_extended_result_codes(s->db, 1);
-    writer_wait(s, 250000);
-    sqlite3_busy_handler(s->db, on_busy, s);
+    writer_set_wait(s, 250000);
+    sqlite3_busy_handler(s->db, writer_on_busy, s);
     bool wal = false;
     if (sqlite3_exec(s->db, sync_full ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL",
                      NULL, NULL, NULL) != SQLITE_OK ||
         sqlite3_exec(s->db, page_size, NULL, NULL, NULL) != SQLITE_OK ||
-        sqlite3_exec(s->db, "PRAGMA journal_mode = WAL", is_wal, &wal, NULL) != SQLITE_OK ||
+        sqlite3_exec(s->db, "PRAGMA journal_mode = WAL", on_journal_mode, &wal, NULL) !=
+            SQLITE_OK ||
         sqlite3_exec(s->db, settings, NULL, NULL, NULL) != SQLITE_OK)
         return writer_fail_sql(s);
     if (!wal) {
@@ -185,11 +186,11 @@ static int open_db(struct writer *s, const struct vault_dir *dir, bool sync_full
                  "shared memory)");
         return MI_ESTORE;
     }
-    sqlite3_wal_hook(s->db, on_wal, s);
+    sqlite3_wal_hook(s->db, writer_on_wal, s);
     if (row_batch_connect(&s->batch, s->db) != SQLITE_OK ||
         call_batch_connect(&s->calls, s->db) != SQLITE_OK)
         return writer_fail_sql(s);
-    int st = schema_ready(s->db);
+    int st = schema_make_ready(s->db);
     return st == MI_ESTORE ? writer_fail_sql(s) : st;
 }
 
@@ -209,7 +210,7 @@ int writer_open(struct writer **ret, const struct vault_dir *dir, bool sync_full
     if (st == 0)
         st = open_db(s, dir, sync_full);
     if (st == 0)
-        st = prepare_all(s);
+        st = writer_prepare_all(s);
     if (st == 0) {
         *ret = s;
         return 0;
@@ -223,9 +224,9 @@ int writer_open(struct writer **ret, const struct vault_dir *dir, bool sync_full
     else if (error->n == 0)
         buf_printf(error, "cannot open %s/" VAULT_DB ": %s", dir->path,
                    s->error[0] != '\0' ? s->error : "out of memory");
-    if (st == MI_ESTORE && writer_busy(s))
+    if (st == MI_ESTORE && writer_is_busy(s))
         st = MI_EBUSY;
-    else if (st == MI_ESTORE && writer_damaged(s))
+    else if (st == MI_ESTORE && writer_is_damaged(s))
         st = MI_EPROTO;
     writer_close(s);
     return st == MI_ENOMEM || st == MI_EBUSY || st == MI_EPROTO ? st : MI_ESTORE;
@@ -239,7 +240,7 @@ void writer_close(struct writer *s)
         sqlite3_finalize(s->q[i]);
     call_batch_close(&s->calls);
     coverage_close(&s->coverage);
-    if (s->db != NULL && writer_damaged(s)) /* its -wal must not be changed */
+    if (s->db != NULL && writer_is_damaged(s)) /* its -wal must not be changed */
         (void)sqlite3_db_config(s->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
     sqlite3_close(s->db);
     row_batch_close(&s->batch);

@@ -49,11 +49,11 @@ int operation_rows_read(struct operation_rows *r, sqlite3 *db, int64_t session_i
         struct operation op = {
             .seq = sqlite3_column_int64(q, 0),
             .t_us = connect_time(q, 1),
-            .direction = value_of(&row_directions, connect_column(q, 2)),
+            .direction = value_of_word(&row_directions, connect_column(q, 2)),
         };
         for (size_t i = 0; i < fields_of_operation.n; i++)
             field_set(&fields_of_operation.list[i], &op, db_cell(q, FIRST + (int)i));
-        operations_know(to, &op, connect_column(q, 3), connect_column(q, 4));
+        operations_add_known(to, &op, connect_column(q, 3), connect_column(q, 4));
     }
     int st = rc == SQLITE_DONE ? 0 : failure_keep(db);
     sqlite3_reset(q);

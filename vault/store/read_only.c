@@ -24,7 +24,7 @@ static const sqlite3_io_methods *files;  /* SQLite's functions for database file
 static sqlite3_io_methods private_files; /* those functions, some replaced by the functions below */
 static size_t more_at;                   /* offset of struct more in a file */
 
-static struct more *more_of(sqlite3_file *f)
+static struct more *more_of_file(sqlite3_file *f)
 {
     return (struct more *)(void *)((char *)f + more_at);
 }
@@ -33,7 +33,7 @@ static struct more *more_of(sqlite3_file *f)
 
 static int read_only_lock(sqlite3_file *f, int level)
 {
-    struct more *m = more_of(f);
+    struct more *m = more_of_file(f);
     int rc = files->xLock(f, level);
     if (rc == SQLITE_OK && stat(m->name, &m->at_lock) != 0)
         return SQLITE_IOERR_FSTAT;
@@ -44,7 +44,7 @@ static int read_only_lock(sqlite3_file *f, int level)
  * copies pages from its -wal. */
 static int read_page(sqlite3_file *f, void *to, int n, sqlite3_int64 at)
 {
-    const struct more *m = more_of(f);
+    const struct more *m = more_of_file(f);
     struct stat st;
     int rc = files->xRead(f, to, n, at);
     if (rc != SQLITE_OK || m->at_lock.st_ino == 0)
@@ -186,7 +186,7 @@ static int read_only_open_file(sqlite3_vfs *vfs, const char *name, sqlite3_file 
                                int *ret_flags)
 {
     (void)vfs;
-    *more_of(f) = (struct more){0};
+    *more_of_file(f) = (struct more){0};
     f->pMethods = NULL;
     if (!connect_is_file(name))
         return SQLITE_CANTOPEN;
@@ -199,7 +199,7 @@ static int read_only_open_file(sqlite3_vfs *vfs, const char *name, sqlite3_file 
     }
     int rc = own->xOpen(own, name, f, flags, ret_flags);
     if (rc == SQLITE_OK && (flags & SQLITE_OPEN_MAIN_DB) != 0) {
-        more_of(f)->name = name;
+        more_of_file(f)->name = name;
         make_private(f);
     }
     return rc;

@@ -82,7 +82,7 @@ static int restate_replace(struct run *run, const struct line *line, const struc
 /* ---- messages ------------------------------------------------------------------------------- */
 
 /* Removes names that were added to a finding later. */
-static int first_finding(struct run *run, int64_t seq, struct slice *finding)
+static int read_first_finding(struct run *run, int64_t seq, struct slice *finding)
 {
     sqlite3_stmt *q = restate_prepare(run,
                                       "SELECT json_extract(detail, '$.finding') FROM events"
@@ -92,7 +92,7 @@ static int first_finding(struct run *run, int64_t seq, struct slice *finding)
     int rc;
     /* if the finding does not end with them, somebody has changed it: verification will find it */
     while ((rc = sqlite3_step(q)) == SQLITE_ROW &&
-           commitment_without(finding, connect_column(q, 0)))
+           commitment_cut_added(finding, connect_column(q, 0)))
         ;
     sqlite3_finalize(q);
     return rc == SQLITE_DONE || rc == SQLITE_ROW ? 0 : failure_keep(run->r->db);
@@ -116,13 +116,13 @@ static int add_large(struct run *run, struct record *r, int64_t at, int64_t leng
     return 0;
 }
 
-static int commit_message(struct run *run, sqlite3_stmt *q, int64_t seq, const struct salt *salt,
-                          struct digest *ret)
+static int restate_commit_message(struct run *run, sqlite3_stmt *q, int64_t seq,
+                                  const struct salt *salt, struct digest *ret)
 {
     enum { FIRST = 1, BODY = FIRST + COMMITMENT_MESSAGE_N, OFFSET, LENGTH };
     struct record r;
     struct slice finding = connect_column(q, FIRST + COMMITMENT_MESSAGE_FINDING);
-    int st = first_finding(run, seq, &finding);
+    int st = read_first_finding(run, seq, &finding);
     record_begin(&r, salt, "message");
     commitment_add(&r, q, FIRST, COMMITMENT_MESSAGE_FINDING);
     record_text(&r, finding);
@@ -131,7 +131,7 @@ static int commit_message(struct run *run, sqlite3_stmt *q, int64_t seq, const s
     else if (st == 0)
         st = add_large(run, &r, sqlite3_column_int64(q, OFFSET), sqlite3_column_int64(q, LENGTH));
     commitment_add(&r, q, FIRST + COMMITMENT_MESSAGE_TAIL,
-                   commitment_tail(q, FIRST + COMMITMENT_MESSAGE_TAIL, BUNDLE_MESSAGE));
+                   commitment_tail_len(q, FIRST + COMMITMENT_MESSAGE_TAIL, BUNDLE_MESSAGE));
     record_end(&r, ret);
     return st;
 }
@@ -147,7 +147,7 @@ static int restate_message(struct run *run, int64_t seq)
     bool has;
     int st = begin_line(run, q, &line, &salt, &has);
     if (has && st == 0)
-        st = commit_message(run, q, seq, &salt, &line.now);
+        st = restate_commit_message(run, q, seq, &salt, &line.now);
     sqlite3_finalize(q);
     if (!has || st < 0)
         return st;
@@ -171,7 +171,7 @@ static int restate_row(struct run *run, const char *sql, const char *update, int
     bool has;
     int st = begin_line(run, q, &line, &salt, &has);
     if (has && st == 0) {
-        line.now = commitment_of(q, 2, kind, &salt);
+        line.now = commitment_of_row(q, 2, kind, &salt);
         if (sqlite3_column_type(q, 1) == SQLITE_NULL)
             snprintf(line.record, sizeof line.record, "%s", name);
         else
@@ -204,7 +204,7 @@ static int restate_session(struct run *run)
 
 /* ---- the leaf ------------------------------------------------------------------------------- */
 
-static int by_record(const void *a, const void *b)
+static int compare_restated_lines(const void *a, const void *b)
 {
     return strcmp(((const struct line *)a)->record, ((const struct line *)b)->record);
 }
@@ -215,7 +215,7 @@ static struct digest digest_lines(struct run *run)
     struct digest d;
     char old[DIGEST_HEX + 1], now[DIGEST_HEX + 1],
         text[sizeof run->line->record + 2 * DIGEST_HEX + 4];
-    qsort(run->line, run->n, sizeof *run->line, by_record);
+    qsort(run->line, run->n, sizeof *run->line, compare_restated_lines);
     digest_begin(&sum);
     for (size_t i = 0; i < run->n; i++) {
         digest_hex(&run->line[i].old, old);
@@ -243,7 +243,7 @@ static int add_leaf(struct run *run)
     return st;
 }
 
-static bool is_repeated(const struct restated *record, size_t i)
+static bool record_is_repeated(const struct restated *record, size_t i)
 {
     for (size_t k = 0; k < i; k++)
         if (record[k].kind == record[i].kind && record[k].id == record[i].id)
@@ -259,7 +259,7 @@ int restate_records(const struct restate *r, const struct restated *record, size
         SQLITE_OK)
         return failure_keep(r->db);
     for (size_t i = 0; st == 0 && i < n; i++) {
-        if (is_repeated(record, i))
+        if (record_is_repeated(record, i))
             continue;
         if (record[i].kind == RESTATE_MESSAGE)
             st = restate_message(&run, record[i].id);

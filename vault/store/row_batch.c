@@ -43,7 +43,7 @@ void row_batch_clear(struct row_batch *b)
     FIELD_IF(RARE_##usual)                                                                         \
     (&&!(FIELD_EITHER(FIELD_NUMBER_##type, BATCH_HAS_##null(name), row->name.p != NULL)))
 
-static bool is_usual(const struct batch_row *row, int64_t session_id)
+static bool row_has_usual_values(const struct batch_row *row, int64_t session_id)
 {
     return row->session_id == session_id && row->redactions == 0 &&
            row->origin.p == row_origin_name(ROW_PEER) &&
@@ -51,7 +51,7 @@ static bool is_usual(const struct batch_row *row, int64_t session_id)
 }
 
 /* Copies a text to *at, and advances *at. false: the text does not fit. */
-static bool copy_text(struct slice *text, char **at, const char *end)
+static bool copy_text_into_row(struct slice *text, char **at, const char *end)
 {
     if (text->p == NULL)
         return true;
@@ -66,7 +66,7 @@ static bool copy_text(struct slice *text, char **at, const char *end)
 #define COPY_SINCE(name)
 #define COPY_SIZE(name)
 #define COPY_WORD(type, words) COPY_NUMBER
-#define COPY_TEXT(name) fits = fits && copy_text(&own->name, &at, end);
+#define COPY_TEXT(name) fits = fits && copy_text_into_row(&own->name, &at, end);
 #define COPY_JSON COPY_TEXT
 #define COPY(name, type, ...) COPY_##type(name)
 
@@ -84,7 +84,7 @@ int row_batch_add(struct row_batch *b, const struct batch_row *r)
         return MI_EFULL;
     b->text_n = (size_t)(at - b->text);
     b->n++;
-    b->usual = b->usual && is_usual(r, b->row[0].session_id);
+    b->usual = b->usual && row_has_usual_values(r, b->row[0].session_id);
     return 0;
 }
 

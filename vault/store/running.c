@@ -27,7 +27,7 @@
  * because the wall clock may have been set in between. */
 #define PID_REUSE_US (60 * (int64_t)1000000)
 
-static enum liveness_place boot_of(const struct running *r)
+static enum liveness_place liveness_of_boot(const struct running *r)
 {
     char boot[PROCESS_BOOT_MAX];
     process_boot(boot);
@@ -36,7 +36,7 @@ static enum liveness_place boot_of(const struct running *r)
     return strcmp(boot, r->boot) == 0 ? LIVENESS_HERE : LIVENESS_NOT_HERE;
 }
 
-static enum liveness_place pids_of(const struct running *r)
+static enum liveness_place liveness_of_pid_namespace(const struct running *r)
 {
     if (r->pid_namespace == 0)
         return LIVENESS_PLACE_UNKNOWN;
@@ -45,7 +45,7 @@ static enum liveness_place pids_of(const struct running *r)
 
 bool running_is_here(const struct running *r)
 {
-    return boot_of(r) == LIVENESS_HERE && pids_of(r) == LIVENESS_HERE;
+    return liveness_of_boot(r) == LIVENESS_HERE && liveness_of_pid_namespace(r) == LIVENESS_HERE;
 }
 
 bool running_is_host(struct slice name)
@@ -57,42 +57,42 @@ bool running_is_host(struct slice name)
 /* Whether the proxy's process runs. Call it only if process ids are valid here. */
 static bool process_runs(const struct running *r, int64_t started_at_us)
 {
-    if (r->pid_start != 0 || boot_of(r) == LIVENESS_HERE)
+    if (r->pid_start != 0 || liveness_of_boot(r) == LIVENESS_HERE)
         return r->pid_start != 0 && process_start(r->pid) == r->pid_start;
     return r->pid > 0 && (kill(r->pid, 0) == 0 || errno != ESRCH) &&
            process_began_us(r->pid) <= started_at_us + PID_REUSE_US;
 }
 
-enum session_state running_state(const struct running_session *s, int lock)
+enum session_state running_session_state(const struct running_session *s, int lock)
 {
     struct liveness f = {.ended = s->ended};
     if (!s->ended)
         f = (struct liveness){
             .lock = running_lock_look(lock, s->id),
-            .boot = boot_of(&s->r),
-            .pids = pids_of(&s->r),
+            .boot = liveness_of_boot(&s->r),
+            .pids = liveness_of_pid_namespace(&s->r),
             .host = running_is_host(s->host),
             .process = process_runs(&s->r, s->started_at_us),
         };
-    return liveness_of(&f);
+    return session_state_by_liveness(&f);
 }
 
-enum session_state running_look(const struct running_list *l, const struct running_row *row)
+enum session_state running_row_state(const struct running_list *l, const struct running_row *row)
 {
     struct running_session s = {.id = row->session_id,
                                 .started_at_us = row->started_at_us,
                                 .host = slice_of(row->host),
                                 .r = row->r};
-    return running_state(&s, l->lock);
+    return running_session_state(&s, l->lock);
 }
 
-bool running_any(const char *vault)
+bool running_has_any(const char *vault)
 {
     struct running_list l;
     struct buf error = {0};
     bool any = running_open(&l, vault, &error) < 0;
     for (size_t i = 0; !any && i < l.n; i++)
-        any = running_look(&l, &l.row[i]) != SESSION_DIED;
+        any = running_row_state(&l, &l.row[i]) != SESSION_DIED;
     running_close(&l);
     buf_close(&error);
     return any;
@@ -104,7 +104,7 @@ bool running_client_exited(const struct running *r)
            process_start(r->client_pid) != r->client_start;
 }
 
-size_t running_group(const struct running *r, struct process *ret, size_t max)
+size_t running_read_group(const struct running *r, struct process *ret, size_t max)
 {
     if (r->server_group <= 1 || r->server_start == 0 || r->server_group == getpgrp() ||
         !running_is_here(r) || (kill((pid_t)-r->server_group, 0) < 0 && errno == ESRCH))
@@ -153,13 +153,13 @@ static int running_connect_to(sqlite3 **ret, const char *vault, bool writes, str
     return MI_ESTORE;
 }
 
-static void take_text(sqlite3_stmt *q, int i, char *to, size_t max)
+static void running_take_text(sqlite3_stmt *q, int i, char *to, size_t max)
 {
     const char *text = (const char *)sqlite3_column_text(q, i);
     snprintf(to, max, "%s", text != NULL ? text : "");
 }
 
-static pid_t take_pid(sqlite3_stmt *q, int i)
+static pid_t running_take_pid(sqlite3_stmt *q, int i)
 {
     int64_t pid = sqlite3_column_int64(q, i);
     return pid > 0 && pid <= INT_MAX ? (pid_t)pid : 0;
@@ -168,19 +168,19 @@ static pid_t take_pid(sqlite3_stmt *q, int i)
 #define NAME(name, type, null) ", r." #name
 #define PROCESSES RUNNING_FIELDS(NAME)
 
-#define TAKE_BOOT(name) take_text(q, at++, ret->name, sizeof ret->name);
+#define TAKE_BOOT(name) running_take_text(q, at++, ret->name, sizeof ret->name);
 #define TAKE_NUMBER(name) ret->name = sqlite3_column_int64(q, at++);
-#define TAKE_PID(name) ret->name = take_pid(q, at++);
+#define TAKE_PID(name) ret->name = running_take_pid(q, at++);
 #define TAKE_TICKS(name) ret->name = (uint64_t)sqlite3_column_int64(q, at++);
 #define TAKE(name, type, null) TAKE_##type(name)
 
 /* at: the first column of PROCESSES. */
-static void take_processes(sqlite3_stmt *q, int at, struct running *ret)
+static void running_take_processes(sqlite3_stmt *q, int at, struct running *ret)
 {
     RUNNING_FIELDS(TAKE)
 }
 
-static void take_row(sqlite3_stmt *q, struct running_row *row)
+static void running_take_row(sqlite3_stmt *q, struct running_row *row)
 {
     *row = (struct running_row){
         .session_id = sqlite3_column_int64(q, 0),
@@ -188,11 +188,11 @@ static void take_row(sqlite3_stmt *q, struct running_row *row)
         .last_at_us = sqlite3_column_int64(q, 2),
         .ended = sqlite3_column_type(q, 3) != SQLITE_NULL,
     };
-    take_text(q, 4, row->uid, sizeof row->uid);
-    take_text(q, 5, row->name, sizeof row->name);
-    take_text(q, 6, row->host, sizeof row->host);
-    take_text(q, 7, row->client, sizeof row->client);
-    take_processes(q, 8, &row->r);
+    running_take_text(q, 4, row->uid, sizeof row->uid);
+    running_take_text(q, 5, row->name, sizeof row->name);
+    running_take_text(q, 6, row->host, sizeof row->host);
+    running_take_text(q, 7, row->client, sizeof row->client);
+    running_take_processes(q, 8, &row->r);
 }
 
 #define LAST_AT                                                                                    \
@@ -216,7 +216,7 @@ static int running_load(sqlite3 *db, struct running_list *l)
             st = MI_ENOMEM;
             break;
         }
-        take_row(q, &l->row[l->n++]);
+        running_take_row(q, &l->row[l->n++]);
     }
     if (st == 0 && rc != SQLITE_DONE && rc != SQLITE_ROW)
         st = failure_keep(db);
@@ -247,7 +247,7 @@ int running_read(sqlite3 *db, int64_t session_id, struct running *ret)
         rc = sqlite3_step(q);
     }
     if (rc == SQLITE_ROW)
-        take_processes(q, 1, ret);
+        running_take_processes(q, 1, ret);
     st = rc == SQLITE_ROW ? 0 : rc == SQLITE_DONE ? MI_ENOENT : failure_keep(db);
     sqlite3_finalize(q);
     return st;
@@ -295,16 +295,16 @@ static int run_with_id(sqlite3 *db, const char *sql, int64_t id)
 }
 
 /* Seals a session that was ended here, if its vault has evidence. */
-static int running_seal(sqlite3 *db, int64_t id)
+static int running_seal_session(sqlite3 *db, int64_t id)
 {
     bool has;
     struct coverage c = {0};
     int st = schema_has_table(db, "leaves", &has);
     if (st < 0 || !has)
         return st;
-    st = coverage_use(&c, db, id);
+    st = coverage_use_session(&c, db, id);
     if (st == 0)
-        st = coverage_changed(&c, db);
+        st = coverage_session_changed(&c, db);
     if (st == 0)
         st = coverage_save(&c, db);
     coverage_close(&c);
@@ -312,7 +312,7 @@ static int running_seal(sqlite3 *db, int64_t id)
 }
 
 /* Whether the recorder has stored records after the session was ended: no seal covers these. */
-static int has_grown(sqlite3 *db, int64_t id, bool *ret)
+static int session_has_grown(sqlite3 *db, int64_t id, bool *ret)
 {
     int64_t n = 0;
     int st = schema_has_table(db, "leaves", ret);
@@ -337,9 +337,9 @@ static int end_session(sqlite3 *db, int64_t id, bool forget)
                          id);
     bool ended = st == 0 && sqlite3_changes(db) > 0;
     if (st == 0 && !ended)
-        st = has_grown(db, id, &grown);
+        st = session_has_grown(db, id, &grown);
     if (st == 0 && (ended || grown))
-        st = running_seal(db, id);
+        st = running_seal_session(db, id);
     if (st == 0 && forget)
         st = run_with_id(db, "DELETE FROM running WHERE session_id = ?1", id);
     if (st == 0 && sqlite3_exec(db, "COMMIT", NULL, NULL, NULL) != SQLITE_OK)
@@ -362,7 +362,7 @@ int running_end(const char *vault, int64_t session_id, bool forget, struct buf *
 
 /* Whether a journal has more of the session. Then its recorder, or orphans_store()
  * (record/process), stores that and ends the session. An unreadable journal is never stored. */
-static bool has_journal(const char *uid)
+static bool session_has_journal(const char *uid)
 {
     struct journal_file f;
     struct ring r;
@@ -386,9 +386,10 @@ int running_close_dead_sessions(const char *vault)
     for (size_t i = 0; st == 0 && i < l.n; i++) {
         struct process group[GROUP_MAX];
         const struct running_row *row = &l.row[i];
-        if (running_look(&l, row) != SESSION_DIED || (!row->ended && has_journal(row->uid)))
+        if (running_row_state(&l, row) != SESSION_DIED ||
+            (!row->ended && session_has_journal(row->uid)))
             continue;
-        bool left = running_group(&row->r, group, GROUP_MAX) > 0;
+        bool left = running_read_group(&row->r, group, GROUP_MAX) > 0;
         if (!left || !row->ended)
             st = running_end(vault, row->session_id, !left, &error);
     }

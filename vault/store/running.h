@@ -52,20 +52,20 @@ struct running_session {
     struct running r;
 };
 /* lock: the result of running_lock_find(). */
-enum session_state running_state(const struct running_session *s, int lock);
+enum session_state running_session_state(const struct running_session *s, int lock);
 /* Returns never SESSION_ENDED: the processes of an ended session may still run. */
-enum session_state running_look(const struct running_list *l, const struct running_row *row);
+enum session_state running_row_state(const struct running_list *l, const struct running_row *row);
 /* Whether this is the host name of this machine. */
 bool running_is_host(struct slice name);
 /* Whether a proxy with this vault may run. */
-bool running_any(const char *vault);
+bool running_has_any(const char *vault);
 /* Whether process ids of the row are valid here: in this boot and this PID namespace. */
 bool running_is_here(const struct running *r);
 /* Whether the process that started the interposer has exited. Call it only if running_is_here(). */
 bool running_client_exited(const struct running *r);
 /* Sets `ret` to the live processes of the server's group, at most `max`. Returns their number; 0
  * also if the group id may have been reused. */
-size_t running_group(const struct running *r, struct process *ret, size_t max);
+size_t running_read_group(const struct running *r, struct process *ret, size_t max);
 
 /* Closes the session of a dead proxy, if it is open: end_reason `killed`, at the time of its last
  * message. A closed session is sealed again if its recorder has stored more records since. forget:

@@ -15,7 +15,7 @@ static bool set_lock(int fd, short type, int64_t from, int64_t n)
     return fcntl(fd, F_OFD_SETLK, &l) == 0;
 }
 
-static bool is_locked(int fd, int64_t at)
+static bool byte_is_locked(int fd, int64_t at)
 {
     struct flock l = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = at, .l_len = 1};
     return fcntl(fd, F_OFD_GETLK, &l) == 0 && l.l_type != F_UNLCK;
@@ -23,7 +23,7 @@ static bool is_locked(int fd, int64_t at)
 
 int running_lock_open(int vault)
 {
-    return vault_dir_file(vault, RUNNING_LOCK, O_RDWR | O_CREAT);
+    return vault_dir_open_file(vault, RUNNING_LOCK, O_RDWR | O_CREAT);
 }
 
 bool running_lock_is_of(int fd, int vault)
@@ -40,7 +40,7 @@ int running_lock_take(int fd, int vault, int64_t session_id)
     if (!set_lock(fd, F_WRLCK, session_id, 1))
         return errno == EAGAIN || errno == EACCES ? MI_EFULL : MI_EIO;
     int other = running_lock_find(vault);
-    bool seen = other >= 0 && is_locked(other, session_id);
+    bool seen = other >= 0 && byte_is_locked(other, session_id);
     if (other >= 0)
         close(other);
     if (!seen || pwrite(fd, &mark, 1, session_id) != 1)
@@ -57,7 +57,7 @@ void running_lock_remove(int vault)
 
 int running_lock_find(int vault)
 {
-    int fd = vault >= 0 ? vault_dir_file(vault, RUNNING_LOCK, O_RDONLY) : -1;
+    int fd = vault >= 0 ? vault_dir_open_file(vault, RUNNING_LOCK, O_RDONLY) : -1;
     return fd >= 0 ? fd : -1;
 }
 
@@ -66,5 +66,5 @@ enum liveness_lock running_lock_look(int fd, int64_t session_id)
     char byte = 0;
     if (fd < 0 || session_id <= 0 || pread(fd, &byte, 1, session_id) != 1 || byte != mark)
         return LIVENESS_NO_LOCK;
-    return is_locked(fd, session_id) ? LIVENESS_LOCKED : LIVENESS_UNLOCKED;
+    return byte_is_locked(fd, session_id) ? LIVENESS_LOCKED : LIVENESS_UNLOCKED;
 }

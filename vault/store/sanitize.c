@@ -30,7 +30,7 @@ static struct span sanitize_resolve(struct buf *b, struct slice raw)
     struct span sp = {.made = true, .from = b->n};
     struct buf name = {0};
     json_unescape(&name, text_head(raw, STORED_NAME_MAX * 6));
-    text_utf8(b, redact_cut(buf_slice(&name), STORED_NAME_MAX));
+    text_utf8(b, redact_cut_name(buf_slice(&name), STORED_NAME_MAX));
     if (name.failed)
         b->failed = true;
     buf_close(&name);
@@ -74,7 +74,7 @@ bool sanitize_name_is_clean(struct clean_name *last, const struct redact *r, str
 {
     if (last->rules == r && last->n == name.n && memcmp(last->p, name.p, name.n) == 0)
         return true;
-    if (redact_maybe(r, name))
+    if (redact_may_change(r, name))
         return false;
     if (name.n <= sizeof last->p) {
         memcpy(last->p, name.p, name.n);
@@ -124,7 +124,7 @@ static int clean_body(struct row_sanitizer *k, struct redact *r, const struct ro
 
 int sanitize_row(struct row_sanitizer *k, const struct row *r, struct sanitized_row *ret)
 {
-    struct redact *rules = redact_present();
+    struct redact *rules = redact_current();
     struct slice body = k->level == RECORD_MINIMAL ? (struct slice){0} : r->body;
     if (body.p != NULL &&
         r->findings & FINDING(FIND_TOO_LONG)) /* do not truncate within a secret */
@@ -149,14 +149,14 @@ int sanitize_row(struct row_sanitizer *k, const struct row *r, struct sanitized_
         ret->method = (struct slice){k->clean.p, method.n};
     if (target.p == NULL && target.n > 0)
         ret->target = (struct slice){k->clean.p + k->clean.n - target.n, target.n};
-    if (r->revision.p != NULL && !redact_maybe(rules, r->revision))
+    if (r->revision.p != NULL && !redact_may_change(rules, r->revision))
         ret->revision = r->revision;
     return 0;
 }
 
 int sanitize_json(struct row_sanitizer *k, struct slice json, struct slice *ret)
 {
-    struct redact *r = redact_present();
+    struct redact *r = redact_current();
     size_t n = 0;
     *ret = json;
     if (r == NULL)

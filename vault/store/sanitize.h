@@ -1,6 +1,6 @@
 /* sanitize.h - sanitizes rows and other texts before they are stored.
  *
- * Every stored text passes through the sanitizer with the active rules (redact_present()): here bodies, methods,
+ * Every stored text passes through the sanitizer with the active rules (redact_current()): here bodies, methods,
  * targets, noise and stderr lines, the server's command and details of events; names of client and server in writer.c.
  * Ids are not changed, because answers are matched by them.
  *

@@ -109,7 +109,7 @@ static const char escalations[] =
     "CREATE TABLE IF NOT EXISTS escalations ( id INTEGER PRIMARY KEY" PROBLEM_FIELDS(
         COLUMN) ") STRICT;";
 
-/* Up to which position the journal of each session is stored (writer_position()). */
+/* Up to which position the journal of each session is stored (writer_store_position()). */
 static const char journals[] = "CREATE TABLE journals ("
                                " session_id INTEGER PRIMARY KEY,"
                                " position INTEGER NOT NULL,"
@@ -208,7 +208,8 @@ static const struct {
 };
 
 /* Whether a row of sqlite_schema has this type or any (NULL), this name, and SQL that contains the word. */
-static int has_object(sqlite3 *db, const char *type, const char *name, const char *word, bool *ret)
+static int schema_has_object(sqlite3 *db, const char *type, const char *name, const char *word,
+                             bool *ret)
 {
     static const char sql[] = "SELECT 1 FROM sqlite_schema WHERE type = ifnull(?1, type)"
                               " AND name = ?2 COLLATE NOCASE AND instr(sql, ?3) > 0";
@@ -229,19 +230,19 @@ static int has_object(sqlite3 *db, const char *type, const char *name, const cha
 
 int schema_has_table(sqlite3 *db, const char *table, bool *ret)
 {
-    return has_object(db, "table", table, "", ret);
+    return schema_has_object(db, "table", table, "", ret);
 }
 
-static int has_addition(sqlite3 *db, size_t i, bool *ret)
+static int schema_has_addition(sqlite3 *db, size_t i, bool *ret)
 {
-    return has_object(db, NULL, additions[i].name, additions[i].word, ret);
+    return schema_has_object(db, NULL, additions[i].name, additions[i].word, ret);
 }
 
-static int has_additions(sqlite3 *db, bool *ret)
+static int schema_has_all_additions(sqlite3 *db, bool *ret)
 {
     bool all = true;
     for (size_t i = 0; all && i < MI_COUNT(additions); i++)
-        if (has_addition(db, i, &all) < 0)
+        if (schema_has_addition(db, i, &all) < 0)
             return MI_ESTORE;
     *ret = all;
     return 0;
@@ -250,7 +251,7 @@ static int has_additions(sqlite3 *db, bool *ret)
 static int vault_schema_add(sqlite3 *db, size_t i)
 {
     bool has;
-    if (has_addition(db, i, &has) < 0)
+    if (schema_has_addition(db, i, &has) < 0)
         return MI_ESTORE;
     if (!has && sqlite3_exec(db, additions[i].create, NULL, NULL, NULL) != SQLITE_OK)
         return failure_keep(db);
@@ -309,7 +310,7 @@ static int make_or_upgrade(sqlite3 *db, int64_t *version)
     return *version == SCHEMA_EVIDENCE ? upgrade_to_evidence(db) : 0;
 }
 
-int schema_ready(sqlite3 *db)
+int schema_make_ready(sqlite3 *db)
 {
     int64_t version = 0;
     int st = schema_version(db, &version);
@@ -318,7 +319,7 @@ int schema_ready(sqlite3 *db)
     if (version > SCHEMA_VERSION)
         return MI_EINVAL;
     bool complete = false;
-    if (version == SCHEMA_VERSION && has_additions(db, &complete) < 0)
+    if (version == SCHEMA_VERSION && schema_has_all_additions(db, &complete) < 0)
         return MI_ESTORE;
     if (complete)
         return 0;

@@ -2,7 +2,7 @@
  *
  * Version   PRAGMA user_version. A new database is created or an old one upgraded in one transaction.
  * Additions tables that older programs can ignore, and views that were extended. They do not change
- *           the version, so that older programs continue to use the vault. schema_ready() creates
+ *           the version, so that older programs continue to use the vault. schema_make_ready() creates
  *           missing additions. Code that reads a vault without it checks schema_has_table() first.
  * Owns      nothing; the connection is the caller's.
  * Blocks    on the database, as long as its busy handler waits. */
@@ -43,7 +43,7 @@ extern const char schema_calls[];
 extern const char schema_operations[];
 
 /* Creates or upgrades the schema. 0, MI_ESTORE (see failure_text()) or MI_EINVAL: the database is newer. */
-MI_MUST int schema_ready(sqlite3 *db);
+MI_MUST int schema_make_ready(sqlite3 *db);
 /* The version of a database; 0 if it has no tables yet. Returns 0 or MI_ESTORE. */
 MI_MUST int schema_version(sqlite3 *db, int64_t *ret);
 /* *ret: whether the table exists. Returns 0 or MI_ESTORE. */

@@ -22,7 +22,7 @@ static int fail_sql(struct signing *s)
     return rc == SQLITE_BUSY || rc == SQLITE_LOCKED ? MI_EBUSY : MI_ESTORE;
 }
 
-static int execute(struct signing *s, const char *sql)
+static int signing_execute(struct signing *s, const char *sql)
 {
     return sqlite3_exec(s->db, sql, NULL, NULL, NULL) == SQLITE_OK ? 0 : fail_sql(s);
 }
@@ -56,7 +56,7 @@ int signing_open(struct signing *ret, const char *vault, struct buf *error)
     if (st < 0)
         return st == MI_ESTORE ? fail_sql(ret) : st;
     /* FULL: a commit is synced. Checkpoints of the write-ahead log are left to the proxies. */
-    return execute(ret, "PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 0");
+    return signing_execute(ret, "PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 0");
 }
 
 void signing_close(struct signing *s)
@@ -79,7 +79,7 @@ struct reading {
     } at[1 + SIGNING_KEPT_MAX];
 };
 
-static int signing_damaged(struct reading *r, int64_t n, const char *why)
+static int signing_fail_damaged(struct reading *r, int64_t n, const char *why)
 {
     r->s->changed = true;
     buf_printf(r->s->error, "the log of %s is damaged: leaf %" PRId64 " %s; " SEE_VERIFY,
@@ -90,13 +90,14 @@ static int signing_damaged(struct reading *r, int64_t n, const char *why)
 static int signing_on_leaf(void *ctx, int64_t n, struct slice text)
 {
     struct reading *r = ctx;
-    struct digest hash = tree_leaf(text);
+    struct digest hash = tree_leaf_digest(text);
     struct leaf l;
-    int st = n != (int64_t)r->tree.n ? signing_damaged(r, (int64_t)r->tree.n, "is missing") : 0;
+    int st =
+        n != (int64_t)r->tree.n ? signing_fail_damaged(r, (int64_t)r->tree.n, "is missing") : 0;
     if (st == 0 && (st = leaf_read(text, &l)) == MI_EINVAL)
-        st = signing_damaged(r, n, "is not a leaf as a recorder writes it");
+        st = signing_fail_damaged(r, n, "is not a leaf as a recorder writes it");
     if (st == 0 && ((l.type == LEAF_BEGIN) != (n == 0) || (n == 0 && l.uid.n != LEAF_UID)))
-        st = signing_damaged(r, n, n == 0 ? "does not begin it" : "begins it again");
+        st = signing_fail_damaged(r, n, n == 0 ? "does not begin it" : "begins it again");
     if (st == 0 && l.type == LEAF_BEGIN)
         snprintf(r->head.origin, sizeof r->head.origin, CHECKPOINT_ORIGIN "%.*s", LEAF_UID,
                  l.uid.p);
@@ -105,7 +106,7 @@ static int signing_on_leaf(void *ctx, int64_t n, struct slice text)
         st = key_leaf_check(&l, slice_of(r->head.origin), r->head.has_key ? &r->head.key : NULL,
                             &r->head.key, &why);
         r->head.has_key |= st == 0;
-        st = st == MI_EINVAL ? signing_damaged(r, n, why) : st;
+        st = st == MI_EINVAL ? signing_fail_damaged(r, n, why) : st;
     }
     if (st < 0)
         return st;
@@ -113,7 +114,7 @@ static int signing_on_leaf(void *ctx, int64_t n, struct slice text)
     for (size_t i = 0; i < MI_COUNT(r->at); i++)
         if (r->tree.n == r->at[i].size) {
             r->at[i].found = true;
-            r->at[i].root = tree_root(&r->tree);
+            r->at[i].root = tree_root_digest(&r->tree);
         }
     return 0;
 }
@@ -129,13 +130,13 @@ static int read_log(struct signing *s, uint64_t at, struct reading *r)
     if (st == MI_ESTORE)
         return fail_sql(s);
     if (st == 0 && r->tree.n == 0)
-        st = signing_damaged(r, 0, "is missing");
+        st = signing_fail_damaged(r, 0, "is missing");
     r->head.size = r->tree.n;
-    r->head.root = tree_root(&r->tree);
+    r->head.root = tree_root_digest(&r->tree);
     return st;
 }
 
-int signing_head(struct signing *s, struct log_head *ret)
+int signing_read_head(struct signing *s, struct log_head *ret)
 {
     struct reading r;
     int st = read_log(s, UINT64_MAX, &r);
@@ -144,7 +145,7 @@ int signing_head(struct signing *s, struct log_head *ret)
     return st;
 }
 
-int signing_root(struct signing *s, uint64_t size, struct digest *ret)
+int signing_compute_root(struct signing *s, uint64_t size, struct digest *ret)
 {
     struct reading r;
     int st = read_log(s, size, &r);
@@ -160,7 +161,7 @@ int signing_root(struct signing *s, uint64_t size, struct digest *ret)
 /* ---- signing -------------------------------------------------------------------------------- */
 
 /* Reads the last checkpoint of this vault. *ret_has: whether there is one. */
-static int last_checkpoint(struct signing *s, struct checkpoint *ret, bool *ret_has)
+static int read_last_checkpoint(struct signing *s, struct checkpoint *ret, bool *ret_has)
 {
     sqlite3_stmt *q = NULL;
     struct note n;
@@ -215,7 +216,7 @@ static int read_continued(struct signing *s, struct reading *r)
 {
     struct checkpoint last;
     bool has;
-    int st = last_checkpoint(s, &last, &has);
+    int st = read_last_checkpoint(s, &last, &has);
     if (st == 0)
         st = read_log(s, has ? last.size : UINT64_MAX, r);
     if (st == 0 && has && (!r->at[0].found || !digest_eq(&r->at[0].root, &last.root))) {
@@ -251,7 +252,7 @@ static int add_key(struct signing *s, const struct secret_key *key, signing_prev
     return st == 0 ? read_log(s, UINT64_MAX, r) : st;
 }
 
-static int signing_store(struct signing *s, const struct log_head *h, struct slice note)
+static int signing_store_note(struct signing *s, const struct log_head *h, struct slice note)
 {
     sqlite3_stmt *q = NULL;
     int rc = sqlite3_prepare_v2(
@@ -268,8 +269,8 @@ static int signing_store(struct signing *s, const struct log_head *h, struct sli
     return st;
 }
 
-static int signing_sign(struct signing *s, const struct log_head *h, const struct secret_key *key,
-                        struct buf *note)
+static int signing_sign_head(struct signing *s, const struct log_head *h,
+                             const struct secret_key *key, struct buf *note)
 {
     struct buf text = {0};
     size_t before = note->n;
@@ -286,27 +287,27 @@ static int signing_sign(struct signing *s, const struct log_head *h, const struc
         st = MI_EIO;
     }
     if (st == 0)
-        st = signing_store(s, h, signed_note);
+        st = signing_store_note(s, h, signed_note);
     buf_close(&text);
     return st;
 }
 
 /* note: NULL for no checkpoint. */
-static int signing_work(struct signing *s, const struct secret_key *key,
-                        signing_previous_fn previous, void *ctx, struct buf *note)
+static int signing_sign_log(struct signing *s, const struct secret_key *key,
+                            signing_previous_fn previous, void *ctx, struct buf *note)
 {
     struct reading r;
     buf_clear(s->error);
-    int st = execute(s, "BEGIN IMMEDIATE");
+    int st = signing_execute(s, "BEGIN IMMEDIATE");
     if (st < 0)
         return st;
     st = read_continued(s, &r);
     if (st == 0 && !(r.head.has_key && key_eq(&r.head.key, &key->public)))
         st = add_key(s, key, previous, ctx, &r);
     if (st == 0 && note != NULL)
-        st = signing_sign(s, &r.head, key, note);
+        st = signing_sign_head(s, &r.head, key, note);
     if (st == 0)
-        st = execute(s, "COMMIT");
+        st = signing_execute(s, "COMMIT");
     if (st < 0 && !sqlite3_get_autocommit(s->db))
         (void)sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
     return st;
@@ -315,11 +316,11 @@ static int signing_work(struct signing *s, const struct secret_key *key,
 int signing_checkpoint(struct signing *s, const struct secret_key *key,
                        signing_previous_fn previous, void *ctx, struct buf *note)
 {
-    return signing_work(s, key, previous, ctx, note);
+    return signing_sign_log(s, key, previous, ctx, note);
 }
 
 int signing_key(struct signing *s, const struct secret_key *key, signing_previous_fn previous,
                 void *ctx)
 {
-    return signing_work(s, key, previous, ctx, NULL);
+    return signing_sign_log(s, key, previous, ctx, NULL);
 }

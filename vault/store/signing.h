@@ -53,9 +53,9 @@ MI_MUST int signing_open(struct signing *ret, const char *vault, struct buf *err
 void signing_close(struct signing *s); /* also after an error; safe to call twice */
 
 /* Reads the current state of the log. */
-MI_MUST int signing_head(struct signing *s, struct log_head *ret);
+MI_MUST int signing_read_head(struct signing *s, struct log_head *ret);
 /* The root over the first `size` leaves. MI_EINVAL also if the log is shorter. */
-MI_MUST int signing_root(struct signing *s, uint64_t size, struct digest *ret);
+MI_MUST int signing_compute_root(struct signing *s, uint64_t size, struct digest *ret);
 
 /* Finds the private key that belongs to k, with which the vault was signed before. 0, or an error
  * with a sentence in `error`. */

@@ -55,7 +55,7 @@ int writer_run(struct writer *s, enum writer_query i)
     return st < 0 ? st : writer_step(s, i);
 }
 
-void writer_level(struct writer *s, enum record_level level)
+void writer_set_level(struct writer *s, enum record_level level)
 {
     s->sanitizer.level = level;
 }
@@ -65,7 +65,7 @@ void writer_want_bodies(struct writer *s)
     s->want_bodies = true;
 }
 
-void writer_wait(struct writer *s, int64_t wait_us)
+void writer_set_wait(struct writer *s, int64_t wait_us)
 {
     s->wait_us = wait_us;
     s->busy_until_us = 0;
@@ -73,7 +73,7 @@ void writer_wait(struct writer *s, int64_t wait_us)
 
 void writer_begin_later(struct writer *s, int64_t wait_us)
 {
-    writer_wait(s, wait_us);
+    writer_set_wait(s, wait_us);
     s->begins = true;
 }
 
@@ -117,13 +117,13 @@ int writer_commit(struct writer *s)
     return st < 0 ? st : writer_run(s, Q_COMMIT);
 }
 
-int writer_begin_own(struct writer *s, bool *ret_own)
+int writer_begin_without_lock(struct writer *s, bool *ret_own)
 {
     *ret_own = !s->begins && sqlite3_get_autocommit(s->db) != 0;
     return *ret_own ? writer_step(s, Q_BEGIN) : 0;
 }
 
-int writer_end_own(struct writer *s, bool own, int st)
+int writer_end_without_lock(struct writer *s, bool own, int st)
 {
     if (!own)
         return st;
@@ -134,11 +134,11 @@ int writer_end_own(struct writer *s, bool own, int st)
     return st;
 }
 
-int writer_cover(struct writer *s, int64_t session_id)
+int writer_use_coverage(struct writer *s, int64_t session_id)
 {
     bool other = s->coverage.session_id != session_id && s->coverage.changed;
     int st = other ? writer_take_lock(s) : 0; /* needed to save the state of the previous session */
-    if (st == 0 && (st = coverage_use(&s->coverage, s->db, session_id)) < 0)
+    if (st == 0 && (st = coverage_use_session(&s->coverage, s->db, session_id)) < 0)
         st = writer_fail_coverage(s, st);
     return st;
 }
@@ -154,8 +154,8 @@ void writer_rollback(struct writer *s)
         (void)sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
 }
 
-int writer_event_session(struct writer *s, const char *kind, struct slice detail, int64_t *ret_id,
-                         char ret_uid[UID_LEN + 1])
+int writer_session_of_event(struct writer *s, const char *kind, struct slice detail,
+                            int64_t *ret_id, char ret_uid[UID_LEN + 1])
 {
     sqlite3_stmt *q = s->q[Q_EVENT_SESSION];
     connect_bind(q, 1, slice_of(kind));
@@ -177,8 +177,8 @@ static int insert_event(struct writer *s, int64_t session_id, struct covered_eve
     sqlite3_stmt *q = s->q[Q_EVENT];
     int st = writer_take_lock(s);
     if (st == 0)
-        st = writer_cover(s, session_id);
-    if (st == 0 && (st = coverage_event(&s->coverage, e)) < 0)
+        st = writer_use_coverage(s, session_id);
+    if (st == 0 && (st = coverage_add_event(&s->coverage, e)) < 0)
         st = writer_fail_coverage(s, st);
     if (st < 0)
         return st;
@@ -206,7 +206,8 @@ static int add_event(struct writer *s, int64_t session_id, const struct row *r)
 
 /* Writes a long body to the file of bodies. If this fails for another reason than a full disk, the
  * row is stored without its body, unless bodies are wanted: it must not block all other rows. */
-static int place_body(struct writer *s, const char *uid, struct batch_row *b, findings *found)
+static int writer_place_body(struct writer *s, const char *uid, struct batch_row *b,
+                             findings *found)
 {
     struct slice body = b->body;
     if (body.n <= WRITER_BODY_MAX)
@@ -234,9 +235,9 @@ static int place_body(struct writer *s, const char *uid, struct batch_row *b, fi
 }
 
 /* Switches to a session. Waiting rows of another session are inserted first. */
-static int use_session(struct writer *s, int64_t session_id)
+static int writer_use_session(struct writer *s, int64_t session_id)
 {
-    int st = writer_cover(s, session_id);
+    int st = writer_use_coverage(s, session_id);
     if (st == 0 && s->calls.session_id != session_id)
         st = insert_rows(s);
     if (st == 0 && (st = call_batch_use(&s->calls, s->db, session_id)) < 0)
@@ -245,7 +246,7 @@ static int use_session(struct writer *s, int64_t session_id)
 }
 
 /* copy: the row in the batch; its texts live until the batch is inserted. */
-static struct call_message call_message_of(const struct row *r, const struct batch_row *copy)
+static struct call_message make_call_message(const struct row *r, const struct batch_row *copy)
 {
     return (struct call_message){
         .seq = copy->seq,
@@ -269,7 +270,7 @@ static struct call_message call_message_of(const struct row *r, const struct bat
 }
 
 /* The link of a message as received: the sanitizer may replace a state that links requests. */
-static struct link link_of(const struct row *r)
+static struct link link_of_received_row(const struct row *r)
 {
     struct rpc m;
     if (!r->may_link || r->body.p == NULL)
@@ -287,8 +288,8 @@ static int add_to_batch(struct writer *s, const struct row *r, const struct batc
         return writer_fail_memory(s);
     if (r->kind == KIND_REQUEST || r->request_seq != 0 || r->action == ROW_SWALLOWED ||
         r->may_link) {
-        struct call_message m = call_message_of(r, &s->batch.row[s->batch.n - 1]);
-        m.link = link_of(r);
+        struct call_message m = make_call_message(r, &s->batch.row[s->batch.n - 1]);
+        m.link = link_of_received_row(r);
         int st = call_batch_add(&s->calls, s->db, &m);
         if (st < 0)
             return writer_fail_coverage(s, st);
@@ -304,7 +305,7 @@ static int writer_add_message(struct writer *s, int64_t session_id, const char *
         return writer_fail_memory(s);
     s->body = k.body;
     s->left_body = k.body.p != NULL && k.body.p == r->body.p && k.body.n == r->body.n;
-    int st = use_session(s, session_id);
+    int st = writer_use_session(s, session_id);
     if (st < 0)
         return st;
     char names[2048];
@@ -331,14 +332,14 @@ static int writer_add_message(struct writer *s, int64_t session_id, const char *
         .body = k.body,
         .revision = k.revision,
     };
-    if ((st = place_body(s, uid, &b, &set)) < 0)
+    if ((st = writer_place_body(s, uid, &b, &set)) < 0)
         return st;
     if (set != 0 || r->rules != 0)
         finding_list(&found, set, r->rules);
     if (found.n > 0)
         b.finding = buf_slice(&found);
     bool kept = b.body.p != NULL || b.is_large;
-    if ((st = coverage_message(&s->coverage, &b, kept ? k.body : (struct slice){0})) < 0)
+    if ((st = coverage_add_message(&s->coverage, &b, kept ? k.body : (struct slice){0})) < 0)
         return writer_fail_coverage(s, st);
     s->covered = b.covered;
     s->commitment = b.commitment;
@@ -348,11 +349,11 @@ static int writer_add_message(struct writer *s, int64_t session_id, const char *
 int writer_add(struct writer *s, int64_t session_id, const char *uid, const struct row *r)
 {
     bool own;
-    int st = writer_begin_own(s, &own);
+    int st = writer_begin_without_lock(s, &own);
     if (st == 0)
         st = r->event != NULL ? add_event(s, session_id, r)
                               : writer_add_message(s, session_id, uid, r);
-    return writer_end_own(s, own, st);
+    return writer_end_without_lock(s, own, st);
 }
 
 bool writer_left_body(const struct writer *s)
@@ -360,12 +361,12 @@ bool writer_left_body(const struct writer *s)
     return s->left_body;
 }
 
-struct slice writer_body(const struct writer *s)
+struct slice writer_last_body(const struct writer *s)
 {
     return s->body;
 }
 
-bool writer_commitment(const struct writer *s, char ret[WRITER_COMMITMENT])
+bool writer_last_commitment(const struct writer *s, char ret[WRITER_COMMITMENT])
 {
     if (s->covered)
         digest_hex(&s->commitment, ret);
@@ -430,15 +431,15 @@ int writer_add_rules(struct writer *s, int64_t session_id, uint64_t seq, breache
     finding_list(&found, 0, rules);
     if (found.n == 0)
         return 0;
-    int st = writer_begin_own(s, &own);
+    int st = writer_begin_without_lock(s, &own);
     if (st == 0)
         st = add_rules(s, session_id, seq, buf_slice(&found));
-    return writer_end_own(s, own, st);
+    return writer_end_without_lock(s, own, st);
 }
 
 bool writer_new_bodies(struct writer *s, int64_t *ret_from, int64_t *ret_to)
 {
-    return bodies_new(&s->bodies, ret_from, ret_to);
+    return bodies_take_new_range(&s->bodies, ret_from, ret_to);
 }
 
 const char *writer_error(const struct writer *s)
@@ -446,22 +447,22 @@ const char *writer_error(const struct writer *s)
     return s->error;
 }
 
-bool writer_busy(const struct writer *s)
+bool writer_is_busy(const struct writer *s)
 {
     return (s->rc & 0xFF) == SQLITE_BUSY || (s->rc & 0xFF) == SQLITE_LOCKED;
 }
 
-bool writer_damaged(const struct writer *s)
+bool writer_is_damaged(const struct writer *s)
 {
     return aside_is_damage(s->rc);
 }
 
-bool writer_full(const struct writer *s)
+bool writer_is_full(const struct writer *s)
 {
     return (s->rc & 0xFF) == SQLITE_FULL || (s->rc & 0xFF) == SQLITE_NOMEM;
 }
 
-bool writer_vanished(const struct writer *s, const char *vault)
+bool writer_database_vanished(const struct writer *s, const char *vault)
 {
     struct stat st;
     char path[4096];
@@ -477,7 +478,7 @@ int64_t writer_wal_pages(const struct writer *s)
 
 int writer_checkpoint(struct writer *s)
 {
-    writer_wait(s, CHECKPOINT_WAIT_US);
+    writer_set_wait(s, CHECKPOINT_WAIT_US);
     if (checkpoint_run(s->db) != SQLITE_OK)
         return writer_fail_sql(s);
     s->wal_pages = 0; /* the next commit restarts the log and reports its size */

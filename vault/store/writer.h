@@ -1,7 +1,7 @@
 /* writer.h - writes to the database: one connection, prepared statements, one transaction at a time.
  *
  * Owns      the connection, its statements and the file of large bodies.
- * Errors    MI_ESTORE; writer_error() is the reason, writer_busy() says whether another process held the lock.
+ * Errors    MI_ESTORE; writer_error() is the reason, writer_is_busy() says whether another process held the lock.
  *           A failed call inside a transaction ends the transaction: call writer_rollback().
  * Batches   writer_add() collects rows, and inserts many with one statement: in writer_commit() at
  *           the latest. So an error may concern an earlier row.
@@ -33,11 +33,11 @@ void writer_close(struct writer *s); /* NULL is fine */
  * body (`body-lost`). */
 void writer_want_bodies(struct writer *s);
 /* Sets how much of the following messages is stored; initially RECORD_FULL. */
-void writer_level(struct writer *s, enum record_level level);
+void writer_set_level(struct writer *s, enum record_level level);
 
 /* Sets how long the next call may wait for the write lock. For calls outside writer_begin() and
  * writer_commit(): each is a transaction of its own. */
-void writer_wait(struct writer *s, int64_t wait_us);
+void writer_set_wait(struct writer *s, int64_t wait_us);
 /* Begins a transaction, and takes the write lock. */
 MI_MUST int writer_begin(struct writer *s, int64_t wait_us);
 /* Begins a transaction that takes the lock only when it is needed: others can write while messages
@@ -53,11 +53,11 @@ void writer_rollback(struct writer *s);
 MI_MUST int writer_session_add(struct writer *s, const struct session_record *n, int64_t *ret_id);
 MI_MUST int writer_session_update(struct writer *s, int64_t id, const struct session_update *u);
 /* Sets the session's row in the table `running`; NULL removes it. */
-MI_MUST int writer_running(struct writer *s, int64_t session_id, const struct running *r);
+MI_MUST int writer_store_running(struct writer *s, int64_t session_id, const struct running *r);
 /* The position up to which the journal of a session is stored, in the table `journals`. Call
- * writer_position() in the transaction that stores the entries before it, so that each entry is
+ * writer_store_position() in the transaction that stores the entries before it, so that each entry is
  * stored exactly once. writer_position_read() gives 0 if there is no position. */
-MI_MUST int writer_position(struct writer *s, int64_t session_id, uint64_t position);
+MI_MUST int writer_store_position(struct writer *s, int64_t session_id, uint64_t position);
 MI_MUST int writer_position_read(struct writer *s, int64_t session_id, uint64_t *ret);
 MI_MUST int writer_position_remove(struct writer *s, int64_t session_id);
 /* uid: the session's, which names its file of large bodies. */
@@ -67,38 +67,38 @@ MI_MUST int writer_add(struct writer *s, int64_t session_id, const char *uid, co
 bool writer_left_body(const struct writer *s);
 /* The sanitized body of that message, wherever it is stored; {NULL, 0} if it has none. Valid until
  * the next call. */
-struct slice writer_body(const struct writer *s);
+struct slice writer_last_body(const struct writer *s);
 /* The commitment, in hex, of the message added last, and of a stored message. false: it has
  * none. */
 #define WRITER_COMMITMENT 65
-MI_MUST bool writer_commitment(const struct writer *s, char ret[WRITER_COMMITMENT]);
+MI_MUST bool writer_last_commitment(const struct writer *s, char ret[WRITER_COMMITMENT]);
 MI_MUST bool writer_commitment_stored(struct writer *s, int64_t session_id, uint64_t seq,
                                       char ret[WRITER_COMMITMENT]);
 /* Appends the target of a stored message, such as a tool's name, as JSON without quotes; nothing if
  * there is no target. */
-void writer_target(struct writer *s, int64_t session_id, uint64_t seq, struct buf *b);
+void writer_read_target(struct writer *s, int64_t session_id, uint64_t seq, struct buf *b);
 /* Adds broken rules to the finding of a stored message. A message that does not exist is not an
  * error. A second call adds them again: call it in the transaction that stores the journal's
  * position after it. */
 MI_MUST int writer_add_rules(struct writer *s, int64_t session_id, uint64_t seq, breaches rules);
 
 /* Finds the first session with such an event. MI_ENOENT: there is none. Reads the whole table. */
-MI_MUST int writer_event_session(struct writer *s, const char *kind, struct slice detail,
-                                 int64_t *ret_id, char ret_uid[UID_LEN + 1]);
+MI_MUST int writer_session_of_event(struct writer *s, const char *kind, struct slice detail,
+                                    int64_t *ret_id, char ret_uid[UID_LEN + 1]);
 
-/* calls bodies_new() */
+/* calls bodies_take_new_range() */
 bool writer_new_bodies(struct writer *s, int64_t *ret_from, int64_t *ret_to);
 
 const char *writer_error(const struct writer *s); /* why the last call failed */
-bool writer_busy(const struct writer *s);
-bool writer_damaged(const struct writer *s);
-bool writer_full(
+bool writer_is_busy(const struct writer *s);
+bool writer_is_damaged(const struct writer *s);
+bool writer_is_full(
     const struct writer *s); /* out of space or memory: the connection is still usable */
 /* Whether the vault's path no longer leads to the open database. */
-bool writer_vanished(const struct writer *s, const char *vault);
+bool writer_database_vanished(const struct writer *s, const char *vault);
 int64_t writer_wal_pages(const struct writer *s); /* in the log after the last commit */
 /* Checkpoints and restarts the write-ahead log (vault/store/checkpoint.h); waits for the disk. Call
- * it outside a transaction. 0, or MI_ESTORE; if writer_busy(), another process prevents it now, and
+ * it outside a transaction. 0, or MI_ESTORE; if writer_is_busy(), another process prevents it now, and
  * the log grows until a later call. */
 MI_MUST int writer_checkpoint(struct writer *s);
 

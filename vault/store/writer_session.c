@@ -10,7 +10,7 @@
 
 #include <stdio.h>
 
-static void bind_count(sqlite3_stmt *q, int i, uint64_t n)
+static void bind_count_or_null(sqlite3_stmt *q, int i, uint64_t n)
 {
     if (n != 0)
         sqlite3_bind_int64(q, i, (int64_t)n);
@@ -28,18 +28,19 @@ static int clean_session(struct writer *s, struct session_record *n, struct buf 
     for (size_t i = 0; st == 0 && i < CLEAN_TEXTS; i++) {
         if (clean[i]->p == NULL)
             continue;
-        st = redact_append(i > 0 ? redact_cut(*clean[i], STORED_NAME_MAX) : *clean[i], &text[i]);
+        st = redact_append(i > 0 ? redact_cut_name(*clean[i], STORED_NAME_MAX) : *clean[i],
+                           &text[i]);
         *clean[i] = buf_slice(&text[i]);
     }
     return st;
 }
 
-static struct slice until_nul(struct slice text)
+static struct slice cut_at_nul(struct slice text)
 {
     return (struct slice){text.p, text.p != NULL ? strnlen(text.p, text.n) : 0};
 }
 
-#define CUT(name, type, ...) FIELD_EITHER(FIELD_NUMBER_##type, , n.name = until_nul(n.name);)
+#define CUT(name, type, ...) FIELD_EITHER(FIELD_NUMBER_##type, , n.name = cut_at_nul(n.name);)
 #define BIND_BEGUN(name, type, null, since, evidence, cassette, store, json, journal)              \
     FIELD_EITHER(                                                                                  \
         FIELD_UPDATE_##journal, ,                                                                  \
@@ -109,10 +110,10 @@ static int writer_add_session_row(struct writer *s, const struct session_record 
 int writer_session_add(struct writer *s, const struct session_record *n, int64_t *ret_id)
 {
     bool own;
-    int st = writer_begin_own(s, &own);
+    int st = writer_begin_without_lock(s, &own);
     if (st == 0)
         st = writer_add_session_row(s, n, ret_id);
-    return writer_end_own(s, own, st);
+    return writer_end_without_lock(s, own, st);
 }
 
 static int update_session(struct writer *s, int64_t id, const struct session_update *u)
@@ -134,8 +135,8 @@ static int update_session(struct writer *s, int64_t id, const struct session_upd
     for (size_t i = 0; i < FIELDS_OF_UPDATE; i++)
         buf_close(&text[i]);
     if (st == 0 && (u->ended_at_us != 0 || s->coverage.ended)) {
-        st = writer_cover(s, id);
-        if (st == 0 && (st = coverage_changed(&s->coverage, s->db)) < 0)
+        st = writer_use_coverage(s, id);
+        if (st == 0 && (st = coverage_session_changed(&s->coverage, s->db)) < 0)
             st = writer_fail_coverage(s, st);
     }
     return st;
@@ -144,19 +145,19 @@ static int update_session(struct writer *s, int64_t id, const struct session_upd
 int writer_session_update(struct writer *s, int64_t id, const struct session_update *u)
 {
     bool own;
-    int st = writer_begin_own(s, &own);
+    int st = writer_begin_without_lock(s, &own);
     if (st == 0)
         st = update_session(s, id, u);
-    return writer_end_own(s, own, st);
+    return writer_end_without_lock(s, own, st);
 }
 
 #define BIND_BOOT(name) connect_bind(q, at++, slice_of(r->name));
-#define BIND_NUMBER(name) bind_count(q, at++, (uint64_t)r->name);
-#define BIND_PID(name) bind_count(q, at++, (uint64_t)r->name);
-#define BIND_TICKS(name) bind_count(q, at++, r->name);
+#define BIND_NUMBER(name) bind_count_or_null(q, at++, (uint64_t)r->name);
+#define BIND_PID(name) bind_count_or_null(q, at++, (uint64_t)r->name);
+#define BIND_TICKS(name) bind_count_or_null(q, at++, r->name);
 #define BIND(name, type, null) BIND_##type(name)
 
-int writer_running(struct writer *s, int64_t session_id, const struct running *r)
+int writer_store_running(struct writer *s, int64_t session_id, const struct running *r)
 {
     enum writer_query i = r != NULL ? Q_RUNNING : Q_ENDED;
     sqlite3_stmt *q = s->q[i];
@@ -170,17 +171,17 @@ int writer_running(struct writer *s, int64_t session_id, const struct running *r
     return st;
 }
 
-int writer_position(struct writer *s, int64_t session_id, uint64_t position)
+int writer_store_position(struct writer *s, int64_t session_id, uint64_t position)
 {
     sqlite3_stmt *q = s->q[Q_POSITION];
     int st = writer_take_lock(s);
     if (st == 0)
-        st = writer_cover(s, session_id);
+        st = writer_use_coverage(s, session_id);
     if (st < 0)
         return st;
     sqlite3_bind_int64(q, 1, session_id);
     sqlite3_bind_int64(q, 2, (int64_t)position);
-    if ((st = coverage_bind(&s->coverage, q, 3)) < 0)
+    if ((st = coverage_bind_columns(&s->coverage, q, 3)) < 0)
         return writer_fail_coverage(s, st);
     return writer_run(s, Q_POSITION);
 }
@@ -205,7 +206,7 @@ int writer_position_remove(struct writer *s, int64_t session_id)
     return writer_run(s, Q_POSITION_REMOVE);
 }
 
-void writer_target(struct writer *s, int64_t session_id, uint64_t seq, struct buf *b)
+void writer_read_target(struct writer *s, int64_t session_id, uint64_t seq, struct buf *b)
 {
     struct buf json = {0};
     sqlite3_stmt *q = NULL;

@@ -46,7 +46,7 @@ struct writer {
     bool begins;       /* the next statement begins the transaction */
     bool want_bodies;  /* writer_want_bodies() */
     bool left_body;    /* writer_left_body() */
-    struct slice body; /* writer_body() */
+    struct slice body; /* writer_last_body() */
     bool covered;      /* the message that was added last has a commitment */
     struct digest commitment;
     bool body_lost; /* the last long body could not be written; a warning was logged */
@@ -65,9 +65,9 @@ MI_MUST int writer_take_lock(struct writer *s);
 /* Takes the write lock likewise, and runs a statement without result rows. */
 MI_MUST int writer_run(struct writer *s, enum writer_query i);
 /* Begin and end a transaction around a call, unless one is open. st: the result of the call. */
-MI_MUST int writer_begin_own(struct writer *s, bool *ret_own);
-MI_MUST int writer_end_own(struct writer *s, bool own, int st);
+MI_MUST int writer_begin_without_lock(struct writer *s, bool *ret_own);
+MI_MUST int writer_end_without_lock(struct writer *s, bool own, int st);
 /* Call it before adding records of this session, or changing its row. */
-MI_MUST int writer_cover(struct writer *s, int64_t session_id);
+MI_MUST int writer_use_coverage(struct writer *s, int64_t session_id);
 
 #endif

@@ -36,7 +36,7 @@ int cursors_save_target(struct unsent *u, const struct target_state *t)
 int cursors_next(struct unsent *u, struct slice url, int64_t after, struct cursor *ret)
 {
     sqlite3_stmt *q;
-    int st = db_ask(&u->d, CURSORS_NEXT, &q, DB_WITH(db_text(url), db_int(after)));
+    int st = db_begin_query(&u->d, CURSORS_NEXT, &q, DB_WITH(db_text(url), db_int(after)));
     if (st < 0)
         return st;
     int rc = sqlite3_step(q);
@@ -44,7 +44,7 @@ int cursors_next(struct unsent *u, struct slice url, int64_t after, struct curso
         *ret = (struct cursor){.session_id = sqlite3_column_int64(q, 0),
                                .seq = sqlite3_column_int64(q, 1),
                                .event = sqlite3_column_int64(q, 2)};
-    st = db_done(&u->d, q, rc);
+    st = db_finish_statement(&u->d, q, rc);
     return st == 0 && rc == SQLITE_DONE ? MI_ENOENT : st;
 }
 
@@ -79,7 +79,7 @@ static const struct db_kind lag_reader = {
 static int read_lag(struct db *d, struct slice url, struct target_lag *ret)
 {
     sqlite3_stmt *q;
-    int st = db_ask(d, LAG_OF_TARGET, &q, DB_WITH(db_text(url)));
+    int st = db_begin_query(d, LAG_OF_TARGET, &q, DB_WITH(db_text(url)));
     if (st < 0)
         return st;
     int rc = sqlite3_step(q);
@@ -90,7 +90,7 @@ static int read_lag(struct db *d, struct slice url, struct target_lag *ret)
                                    .bytes = sqlite3_column_int64(q, 2),
                                    .oldest_at_us = sqlite3_column_int64(q, 3),
                                    .events = sqlite3_column_int64(q, 4)};
-    return db_done(d, q, rc);
+    return db_finish_statement(d, q, rc);
 }
 
 static int read_targets(struct db *d, target_fn fn, void *ctx)
@@ -100,7 +100,7 @@ static int read_targets(struct db *d, target_fn fn, void *ctx)
     bool has;
     int st = db_has_table(d, "ship_targets", &has);
     if (st == 0 && has)
-        st = db_ask(d, LAG_TARGETS, &q, NULL, 0);
+        st = db_begin_query(d, LAG_TARGETS, &q, NULL, 0);
     if (st < 0 || !has)
         return st;
     int rc = SQLITE_DONE;
@@ -115,7 +115,7 @@ static int read_targets(struct db *d, target_fn fn, void *ctx)
         if (st == 0)
             st = fn(ctx, &t, &lag);
     }
-    int ended = db_done(d, q, rc);
+    int ended = db_finish_statement(d, q, rc);
     return st == 0 ? ended : st;
 }
 

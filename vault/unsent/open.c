@@ -42,7 +42,7 @@ static int unsent_connect_to(struct unsent *u)
     int st = db_open(&u->d, &shipper, path, &u->error);
     if (st < 0)
         return st;
-    st = schema_ready(u->d.db);
+    st = schema_make_ready(u->d.db);
     if (st == MI_EINVAL)
         buf_printf(&u->error,
                    "%s/" VAULT_DB " was made by a newer mcp-interposer; use that version",
@@ -102,7 +102,7 @@ static off_t lock_byte(struct slice target)
     return (off_t)(h & 0x7FFFFFFF);
 }
 
-static int cannot_lock(struct unsent *u)
+static int unsent_fail_lock(struct unsent *u)
 {
     buf_clear(&u->error);
     buf_printf(&u->error, "cannot lock %s/" LOCK ": %s", u->dir.path, strerror(errno));
@@ -116,13 +116,13 @@ int unsent_lock(struct unsent *u, const char *target)
                       .l_start = lock_byte(slice_of(target)),
                       .l_len = 1};
     if (u->lock_fd < 0)
-        u->lock_fd = vault_dir_file(u->dir.fd, LOCK, O_RDWR | O_CREAT);
+        u->lock_fd = vault_dir_open_file(u->dir.fd, LOCK, O_RDWR | O_CREAT);
     if (u->lock_fd < 0)
-        return cannot_lock(u);
+        return unsent_fail_lock(u);
     if (fcntl(u->lock_fd, F_SETLK, &l) == 0)
         return 0;
     if (errno != EACCES && errno != EAGAIN)
-        return cannot_lock(u);
+        return unsent_fail_lock(u);
     bool held = fcntl(u->lock_fd, F_GETLK, &l) == 0 && l.l_type != F_UNLCK;
     buf_clear(&u->error);
     buf_printf(&u->error, "process %d sends this vault to %s; stop it first",
@@ -141,7 +141,7 @@ static int fail_body(struct unsent *u, const char *uid)
     return missing ? MI_ENOENT : MI_ESTORE;
 }
 
-static int use_file(struct unsent *u, const char *uid)
+static int unsent_use_file(struct unsent *u, const char *uid)
 {
     if (!uid_is_valid(slice_of(uid))) { /* the uid becomes a file name */
         errno = EINVAL;
@@ -151,8 +151,8 @@ static int use_file(struct unsent *u, const char *uid)
         return 0;
     if (u->body_fd >= 0)
         close(u->body_fd);
-    int dir = vault_dir_sub(u->dir.fd, VAULT_BODIES, false);
-    u->body_fd = dir >= 0 ? vault_dir_file(dir, uid, O_RDONLY | O_NONBLOCK) : -1;
+    int dir = vault_dir_open_sub(u->dir.fd, VAULT_BODIES, false);
+    u->body_fd = dir >= 0 ? vault_dir_open_file(dir, uid, O_RDONLY | O_NONBLOCK) : -1;
     int e = errno;
     if (dir >= 0)
         close(dir);
@@ -166,7 +166,7 @@ static int use_file(struct unsent *u, const char *uid)
 int unsent_has_body(struct unsent *u, const char *uid, int64_t offset, int64_t length, bool *ret)
 {
     struct stat file;
-    int st = use_file(u, uid);
+    int st = unsent_use_file(u, uid);
     *ret = false;
     if (st == MI_ENOENT)
         return 0;
@@ -179,7 +179,7 @@ int unsent_has_body(struct unsent *u, const char *uid, int64_t offset, int64_t l
 
 int unsent_body(struct unsent *u, const char *uid, int64_t offset, size_t length, struct buf *ret)
 {
-    int st = use_file(u, uid);
+    int st = unsent_use_file(u, uid);
     if (st == 0 && !buf_reserve(ret, length))
         st = MI_ENOMEM;
     while (st == 0 && length > 0) {

@@ -1,4 +1,4 @@
-/* rows.c - the statements of unsent_read(), and its batches. */
+/* rows.c - the statements of unsent_read_rows(), and its batches. */
 #include "vault/unsent/state.h"
 
 #include "model/values.h"
@@ -105,8 +105,8 @@ static size_t read_cells(sqlite3_stmt *q, struct cell cell[CELLS_MAX])
 
 /* Whether row numbers ascend from the requested one, so that sending ends even with a damaged
  * file. */
-static bool is_next(enum unsent_rows what, const int64_t key[3], const struct cell *first,
-                    int64_t n, int64_t *last)
+static bool row_is_next(enum unsent_rows what, const int64_t key[3], const struct cell *first,
+                        int64_t n, int64_t *last)
 {
     int64_t from = what == UNSENT_MESSAGES || what == UNSENT_EVENTS ? key[1] : key[0];
     if (what == UNSENT_REPLACED) /* one statement reads all rows */
@@ -118,15 +118,15 @@ static bool is_next(enum unsent_rows what, const int64_t key[3], const struct ce
     return next;
 }
 
-int unsent_read(struct unsent *u, enum unsent_rows what, const int64_t key[3], unsent_fn fn,
-                void *ctx, int64_t *ret_n)
+int unsent_read_rows(struct unsent *u, enum unsent_rows what, const int64_t key[3], unsent_fn fn,
+                     void *ctx, int64_t *ret_n)
 {
     struct cell cell[CELLS_MAX];
     int64_t n = 0, last = 0;
     size_t bytes = 0;
     int st = 0, rc = SQLITE_ROW;
     sqlite3_stmt *q;
-    st = db_ask(&u->d, what, &q, DB_WITH(db_int(key[0]), db_int(key[1]), db_int(key[2])));
+    st = db_begin_query(&u->d, what, &q, DB_WITH(db_int(key[0]), db_int(key[1]), db_int(key[2])));
     if (st < 0)
         return st;
     while (st == 0 && n < UNSENT_ROWS && (rc = sqlite3_step(q)) == SQLITE_ROW) {
@@ -135,12 +135,12 @@ int unsent_read(struct unsent *u, enum unsent_rows what, const int64_t key[3], u
             bytes += (size_t)cell[MESSAGE_LENGTH].number;
         if (n > 0 && bytes > UNSENT_BYTES)
             break;
-        if (!is_next(what, key, &cell[0], n++, &last))
-            st = db_damaged(&u->d);
+        if (!row_is_next(what, key, &cell[0], n++, &last))
+            st = db_fail_damaged(&u->d);
         else
             st = fn(ctx, cell);
     }
-    int ended = db_done(&u->d, q, rc);
+    int ended = db_finish_statement(&u->d, q, rc);
     st = st == 0 ? ended : st;
     *ret_n = n;
     if (st >= 0 && n > 0)
@@ -150,7 +150,7 @@ int unsent_read(struct unsent *u, enum unsent_rows what, const int64_t key[3], u
 
 int unsent_session_id(struct unsent *u, struct slice uid, int64_t *ret)
 {
-    return db_number(&u->d, UNSENT_BY_UID, ret, DB_WITH(db_text(uid)));
+    return db_read_number(&u->d, UNSENT_BY_UID, ret, DB_WITH(db_text(uid)));
 }
 
 int unsent_finding_seq(struct unsent *u, const struct cell *event, int64_t *ret_seq)
@@ -159,11 +159,11 @@ int unsent_finding_seq(struct unsent *u, const struct cell *event, int64_t *ret_
     if (event[EVENT_KIND].type != CELL_TEXT ||
         !slice_is(event[EVENT_KIND].text, EVENT_FINDING_ADDED))
         return 0;
-    int st = db_number(&u->d, UNSENT_FINDING, ret_seq, &event[EVENT_DETAIL], 1);
+    int st = db_read_number(&u->d, UNSENT_FINDING, ret_seq, &event[EVENT_DETAIL], 1);
     return st == MI_ENOENT ? 0 : st;
 }
 
 int unsent_version(struct unsent *u, int64_t *ret)
 {
-    return db_number(&u->d, UNSENT_VERSION, ret, NULL, 0);
+    return db_read_number(&u->d, UNSENT_VERSION, ret, NULL, 0);
 }

@@ -20,7 +20,7 @@
 
 struct unsent;
 
-/* Kinds of rows. ?1, ?2 and ?3 stand for the numbers a, b and c in the key of unsent_read(). */
+/* Kinds of rows. ?1, ?2 and ?3 stand for the numbers a, b and c in the key of unsent_read_rows(). */
 enum unsent_rows {
     /* With a <= id <= b: the SESSION_ columns, the last of which are hidden. If c is not 0, without
      * the arguments of the command and the rules of the sanitizer. */
@@ -82,8 +82,8 @@ const char *unsent_vault(const struct unsent *u); /* absolute path */
 
 /* *ret_n: the number of rows passed on. It is less than the number of rows if the limits of a batch
  * are reached. */
-MI_MUST int unsent_read(struct unsent *u, enum unsent_rows what, const int64_t key[3], unsent_fn fn,
-                        void *ctx, int64_t *ret_n);
+MI_MUST int unsent_read_rows(struct unsent *u, enum unsent_rows what, const int64_t key[3],
+                             unsent_fn fn, void *ctx, int64_t *ret_n);
 /* The id of a session in this vault. MI_ENOENT: the vault does not have the session. */
 MI_MUST int unsent_session_id(struct unsent *u, struct slice uid, int64_t *ret);
 /* The seq of the message that an event `finding-added` is about; 0 for another event. */

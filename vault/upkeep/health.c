@@ -40,14 +40,14 @@ static const char *const sql[HEALTH_QUERIES] = {
 static const struct db_kind reader = {
     .wait_ms = BUSY_MS, .sql = sql, .n = HEALTH_QUERIES, .can_not = "read"};
 
-static int health_done(struct db *d, int st)
+static int health_close(struct db *d, int st)
 {
     st = st == MI_ESTORE && d->locked ? MI_EBUSY : st;
     db_close(d);
     return st;
 }
 
-/* *ret_version: version of the schema. Call health_done() for *d in any case. */
+/* *ret_version: version of the schema. Call health_close() for *d in any case. */
 static int health_connect_to(const char *vault, struct db *d, int64_t *ret_version,
                              struct buf *error)
 {
@@ -67,22 +67,22 @@ static int64_t file_bytes(const char *path, const char *more)
     return stat(name, &st) == 0 ? st.st_size : 0;
 }
 
-int health_look(const char *vault, struct health *ret, struct buf *error)
+int health_read(const char *vault, struct health *ret, struct buf *error)
 {
     struct db d;
     struct health h = {0};
     int64_t page = 0, unused = 0, wal = 0;
     int st = health_connect_to(vault, &d, &h.version, error);
     if (st == 0)
-        st = db_number(&d, H_PAGE_SIZE, &page, NULL, 0);
+        st = db_read_number(&d, H_PAGE_SIZE, &page, NULL, 0);
     if (st == 0)
-        st = db_number(&d, H_UNUSED_PAGES, &unused, NULL, 0);
+        st = db_read_number(&d, H_UNUSED_PAGES, &unused, NULL, 0);
     if (st == 0)
-        st = db_number(&d, H_IS_WAL, &wal, NULL, 0);
+        st = db_read_number(&d, H_IS_WAL, &wal, NULL, 0);
     if (st == 0 && h.version > 0)
-        st = db_number(&d, H_SESSIONS, &h.sessions, NULL, 0);
+        st = db_read_number(&d, H_SESSIONS, &h.sessions, NULL, 0);
     if (st == 0 && h.version > 0)
-        st = db_number(&d, H_GAPS, &h.gaps, NULL, 0);
+        st = db_read_number(&d, H_GAPS, &h.gaps, NULL, 0);
     if (st == 0) {
         h.db_bytes = file_bytes(buf_str(&d.file), "");
         h.wal_bytes = file_bytes(buf_str(&d.file), "-wal");
@@ -90,17 +90,17 @@ int health_look(const char *vault, struct health *ret, struct buf *error)
         h.journal_is_wal = wal != 0;
         *ret = h;
     }
-    return health_done(&d, st);
+    return health_close(&d, st);
 }
 
-int64_t health_unfilled(const char *vault)
+int64_t health_count_unfilled(const char *vault)
 {
     struct db d;
     struct buf error = {0};
     int64_t version = 0, n = 0;
     int st = health_connect_to(vault, &d, &version, &error);
     if (st == 0 && version >= SCHEMA_CALLS && version <= SCHEMA_VERSION)
-        st = db_number(&d, H_UNFILLED, &n, NULL, 0);
+        st = db_read_number(&d, H_UNFILLED, &n, NULL, 0);
     db_close(&d);
     buf_close(&error);
     return st == 0 ? n : 0;
@@ -136,7 +136,7 @@ int health_check(const char *vault, struct buf *error)
         st = db_fail(&d);
     /* the check computes constraints of the tables: only if they are those of this program */
     if (st == 0 && !faults.deceives)
-        st = db_ask(&d, H_INTEGRITY, &q, NULL, 0);
+        st = db_begin_query(&d, H_INTEGRITY, &q, NULL, 0);
     int rc = SQLITE_DONE;
     while (q != NULL && (rc = sqlite3_step(q)) == SQLITE_ROW) {
         struct slice text = connect_column(q, 0);
@@ -146,8 +146,8 @@ int health_check(const char *vault, struct buf *error)
         buf_slice_add(error, text);
     }
     if (st == 0)
-        st = db_done(&d, q, rc);
-    st = health_done(&d, st);
+        st = db_finish_statement(&d, q, rc);
+    st = health_close(&d, st);
     return st == 0 && error->n > 0 ? MI_ESTORE : st;
 }
 
@@ -169,7 +169,7 @@ static int count_seal(void *ctx, int64_t n, struct slice text)
 static int health_read_checkpoint(struct db *d, int64_t *size, struct buf *note)
 {
     sqlite3_stmt *q;
-    int st = db_ask(d, H_CHECKPOINT, &q, NULL, 0);
+    int st = db_begin_query(d, H_CHECKPOINT, &q, NULL, 0);
     if (st < 0)
         return st;
     int rc = sqlite3_step(q);
@@ -177,11 +177,11 @@ static int health_read_checkpoint(struct db *d, int64_t *size, struct buf *note)
         *size = sqlite3_column_int64(q, 0);
         buf_slice_add(note, connect_column(q, 1));
     }
-    return db_done(d, q, rc);
+    return db_finish_statement(d, q, rc);
 }
 
-int health_signed(const char *vault, int64_t before_us, int64_t *ret_unsigned, struct buf *note,
-                  struct buf *error)
+int health_check_signed(const char *vault, int64_t before_us, int64_t *ret_unsigned,
+                        struct buf *note, struct buf *error)
 {
     struct db d;
     int64_t version = 0, size = 0;
@@ -206,7 +206,7 @@ struct log_reading {
     struct tree tree;
 };
 
-static int take_leaf(void *ctx, int64_t n, struct slice text)
+static int health_take_leaf(void *ctx, int64_t n, struct slice text)
 {
     struct log_reading *r = ctx;
     struct leaf l;
@@ -218,15 +218,15 @@ static int take_leaf(void *ctx, int64_t n, struct slice text)
     if (n == 0)
         snprintf(r->log->origin, sizeof r->log->origin, CHECKPOINT_ORIGIN "%.*s",
                  (int)size_min(l.uid.n, LEAF_UID), l.uid.p);
-    struct digest leaf = tree_leaf(text);
+    struct digest leaf = tree_leaf_digest(text);
     tree_add(&r->tree, &leaf);
     r->log->found = r->tree.n == r->log->size;
     if (r->log->found)
-        r->log->root = tree_root(&r->tree);
+        r->log->root = tree_root_digest(&r->tree);
     return 0;
 }
 
-int health_log(const char *vault, struct health_log *log, struct buf *error)
+int health_check_log(const char *vault, struct health_log *log, struct buf *error)
 {
     struct db d;
     int64_t version;
@@ -236,7 +236,7 @@ int health_log(const char *vault, struct health_log *log, struct buf *error)
     if (st == 0)
         st = db_has_table(&d, "leaves", &has);
     if (st == 0 && has) {
-        st = ledger_read(d.db, 0, take_leaf, &r);
+        st = ledger_read(d.db, 0, health_take_leaf, &r);
         st = st == MI_ESTORE ? db_fail(&d) : st;
     }
     db_close(&d);

@@ -21,29 +21,29 @@ struct health {
 };
 
 /* 0, MI_ENOENT (no database), MI_ESTORE or MI_EBUSY (locked; both with a sentence in error) or MI_ENOMEM. */
-MI_MUST int health_look(const char *vault, struct health *ret, struct buf *error);
+MI_MUST int health_read(const char *vault, struct health *ret, struct buf *error);
 /* How many sessions have ended and have no rows in `calls` yet. 0 also if that cannot be read:
  * health_check() says why. */
-int64_t health_unfilled(const char *vault);
+int64_t health_count_unfilled(const char *vault);
 /* Checks the database and its indexes for corruption, and for objects of other programs. MI_ESTORE:
- * the findings are in `error`. Otherwise returns as health_look(). */
+ * the findings are in `error`. Otherwise returns as health_read(). */
 MI_MUST int health_check(const char *vault, struct buf *error);
 
 /* Appends the last checkpoint of the log to `note`; nothing if there is none. *ret_unsigned: how
- * many sessions have ended after that checkpoint, and before before_us. Returns as health_look();
+ * many sessions have ended after that checkpoint, and before before_us. Returns as health_read();
  * MI_ENOENT also if the vault has no evidence. */
-MI_MUST int health_signed(const char *vault, int64_t before_us, int64_t *ret_unsigned,
-                          struct buf *note, struct buf *error);
+MI_MUST int health_check_signed(const char *vault, int64_t before_us, int64_t *ret_unsigned,
+                                struct buf *note, struct buf *error);
 
 /* The identity of the log: its origin, and its root over `size` leaves. A damaged or missing leaf
- * ends the log. Returns as health_look(); a vault without evidence has no origin. */
+ * ends the log. Returns as health_read(); a vault without evidence has no origin. */
 struct health_log {
     uint64_t size;
     char origin[HEALTH_ORIGIN]; /* "" if there is none */
     bool found;
     struct digest root;
 };
-MI_MUST int health_log(const char *vault, struct health_log *log, struct buf *error);
+MI_MUST int health_check_log(const char *vault, struct health_log *log, struct buf *error);
 
 int64_t health_schema(void); /* the schema version that this program creates */
 /* The version of the SQLite library, such as "3.40.1", whether it is new enough, and whether it has FTS5. */

@@ -49,13 +49,13 @@ static inline uint64_t json_block_is(struct json_block b, char c)
 }
 
 /* The bytes from 0x80 on. */
-static inline uint64_t json_block_wide(struct json_block b)
+static inline uint64_t json_block_non_ascii(struct json_block b)
 {
     return json_block_bits(b);
 }
 
 /* The bytes below 0x20 or from 0x80 on. */
-static inline uint64_t json_block_odd(struct json_block b)
+static inline uint64_t json_block_control_or_non_ascii(struct json_block b)
 {
     const __m128i v = _mm_set1_epi8(0x20); /* compared as signed numbers */
     return json_block_bits((struct json_block){_mm_cmplt_epi8(b.a, v), _mm_cmplt_epi8(b.b, v),

@@ -1,6 +1,6 @@
 #include "wire/json/decimal.h"
 
-struct decimal decimal_of(struct slice s)
+struct decimal decimal_read(struct slice s)
 {
     struct decimal d = {.minus = s.p[0] == '-'};
     size_t from = d.minus ? 1 : 0;
@@ -33,7 +33,7 @@ struct digits {
     size_t at;
 };
 
-static struct digits digits_of(struct decimal d)
+static struct digits decimal_digits(struct decimal d)
 {
     struct digits w = {d.digits, 0};
     while (w.at < w.s.n && (w.s.p[w.at] == '0' || w.s.p[w.at] == '.'))
@@ -41,7 +41,7 @@ static struct digits digits_of(struct decimal d)
     return w;
 }
 
-static int next_digit(struct digits *w)
+static int next_decimal_digit(struct digits *w)
 {
     if (w->at < w->s.n && w->s.p[w->at] == '.')
         w->at++;
@@ -50,9 +50,9 @@ static int next_digit(struct digits *w)
 
 static int64_t decimal_count(struct decimal d)
 {
-    struct digits w = digits_of(d);
+    struct digits w = decimal_digits(d);
     int64_t n = 0;
-    while (next_digit(&w) >= 0)
+    while (next_decimal_digit(&w) >= 0)
         n++;
     return n;
 }
@@ -62,9 +62,9 @@ static int compare_sizes(struct decimal a, struct decimal b)
     int64_t x = a.exp10 + decimal_count(a), y = b.exp10 + decimal_count(b);
     if (x != y)
         return x < y ? -1 : 1;
-    struct digits v = digits_of(a), w = digits_of(b);
+    struct digits v = decimal_digits(a), w = decimal_digits(b);
     for (;;) {
-        int p = next_digit(&v), q = next_digit(&w);
+        int p = next_decimal_digit(&v), q = next_decimal_digit(&w);
         if (p < 0 && q < 0)
             return 0;
         p = p < 0 ? 0 : p;
@@ -90,17 +90,17 @@ int decimal_compare(struct decimal a, struct decimal b)
 bool decimal_is_multiple(struct decimal a, struct decimal b)
 {
     uint64_t by = 0, rest = 0;
-    struct digits w = digits_of(b);
+    struct digits w = decimal_digits(b);
     if (a.digits.n == 0)
         return true;
     if (decimal_count(b) > 17) /* ten times `rest` would not fit below */
         return true;
-    for (int c; (c = next_digit(&w)) >= 0;)
+    for (int c; (c = next_decimal_digit(&w)) >= 0;)
         by = by * 10 + (uint64_t)c;
     if (a.exp10 < b.exp10 || by == 0)
         return false; /* the last digit of a is not zero */
-    w = digits_of(a);
-    for (int c; (c = next_digit(&w)) >= 0;)
+    w = decimal_digits(a);
+    for (int c; (c = next_decimal_digit(&w)) >= 0;)
         rest = (rest * 10 + (uint64_t)c) % by;
     /* A number below 10^17 has at most 56 factors of 2: more zeros do not change the result. */
     for (int64_t zeros = a.exp10 - b.exp10; zeros > 0 && rest != 0; zeros--) {

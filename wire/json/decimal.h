@@ -17,7 +17,7 @@ struct decimal {
     bool minus;
 };
 
-struct decimal decimal_of(struct slice number); /* JSON text of a number */
+struct decimal decimal_read(struct slice number); /* JSON text of a number */
 /* Returns < 0, 0 or > 0, like strcmp(). */
 int decimal_compare(struct decimal a, struct decimal b);
 /* Whether a is an integer multiple of b, which must not be zero. Always true if b has more than 17

@@ -13,7 +13,7 @@ static unsigned escape_hex4(const char *p)
     return v;
 }
 
-size_t json_char(const char **p, const char *end, char *ret)
+size_t json_decode_char(const char **p, const char *end, char *ret)
 {
     const char *s = *p;
     if (*s != '\\') {
@@ -49,7 +49,7 @@ int json_unescape_to(struct slice raw, char *ret, size_t max, size_t *ret_n)
     size_t n = 0;
     while (p < end) {
         char c[JSON_CHAR_MAX];
-        size_t len = json_char(&p, end, c);
+        size_t len = json_decode_char(&p, end, c);
         if (len > max - n)
             return MI_EFULL;
         memcpy(ret + n, c, len);

@@ -11,7 +11,7 @@
 /* Decodes one escape, or copies one byte: advances *p, writes up to JSON_CHAR_MAX bytes to ret and returns their
  * number. A decoded escape is never longer than the escape itself. */
 #define JSON_CHAR_MAX 4
-size_t json_char(const char **p, const char *end, char *ret);
+size_t json_decode_char(const char **p, const char *end, char *ret);
 /* Unescapes a string without its quotes; raw.n bytes always suffice. A lone surrogate becomes
  * U+FFFD, \u0000 becomes a NUL byte. Returns 0 or MI_EFULL. */
 MI_MUST int json_unescape_to(struct slice raw, char *ret, size_t max, size_t *ret_n);

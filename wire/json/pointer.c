@@ -121,13 +121,13 @@ void pointers_close(struct pointers *p)
     *p = (struct pointers){0};
 }
 
-pointer_set pointers_root(const struct pointers *p)
+pointer_set pointers_at_root(const struct pointers *p)
 {
     return p->n == 0 ? 0 : UINT64_MAX >> (POINTERS_MAX - p->n);
 }
 
-pointer_set pointers_down(const struct pointers *p, pointer_set from, size_t depth,
-                          struct slice member)
+pointer_set pointers_below_member(const struct pointers *p, pointer_set from, size_t depth,
+                                  struct slice member)
 {
     pointer_set to = 0;
     for (pointer_set left = from; left != 0; left &= left - 1) {
@@ -140,8 +140,8 @@ pointer_set pointers_down(const struct pointers *p, pointer_set from, size_t dep
     return to;
 }
 
-pointer_set pointers_down_index(const struct pointers *p, pointer_set from, size_t depth,
-                                size_t index)
+pointer_set pointers_below_index(const struct pointers *p, pointer_set from, size_t depth,
+                                 size_t index)
 {
     char digits[24];
     size_t at = sizeof digits;
@@ -150,10 +150,10 @@ pointer_set pointers_down_index(const struct pointers *p, pointer_set from, size
     do
         digits[--at] = (char)('0' + index % 10);
     while ((index /= 10) != 0);
-    return pointers_down(p, from, depth, (struct slice){digits + at, sizeof digits - at});
+    return pointers_below_member(p, from, depth, (struct slice){digits + at, sizeof digits - at});
 }
 
-bool pointers_end(const struct pointers *p, pointer_set set, size_t depth)
+bool pointers_end_at(const struct pointers *p, pointer_set set, size_t depth)
 {
     for (; set != 0; set &= set - 1)
         if (p->list[__builtin_ctzll(set)].n == depth)

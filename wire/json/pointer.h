@@ -50,12 +50,12 @@ void pointers_close(struct pointers *p);
 /* Return the pointers that match so far. At the root all pointers match. One level further down,
  * those of `from` match whose token at this depth (0: the first token) is this member or
  * element. */
-pointer_set pointers_root(const struct pointers *p);
-pointer_set pointers_down(const struct pointers *p, pointer_set from, size_t depth,
-                          struct slice member);
-pointer_set pointers_down_index(const struct pointers *p, pointer_set from, size_t depth,
-                                size_t index);
+pointer_set pointers_at_root(const struct pointers *p);
+pointer_set pointers_below_member(const struct pointers *p, pointer_set from, size_t depth,
+                                  struct slice member);
+pointer_set pointers_below_index(const struct pointers *p, pointer_set from, size_t depth,
+                                 size_t index);
 /* Whether a pointer of the set ends at this depth (0: the root). */
-bool pointers_end(const struct pointers *p, pointer_set set, size_t depth);
+bool pointers_end_at(const struct pointers *p, pointer_set set, size_t depth);
 
 #endif

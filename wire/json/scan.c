@@ -57,7 +57,7 @@ static inline const char *skip_space(const char *p, const char *end)
 #define PLAIN_BLOCK 16
 
 /* Bit i: byte i of these is special in a string. */
-static inline unsigned special_bytes(const char *p)
+static inline unsigned find_special_bytes(const char *p)
 {
     __m128i v = _mm_loadu_si128((const __m128i *)(const void *)p);
     __m128i quote = _mm_cmpeq_epi8(v, _mm_set1_epi8('"'));
@@ -73,7 +73,7 @@ static inline const char *skip_plain(const char *p, const char *end)
 {
 #ifdef PLAIN_BLOCK
     for (; end - p >= PLAIN_BLOCK; p += PLAIN_BLOCK) {
-        unsigned mask = special_bytes(p);
+        unsigned mask = find_special_bytes(p);
         if (mask != 0)
             return p + __builtin_ctz(mask);
     }
@@ -138,7 +138,7 @@ static const char *skip_blocks(struct scanner *s, const char *p)
     for (; s->end - p >= JSON_BLOCK; p += JSON_BLOCK) {
         struct json_block b = json_block_at(p);
         uint64_t quotes = json_block_is(b, '"'), slashes = json_block_is(b, '\\');
-        uint64_t odd = json_block_odd(b), wide = json_block_wide(b);
+        uint64_t odd = json_block_control_or_non_ascii(b), wide = json_block_non_ascii(b);
         uint64_t carry = escaped_first, wide_carry = 0;
         uint64_t escapes = json_block_escapes(slashes, &carry);
         uint64_t escaped = escapes << 1 | escaped_first;
@@ -190,7 +190,7 @@ static inline const char *scan_string(struct scanner *s, const char *p)
     s->escaped = false;
     p++;
 #ifdef PLAIN_BLOCK
-    unsigned mask = s->end - p >= PLAIN_BLOCK ? special_bytes(p) : 0;
+    unsigned mask = s->end - p >= PLAIN_BLOCK ? find_special_bytes(p) : 0;
     if (mask != 0 && p[__builtin_ctz(mask)] == '"')
         return p + __builtin_ctz(mask) + 1;
 #endif
@@ -271,7 +271,7 @@ static inline uint64_t load1(const char *p)
 }
 
 /* Uses both halves of the product: with the upper one alone, numbered keys would collide. */
-static inline uint64_t mix(uint64_t h, uint64_t w)
+static inline uint64_t mix_hash(uint64_t h, uint64_t w)
 {
     __extension__ unsigned __int128 m = (unsigned __int128)(h ^ w) * 0xFF51AFD7ED558CCDu;
     return (uint64_t)m ^ (uint64_t)(m >> 64);
@@ -282,12 +282,12 @@ static inline uint32_t hash_key(struct slice key)
 {
     uint64_t h = 0x9E3779B97F4A7C15u * (key.n + 1);
     for (; key.n > 8; key.p += 8, key.n -= 8)
-        h = mix(h, load8(key.p));
+        h = mix_hash(h, load8(key.p));
     const char *last = key.p + key.n - 1;
     if (key.n >= 4) /* the two loads may overlap */
-        h = mix(h, load4(key.p) | load4(last - 3) << 32);
+        h = mix_hash(h, load4(key.p) | load4(last - 3) << 32);
     else if (key.n > 0)
-        h = mix(h, load1(key.p) | load1(key.p + key.n / 2) << 8 | load1(last) << 16);
+        h = mix_hash(h, load1(key.p) | load1(key.p + key.n / 2) << 8 | load1(last) << 16);
     return (uint32_t)h;
 }
 
@@ -305,7 +305,7 @@ static __attribute__((noinline)) bool hash_escaped_key(struct slice key, uint32_
 /* Two different keys of one object have the same 32-bit hash in one of 2^32 pairs, which leads to a false
  * finding. Keys beyond the two limits of scan.h are not checked: the search costs at most
  * JSON_OBJECT_KEYS_MAX comparisons per key. */
-static void note_key(struct scanner *s, struct slice key)
+static void check_duplicate_key(struct scanner *s, struct slice key)
 {
     uint32_t from = s->keys_from[s->open.depth];
     if (s->duplicate || s->keys_n == JSON_KEYS_MAX || s->keys_n - from == JSON_OBJECT_KEYS_MAX)
@@ -339,13 +339,13 @@ static bool open_container(struct scanner *s, bool object)
 }
 
 /* Whether members at this depth are reported; at depth 2, only those in an object of the root. */
-static inline bool watched(const struct scanner *s)
+static inline bool members_are_reported(const struct scanner *s)
 {
     return s->open.depth <= 2 && s->on_member != NULL && (s->open.is_object[0] & 1) != 0 &&
            (s->open.depth == 1 || (s->open.is_object[0] & 2) != 0);
 }
 
-static void member_ended(struct scanner *s, const char *p)
+static void report_ended_member(struct scanner *s, const char *p)
 {
     const char *at = s->value_at[s->open.depth];
     struct json_member m = {
@@ -367,7 +367,7 @@ static inline const char *scan_key(struct scanner *s, const char *p)
     if ((p = scan_string(s, p)) == NULL)
         return NULL;
     key.n = (size_t)(p - key.p) - 1;
-    note_key(s, key);
+    check_duplicate_key(s, key);
     p = skip_space(p, s->end);
     if (p >= s->end || *p != ':')
         return json_scan_fail(s, p, JSON_SYNTAX);
@@ -403,8 +403,8 @@ value:
         return p;
 
 ended:
-    if (object && watched(s))
-        member_ended(s, p);
+    if (object && members_are_reported(s))
+        report_ended_member(s, p);
     p = skip_space(p, s->end);
     if (p < s->end && *p == ',') {
         p = skip_space(p + 1, s->end);

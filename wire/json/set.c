@@ -42,7 +42,7 @@ static struct json_value json_set_element(struct json_value array, size_t index,
     return (struct json_value){0};
 }
 
-static struct json_value child(struct json_value parent, struct slice token, struct buf *b)
+static struct json_value find_child(struct json_value parent, struct slice token, struct buf *b)
 {
     size_t index, n;
     if (parent.type == JSON_OBJECT)
@@ -52,13 +52,13 @@ static struct json_value child(struct json_value parent, struct slice token, str
     return (struct json_value){0};
 }
 
-struct json_value json_at(struct json_value root, struct slice pointer)
+struct json_value json_find_pointer(struct json_value root, struct slice pointer)
 {
     struct json_value at = root;
     struct slice token;
     struct buf b = {0};
     while (at.type != JSON_NONE && pointer_next(&pointer, &token))
-        at = read_token(&b, token) ? child(at, token, &b) : (struct json_value){0};
+        at = read_token(&b, token) ? find_child(at, token, &b) : (struct json_value){0};
     buf_close(&b);
     return pointer.n == 0 ? at : (struct json_value){0};
 }
@@ -124,7 +124,7 @@ static int json_set_replace(struct buf *out, struct slice text, struct slice old
 }
 
 /* Whether token names the element after the last one; if not, appends the reason. */
-static bool is_next(struct json_value array, struct slice token, struct buf *error)
+static bool token_names_next_element(struct json_value array, struct slice token, struct buf *error)
 {
     size_t index = SIZE_MAX, n;
     bool is_index = read_index(token, &index);
@@ -138,8 +138,8 @@ static bool is_next(struct json_value array, struct slice token, struct buf *err
     return false;
 }
 
-static int set_at(struct buf *out, struct slice text, struct slice pointer, struct slice value,
-                  struct buf *b, struct buf *error)
+static int set_at_pointer(struct buf *out, struct slice text, struct slice pointer,
+                          struct slice value, struct buf *b, struct buf *error)
 {
     struct json_value at = {json_type_at(*text.p), text};
     struct slice token, rest = pointer;
@@ -154,8 +154,9 @@ static int set_at(struct buf *out, struct slice text, struct slice pointer, stru
             buf_printf(error, "is inside of %s", json_set_type_name(at.type));
             return MI_EINVAL;
         }
-        struct json_value next = child(at, token, b);
-        if (next.type == JSON_NONE && at.type == JSON_ARRAY && !is_next(at, token, error))
+        struct json_value next = find_child(at, token, b);
+        if (next.type == JSON_NONE && at.type == JSON_ARRAY &&
+            !token_names_next_element(at, token, error))
             return MI_EINVAL;
         if (next.type == JSON_NONE)
             return json_set_append(out, text, at, token, rest, value, b);
@@ -176,7 +177,7 @@ int json_set(struct buf *out, struct slice text, struct slice pointer, struct sl
     }
     int st = json_scan(text, NULL, NULL, &scan) < 0
                  ? MI_EINVAL
-                 : set_at(out, scan.root, pointer, value, &b, error);
+                 : set_at_pointer(out, scan.root, pointer, value, &b, error);
     if (st == MI_EINVAL && error->n == 0)
         buf_adds(error, "is not a JSON pointer: write ~0 for ~, and ~1 for / in a name");
     if (b.failed || out->failed)

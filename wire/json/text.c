@@ -33,7 +33,7 @@ bool json_key_is_escaped(struct slice raw, const char *text, size_t n)
     const char *end = raw.p + raw.n;
     while (p < end) {
         char c[JSON_CHAR_MAX];
-        size_t len = json_char(&p, end, c);
+        size_t len = json_decode_char(&p, end, c);
         if (len > n || memcmp(c, text, len) != 0)
             return false;
         text += len;
@@ -64,7 +64,7 @@ static const char *skip_string(const char *p)
     }
 }
 
-static bool ends_word(char c)
+static bool char_ends_word(char c)
 {
     return c == ',' || c == ']' || c == '}' || c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
@@ -75,7 +75,7 @@ static const char *skip_value(const char *p)
     if (*p == '"')
         return skip_string(p);
     if (*p != '{' && *p != '[') {
-        while (!ends_word(*p))
+        while (!char_ends_word(*p))
             p++;
         return p;
     }
@@ -140,7 +140,7 @@ const char *json_walk_end(const struct json_walk *w)
     return skip_space(w->p) + 1;
 }
 
-static size_t char_len(const char *p)
+static size_t json_char_len(const char *p)
 {
     return *p != '\\' ? text_utf8_len(p, 4) : p[1] == 'u' ? 6 : 2;
 }
@@ -161,9 +161,9 @@ struct slice json_string_head(const char *quote, size_t max)
             end = end != NULL ? end : at + (max - head.n);
         }
         head.n += text_plain_run((struct slice){at, (size_t)(end - at)}, '\\', 0);
-        if (head.n == max || head.p[head.n] == '"' || char_len(head.p + head.n) > max - head.n)
+        if (head.n == max || head.p[head.n] == '"' || json_char_len(head.p + head.n) > max - head.n)
             return head;
-        head.n += char_len(head.p + head.n);
+        head.n += json_char_len(head.p + head.n);
     }
 }
 
@@ -182,7 +182,7 @@ struct json_value json_get(struct json_value object, const char *name)
 }
 
 /* An integer as most are written: up to 18 digits. */
-static bool short_integer(struct json_value v, int64_t *ret)
+static bool read_short_integer(struct json_value v, int64_t *ret)
 {
     int64_t i = 0;
     if (v.type != JSON_NUMBER || v.text.n > 18)
@@ -201,19 +201,19 @@ static bool short_integer(struct json_value v, int64_t *ret)
 bool json_is_integer(struct json_value v)
 {
     int64_t i;
-    if (v.type != JSON_NUMBER || short_integer(v, &i))
+    if (v.type != JSON_NUMBER || read_short_integer(v, &i))
         return v.type == JSON_NUMBER;
-    struct decimal d = decimal_of(v.text);
+    struct decimal d = decimal_read(v.text);
     return d.digits.n == 0 || d.exp10 >= 0;
 }
 
 bool json_int(struct json_value v, int64_t *ret)
 {
-    if (short_integer(v, ret))
+    if (read_short_integer(v, ret))
         return true;
     if (!json_is_integer(v))
         return false;
-    struct decimal d = decimal_of(v.text);
+    struct decimal d = decimal_read(v.text);
     int64_t i = 0; /* negated, so that INT64_MIN fits */
     for (size_t k = 0; k < d.digits.n; k++)
         if (d.digits.p[k] != '.' && (__builtin_mul_overflow(i, 10, &i) ||
@@ -228,7 +228,7 @@ bool json_int(struct json_value v, int64_t *ret)
     return true;
 }
 
-static bool has_escape(struct slice raw)
+static bool string_has_escape(struct slice raw)
 {
     return raw.n > 0 && memchr(raw.p, '\\', raw.n) != NULL;
 }
@@ -237,7 +237,7 @@ static bool has_escape(struct slice raw)
 static bool strings_equal(struct slice a, struct slice b)
 {
     struct buf x = {0}, y = {0};
-    if (!has_escape(a) && !has_escape(b))
+    if (!string_has_escape(a) && !string_has_escape(b))
         return slice_eq(a, b);
     json_unescape(&x, a);
     json_unescape(&y, b);
@@ -268,7 +268,7 @@ static bool numbers_equal(struct slice a, struct slice b)
     return strtod(x, NULL) == strtod(y, NULL);
 }
 
-static bool equal(struct json_value a, struct json_value b, int depth);
+static bool json_values_equal(struct json_value a, struct json_value b, int depth);
 
 static bool arrays_equal(struct json_value a, struct json_value b, int depth)
 {
@@ -279,7 +279,7 @@ static bool arrays_equal(struct json_value a, struct json_value b, int depth)
         bool has_x = json_walk_next(&wa, &key, &x), has_y = json_walk_next(&wb, &key, &y);
         if (!has_x || !has_y)
             return has_x == has_y;
-        if (!equal(x, y, depth))
+        if (!json_values_equal(x, y, depth))
             return false;
     }
 }
@@ -295,13 +295,13 @@ static bool objects_equal(struct json_value a, struct json_value b, int depth)
     for (struct json_walk w = json_walk_begin(a); json_walk_next(&w, &key, &x);) {
         bool last = json_get_raw(a, key).text.p == x.text.p;
         y = json_get_raw(b, key);
-        if (y.type == JSON_NONE || (last && !equal(x, y, depth)))
+        if (y.type == JSON_NONE || (last && !json_values_equal(x, y, depth)))
             return false;
     }
     return true;
 }
 
-static bool equal(struct json_value a, struct json_value b, int depth)
+static bool json_values_equal(struct json_value a, struct json_value b, int depth)
 {
     if (a.type != b.type)
         return false;
@@ -325,5 +325,5 @@ static bool equal(struct json_value a, struct json_value b, int depth)
 
 bool json_equal(struct json_value a, struct json_value b)
 {
-    return equal(a, b, 0);
+    return json_values_equal(a, b, 0);
 }

@@ -11,7 +11,7 @@
 #define SHORT 64 /* tokens; most arguments of calls have fewer */
 
 /* The value of a jsmn token; jsmn strings exclude their quotes, ours include them. */
-static struct json_value value_of(const char *text, const jsmntok_t *t)
+static struct json_value value_of_token(const char *text, const jsmntok_t *t)
 {
     size_t quote = t->type == JSMN_STRING;
     const char *p = text + t->start - quote;
@@ -28,7 +28,7 @@ static void link_nodes(struct json_tree *t, const char *text, const jsmntok_t *t
             continue; /* a key: its value is the next token, and its child */
         uint32_t me = (uint32_t)t->n++;
         struct json_node *node = &t->node[me];
-        *node = (struct json_node){.value = value_of(text, &tok[i])};
+        *node = (struct json_node){.value = value_of_token(text, &tok[i])};
         place[i] = me;
         last[me] = 0;
         if (up == NULL)
@@ -99,7 +99,7 @@ static bool is_too_deep(struct slice text)
 }
 
 /* Builds the tree of a text with more than SHORT tokens: counts the tokens first. */
-static int build_long(struct json_tree *t, struct slice text)
+static int build_long_tree(struct json_tree *t, struct slice text)
 {
     jsmn_parser parser;
     jsmn_init(&parser);
@@ -121,7 +121,7 @@ static int build_long(struct json_tree *t, struct slice text)
     return st;
 }
 
-static int build(struct json_tree *t, struct slice text)
+static int build_tree(struct json_tree *t, struct slice text)
 {
     jsmn_parser parser;
     jsmntok_t tok[SHORT];
@@ -129,7 +129,7 @@ static int build(struct json_tree *t, struct slice text)
     jsmn_init(&parser);
     int n = jsmn_parse(&parser, text.p, text.n, tok, SHORT);
     if (n == JSMN_ERROR_NOMEM)
-        return build_long(t, text);
+        return build_long_tree(t, text);
     return n > 0 ? build_nodes(t, text, tok, (size_t)n, place) : MI_EPROTO;
 }
 
@@ -144,7 +144,7 @@ int json_tree_open(struct json_tree *t, struct slice text)
         return MI_EFULL;
     int st;
     if (*text.p == '{' || *text.p == '[') {
-        st = build(t, text);
+        st = build_tree(t, text);
     } else { /* jsmn needs a byte after a number */
         t->node = calloc(1, sizeof *t->node);
         st = t->node == NULL ? MI_ENOMEM : 0;

@@ -14,7 +14,7 @@ static bool is_empty_result(struct slice method)
            (k->flags & METHOD_PASSES_ON) == 0;
 }
 
-enum finding answer_flaw(const struct rpc *answer, struct slice method)
+enum finding answer_flaw_find(const struct rpc *answer, struct slice method)
 {
     if (answer->id.type == JSON_NULL)
         return FIND_NULL_ID;
@@ -35,7 +35,7 @@ bool answer_flaw_is_final(enum finding flaw, struct slice method)
 
 /* Returns the text of the member with this value, with one adjacent comma. The object must have
  * another member. */
-static struct slice member_of(struct slice text, struct slice value)
+static struct slice member_text_of_value(struct slice text, struct slice value)
 {
     const char *from = value.p, *to = value.p + value.n;
     while (*--from != ':')
@@ -54,21 +54,21 @@ static struct slice member_of(struct slice text, struct slice value)
     return (struct slice){from, (size_t)(to - from)};
 }
 
-static int repair_one(struct slice text, const struct rpc *m, const struct answered *q,
-                      struct changes *c, struct repairs *r)
+static int repair_one_answer(struct slice text, const struct rpc *m, const struct answered *q,
+                             struct changes *c, struct repairs *r)
 {
-    enum finding flaw = answer_flaw(m, q->method);
+    enum finding flaw = answer_flaw_find(m, q->method);
     struct slice from = m->id.text, to = q->id;
     if (flaw == FIND_COUNT || answer_flaw_is_final(flaw, q->method))
         return 0;
     if (flaw == FIND_NULL_BESIDE_ANSWER) {
-        from = member_of(text, m->kind == RPC_RESULT ? m->error.text : m->result.text);
+        from = member_text_of_value(text, m->kind == RPC_RESULT ? m->error.text : m->result.text);
         to = (struct slice){"", 0};
     } else if (flaw == FIND_NULL_RESULT) {
         from = m->result.text;
         to = slice_of("{}");
     }
-    repairs_note(r, flaw, (size_t)(from.p - text.p), from);
+    repairs_add_repair(r, flaw, (size_t)(from.p - text.p), from);
     return changes_add(c, from, to);
 }
 
@@ -78,14 +78,14 @@ int answer_flaw_repair(struct slice text, const struct rpc *answer, const struct
     struct rpc m = *answer; /* the answer without the flaws that are repaired */
     int st = id_differs ? changes_add(c, m.id.text, q->id) : 0;
     if (st == 0 && m.id.type == JSON_NULL) {
-        st = repair_one(text, &m, q, c, r);
+        st = repair_one_answer(text, &m, q, c, r);
         m.id.type = JSON_NUMBER;
     }
     if (st == 0 && (m.findings & FINDING(FIND_NULL_BESIDE_ANSWER)) != 0) {
-        st = repair_one(text, &m, q, c, r);
+        st = repair_one_answer(text, &m, q, c, r);
         m.findings &= ~FINDING(FIND_NULL_BESIDE_ANSWER);
     }
-    return st == 0 ? repair_one(text, &m, q, c, r) : st;
+    return st == 0 ? repair_one_answer(text, &m, q, c, r) : st;
 }
 
 int answer_flaw_mend(const struct rpc *answer, const struct answered *q, bool id_differs,

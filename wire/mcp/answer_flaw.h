@@ -31,7 +31,7 @@ struct changes {
 
 /* Returns what is wrong with an answer of the server to a request of this method, or FIND_COUNT if
  * nothing is wrong. */
-enum finding answer_flaw(const struct rpc *answer, struct slice method);
+enum finding answer_flaw_find(const struct rpc *answer, struct slice method);
 /* Whether the flaw cannot be repaired. */
 bool answer_flaw_is_final(enum finding flaw, struct slice method);
 /* Adds the changes that repair an answer in `text`, and notes them in r. id_differs: the JSON type

@@ -4,14 +4,14 @@
 #include "wire/json/text.h"
 
 /* Codes that are reserved for MCP, and that this revision does not have on stdio. */
-static bool is_reserved(int64_t code, enum revision revision)
+static bool error_code_is_reserved(int64_t code, enum revision revision)
 {
     bool modern = revision == REV_2026_07_28;
     return (code == -32042 && revision != REV_2025_11_25) ||
            (modern && (code == -32002 || code == -32020 || (code <= -32023 && code >= -32099)));
 }
 
-breaches protocol_error(struct protocol *p, const struct rpc *m, enum revision revision)
+breaches protocol_check_error(struct protocol *p, const struct rpc *m, enum revision revision)
 {
     static const struct {
         int64_t code;
@@ -34,5 +34,5 @@ breaches protocol_error(struct protocol *p, const struct rpc *m, enum revision r
         p->blame = needs[i].name;
         return RULE(RULE_MISSING_ERROR_DATA);
     }
-    return is_reserved(code, revision) ? RULE(RULE_RESERVED_ERROR_CODE) : 0;
+    return error_code_is_reserved(code, revision) ? RULE(RULE_RESERVED_ERROR_CODE) : 0;
 }

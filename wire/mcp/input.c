@@ -9,7 +9,7 @@
 /* ---- hashes --------------------------------------------------------------------------------- */
 
 /* The end of the string or other scalar that begins at p. */
-static const char *scalar_end(const char *p, const char *end)
+static const char *end_of_scalar_at(const char *p, const char *end)
 {
     if (*p == '"') {
         for (p++; p < end && *p != '"'; p++)
@@ -25,18 +25,18 @@ static const char *scalar_end(const char *p, const char *end)
 /* Hashes a scalar; the spelling of a string makes no difference. Returns 0 if out of memory. */
 static uint64_t scalar_hash(struct slice s)
 {
-    return s.p[0] == '"' ? rpc_id_hash_of((struct json_value){JSON_STRING, s}) : rpc_id_hash(s);
+    return s.p[0] == '"' ? rpc_id_hash_json((struct json_value){JSON_STRING, s}) : rpc_id_hash(s);
 }
 
 /* Whether the scalar that ends at p is the key of a member. */
-static bool is_key(const char *p, const char *end)
+static bool scalar_is_key(const char *p, const char *end)
 {
     while (p < end && strchr(" \t\r\n", *p) != NULL)
         p++;
     return p < end && *p == ':';
 }
 
-uint64_t protocol_hash(struct json_value v)
+uint64_t protocol_hash_value(struct json_value v)
 {
     uint64_t sum = 1, key = 0; /* hash of the member's key; 0: the value is in an array, or follows
                                 * an object */
@@ -49,11 +49,11 @@ uint64_t protocol_hash(struct json_value v)
             p++;
             continue;
         }
-        const char *to = scalar_end(p, end);
+        const char *to = end_of_scalar_at(p, end);
         uint64_t hash = scalar_hash((struct slice){p, (size_t)(to - p)});
         if (hash == 0)
             return 0;
-        if (is_key(to, end)) {
+        if (scalar_is_key(to, end)) {
             key = hash;
         } else {
             hash += key * 31;
@@ -64,10 +64,10 @@ uint64_t protocol_hash(struct json_value v)
     return sum != 0 ? sum : 1;
 }
 
-uint64_t protocol_target(const struct rpc *m, const struct method *k)
+uint64_t protocol_hash_target(const struct rpc *m, const struct method *k)
 {
-    uint64_t arguments = protocol_hash(m->arguments);
-    uint64_t name = protocol_hash(m->name.type != JSON_NONE ? m->name : m->uri);
+    uint64_t arguments = protocol_hash_value(m->arguments);
+    uint64_t name = protocol_hash_value(m->name.type != JSON_NONE ? m->name : m->uri);
     uint64_t both = (name * 31 + arguments) * 31 + rpc_id_hash(slice_of(k->name));
     return arguments != 0 && name != 0 ? both : 0;
 }
@@ -75,7 +75,7 @@ uint64_t protocol_target(const struct rpc *m, const struct method *k)
 /* ---- requests for input --------------------------------------------------------------------- */
 
 /* Whether it has the scheme of a URL, and no blanks. */
-static bool is_url(struct slice s)
+static bool text_is_url(struct slice s)
 {
     size_t n = 0;
     if (s.p == NULL || memchr(s.p, ' ', s.n) != NULL)
@@ -87,7 +87,7 @@ static bool is_url(struct slice s)
 }
 
 /* An object whose members are not objects. */
-static bool is_flat(struct json_value schema)
+static bool schema_is_flat(struct json_value schema)
 {
     struct slice key;
     struct json_value one, members = json_get(schema, "properties");
@@ -103,7 +103,7 @@ static bool is_flat(struct json_value schema)
 }
 
 /* Returns the member that makes an elicitation invalid, or NULL. */
-static const char *elicitation_flaw(struct json_value params)
+static const char *find_elicitation_flaw(struct json_value params)
 {
     struct json_value mode = json_get(params, "mode");
     bool url = json_key_is(json_string_raw(mode), "url");
@@ -112,11 +112,11 @@ static const char *elicitation_flaw(struct json_value params)
     if (mode.type != JSON_NONE && !url && !json_key_is(json_string_raw(mode), "form"))
         return "mode";
     if (url)
-        return is_url(json_string_raw(json_get(params, "url"))) ? NULL : "url";
-    return is_flat(json_get(params, "requestedSchema")) ? NULL : "requestedSchema";
+        return text_is_url(json_string_raw(json_get(params, "url"))) ? NULL : "url";
+    return schema_is_flat(json_get(params, "requestedSchema")) ? NULL : "requestedSchema";
 }
 
-static const char *sampling_flaw(struct json_value params)
+static const char *find_sampling_flaw(struct json_value params)
 {
     struct slice key;
     struct json_value one, messages = json_get(params, "messages");
@@ -132,18 +132,19 @@ static const char *sampling_flaw(struct json_value params)
     return json_get(params, "maxTokens").type == JSON_NUMBER ? NULL : "maxTokens";
 }
 
-static const char *request_flaw(struct json_value request)
+static const char *find_request_flaw(struct json_value request)
 {
     struct slice method = json_string_raw(json_get(request, "method"));
     struct json_value params = json_get(request, "params");
     if (json_key_is(method, "elicitation/create"))
-        return elicitation_flaw(params);
+        return find_elicitation_flaw(params);
     if (json_key_is(method, "sampling/createMessage"))
-        return sampling_flaw(params);
+        return find_sampling_flaw(params);
     return json_key_is(method, "roots/list") ? NULL : "method";
 }
 
-breaches protocol_inputs(struct protocol *p, struct json_value requests, uint32_t capabilities)
+breaches protocol_check_inputs(struct protocol *p, struct json_value requests,
+                               uint32_t capabilities)
 {
     struct slice key;
     struct json_value one;
@@ -152,7 +153,7 @@ breaches protocol_inputs(struct protocol *p, struct json_value requests, uint32_
     for (int i = 0; i < PROTOCOL_KEYS && json_walk_next(&w, &key, &one); i++) {
         if (slice_begins(json_string_raw(one), "[redacted:")) /* `check` reads what is recorded */
             continue;
-        const char *flaw = request_flaw(one);
+        const char *flaw = find_request_flaw(one);
         const struct method *k = method_find(json_string_raw(json_get(one, "method")));
         if (flaw != NULL) {
             p->blame = flaw;
@@ -161,14 +162,14 @@ breaches protocol_inputs(struct protocol *p, struct json_value requests, uint32_
         if (k == NULL || k->from_client != 0 || k->capability == CAP_NONE)
             continue;
         if ((capabilities & 1u << k->capability) == 0 ||
-            protocol_part(k, json_get(one, "params"), capabilities) != 0)
+            protocol_check_part(k, json_get(one, "params"), capabilities) != 0)
             r |= RULE(RULE_UNDECLARED_CAPABILITY);
     }
     return r;
 }
 
-breaches protocol_input_required(struct protocol *p, const struct rpc *m,
-                                 const struct protocol_asked *a)
+breaches protocol_check_input_required(struct protocol *p, const struct rpc *m,
+                                       const struct protocol_asked *a)
 {
     bool has_state = m->request_state.type == JSON_STRING;
     struct json_value requests = json_get(m->result, "inputRequests");
@@ -177,13 +178,13 @@ breaches protocol_input_required(struct protocol *p, const struct rpc *m,
         return RULE(RULE_MISPLACED_INPUT_REQUIRED);
     if (has_state)
         p->given[p->states++ % PROTOCOL_STATES] =
-            (struct protocol_state){.state = rpc_id_hash_of(m->request_state),
+            (struct protocol_state){.state = rpc_id_hash_json(m->request_state),
                                     .id = a->id,
                                     .target = a->target,
                                     .asks = requests.type == JSON_OBJECT};
     else
         p->stateless++;
-    return requests.type == JSON_OBJECT ? protocol_inputs(p, requests, a->capabilities) : 0;
+    return requests.type == JSON_OBJECT ? protocol_check_inputs(p, requests, a->capabilities) : 0;
 }
 
 /* ---- responses ------------------------------------------------------------------------------ */
@@ -203,7 +204,7 @@ bool protocol_roots_invalid(struct protocol *p, struct json_value roots)
     return false;
 }
 
-breaches protocol_responses(struct protocol *p, const struct rpc *m)
+breaches protocol_check_responses(struct protocol *p, const struct rpc *m)
 {
     struct slice key;
     struct json_value one, all = json_get(m->params, "inputResponses");
@@ -218,8 +219,8 @@ breaches protocol_responses(struct protocol *p, const struct rpc *m)
 /* Without an input_required result on this connection the state may come from another process of the server: a
  * conversation is not bound to a connection (mcp-wire.md 3.3), and some gateways start a process for each request. A
  * server may give one state to several requests. */
-breaches protocol_retry(const struct protocol *p, const struct rpc *m,
-                        const struct protocol_asked *a)
+breaches protocol_check_retry(const struct protocol *p, const struct rpc *m,
+                              const struct protocol_asked *a)
 {
     bool has_input = m->in_params[FIELD_INPUT_RESPONSES] != JSON_NONE;
     unsigned n = p->states < PROTOCOL_STATES ? p->states : PROTOCOL_STATES;
@@ -229,7 +230,7 @@ breaches protocol_retry(const struct protocol *p, const struct rpc *m,
         return p->stateless > 0 ? 0 : RULE(RULE_BAD_RETRY);
     if (m->request_state.type != JSON_STRING)
         return 0;
-    uint64_t state = rpc_id_hash_of(m->request_state);
+    uint64_t state = rpc_id_hash_json(m->request_state);
     for (unsigned i = 0; i < n; i++) {
         const struct protocol_state *s = &p->given[i];
         if (s->state == state && s->id != a->id && (has_input || !s->asks) &&

@@ -17,7 +17,7 @@ static const struct {
     {FIELD_RESOURCE_TEMPLATES, "uriTemplate", "name", "notifications/resources/list_changed"},
 };
 
-static bool lacks_string(struct protocol *p, struct json_value entry, const char *name)
+static bool entry_lacks_string(struct protocol *p, struct json_value entry, const char *name)
 {
     if (name == NULL || json_get(entry, name).type == JSON_STRING)
         return false;
@@ -26,7 +26,7 @@ static bool lacks_string(struct protocol *p, struct json_value entry, const char
 }
 
 /* The schema of a tool's arguments is that of an object, in every revision. */
-static bool lacks_schema(struct protocol *p, struct json_value tool)
+static bool tool_lacks_schema(struct protocol *p, struct json_value tool)
 {
     struct json_value schema = json_get(tool, "inputSchema"), out = json_get(tool, "outputSchema");
     if (!json_key_is(json_string_raw(json_get(schema, "type")), "object"))
@@ -46,8 +46,9 @@ static breaches check_entries(struct protocol *p, const struct rpc *m, int kind,
     struct json_value one;
     struct json_walk w = json_walk_begin(json_get(m->result, field_name(lists[kind].items)));
     for (int i = 0; i < ID_SET_MAX && json_walk_next(&w, &key, &one); i++) {
-        if (lacks_string(p, one, lists[kind].key) || lacks_string(p, one, lists[kind].other) ||
-            (lists[kind].items == FIELD_TOOLS && lacks_schema(p, one)))
+        if (entry_lacks_string(p, one, lists[kind].key) ||
+            entry_lacks_string(p, one, lists[kind].other) ||
+            (lists[kind].items == FIELD_TOOLS && tool_lacks_schema(p, one)))
             r |= RULE(RULE_INVALID_RESULT);
         else if (id_set_add(names, json_get(one, lists[kind].key)))
             r |= RULE(RULE_DUPLICATE_NAME);
@@ -63,7 +64,7 @@ static breaches check_page(struct protocol *p, const struct rpc *m, const struct
 {
     struct protocol_list *l = &p->list[kind];
     struct protocol_list alone = {0};
-    uint64_t scope = rpc_id_hash_of(m->cache_scope);
+    uint64_t scope = rpc_id_hash_json(m->cache_scope);
     bool continues = a->cursor != 0 && a->cursor == l->next;
     if (a->cursor == 0)
         id_set_close(&l->names);
@@ -75,7 +76,7 @@ static breaches check_page(struct protocol *p, const struct rpc *m, const struct
         r |= RULE(RULE_INVALID_CACHE_FIELDS);
     }
     l->scope = scope;
-    l->next = m->next_cursor.type == JSON_STRING ? rpc_id_hash_of(m->next_cursor) : 0;
+    l->next = m->next_cursor.type == JSON_STRING ? rpc_id_hash_json(m->next_cursor) : 0;
     if (l->next == 0 || l == &alone)
         id_set_close(&l->names);
     return r;
@@ -88,7 +89,8 @@ void protocol_list_changed(struct protocol *p, const struct rpc *m)
             id_set_close(&p->list[i].names);
 }
 
-breaches protocol_page(struct protocol *p, const struct rpc *m, const struct protocol_asked *a)
+breaches protocol_check_page(struct protocol *p, const struct rpc *m,
+                             const struct protocol_asked *a)
 {
     for (int i = 0; i < PROTOCOL_LISTS; i++)
         if (a->method->result[0].field == lists[i].items &&

@@ -338,7 +338,7 @@ static const char *const revisions[REV_COUNT + 1] = {
     [REV_2026_07_28] = "2026-07-28", [REV_COUNT] = "none",
 };
 
-enum revision revision_of(struct slice date)
+enum revision revision_by_date(struct slice date)
 {
     int r = 0;
     while (r < REV_COUNT && (date.p == NULL || !slice_is(date, revisions[r])))
@@ -379,7 +379,7 @@ static const struct {
     [CAP_TASKS_EXTENSION] = {"extensions", "io.modelcontextprotocol/tasks", false},
 };
 
-static bool declares(struct json_value part, unsigned c)
+static bool declares_capability(struct json_value part, unsigned c)
 {
     if (part.type != JSON_OBJECT || capabilities[c].inner == NULL)
         return part.type == JSON_OBJECT;
@@ -387,7 +387,7 @@ static bool declares(struct json_value part, unsigned c)
     return type == (capabilities[c].is_flag ? JSON_TRUE : JSON_OBJECT);
 }
 
-uint32_t capabilities_of(struct json_value declared)
+uint32_t capabilities_declared(struct json_value declared)
 {
     uint32_t set = 0;
     struct slice key;
@@ -395,7 +395,7 @@ uint32_t capabilities_of(struct json_value declared)
     for (struct json_walk w = json_walk_begin(declared); json_walk_next(&w, &key, &part);)
         for (unsigned c = CAP_NONE + 1; c < CAP_COUNT; c++)
             if (json_key_is(key, capabilities[c].part)) /* among duplicates the last one is used */
-                set = (set & ~(1u << c)) | (declares(part, c) ? 1u << c : 0);
+                set = (set & ~(1u << c)) | (declares_capability(part, c) ? 1u << c : 0);
     /* an elicitation capability without a mode means form (mcp-wire.md 2.5) */
     if ((set & 1u << CAP_ELICITATION) != 0 && (set & 1u << CAP_ELICITATION_URL) == 0)
         set |= 1u << CAP_ELICITATION_FORM;
@@ -406,7 +406,7 @@ uint32_t capabilities_of(struct json_value declared)
 
 #define NAME_MAX_BYTES 48 /* more than the longest name above */
 
-static const struct method *plain_find(struct slice name)
+static const struct method *method_find_plain(struct slice name)
 {
     for (size_t i = 0; i < MI_COUNT(methods); i++)
         if (methods[i].name_n == name.n && memcmp(methods[i].name, name.p, name.n) == 0)
@@ -420,14 +420,14 @@ const struct method *method_find(struct slice raw)
     size_t n;
     if (raw.p == NULL)
         return NULL;
-    const struct method *m = plain_find(raw);
+    const struct method *m = method_find_plain(raw);
     if (m == NULL && memchr(raw.p, '\\', raw.n) != NULL &&
         json_unescape_to(raw, place, sizeof place, &n) == 0)
-        m = plain_find((struct slice){place, n});
+        m = method_find_plain((struct slice){place, n});
     return m;
 }
 
-const struct method *method_at(size_t i)
+const struct method *method_get(size_t i)
 {
     return i < MI_COUNT(methods) ? &methods[i] : NULL;
 }

@@ -30,7 +30,8 @@ enum {
     REVS_LEGACY = REVS_2026_07_28 - 1, /* the revisions with initialize */
     REVS_ALL = REVS_LEGACY | REVS_2026_07_28,
 };
-enum revision revision_of(struct slice date); /* date: "2025-06-18"; REV_COUNT: unknown revision */
+enum revision
+revision_by_date(struct slice date); /* date: "2025-06-18"; REV_COUNT: unknown revision */
 const char *revision_name(enum revision r);
 
 /* What the server or the client must declare before a method is used. */
@@ -59,7 +60,7 @@ enum capability {
     CAP_COUNT
 };
 /* Returns the capabilities that this object declares, one bit each: 1u << CAP_TOOLS. */
-uint32_t capabilities_of(struct json_value declared);
+uint32_t capabilities_declared(struct json_value declared);
 
 enum method_flag {
     METHOD_PATIENT = 1,     /* may take arbitrarily long: no deadline unless the user sets one */
@@ -95,7 +96,7 @@ struct method {
 
 /* Returns the method with this raw name, or NULL if it is not a method of MCP. */
 const struct method *method_find(struct slice raw);
-const struct method *method_at(size_t i); /* NULL if i is past the last method */
+const struct method *method_get(size_t i); /* NULL if i is past the last method */
 /* Returns the flags of a method; 0 for an ordinary or unknown method. */
 unsigned method_flags(struct slice raw);
 /* Whether a user who writes `name` can mean a client's request: a method of MCP or LSP, or a method

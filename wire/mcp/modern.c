@@ -7,7 +7,7 @@
 
 /* ---- log messages --------------------------------------------------------------------------- */
 
-unsigned protocol_level(struct slice name)
+unsigned protocol_log_level(struct slice name)
 {
     static const char *const levels[PROTOCOL_LEVELS] = {
         "", "debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"};
@@ -17,9 +17,9 @@ unsigned protocol_level(struct slice name)
     return level;
 }
 
-breaches protocol_logged(const struct protocol *p, const struct rpc *m)
+breaches protocol_check_log_level(const struct protocol *p, const struct rpc *m)
 {
-    unsigned level = protocol_level(json_string_raw(json_get(m->params, "level")));
+    unsigned level = protocol_log_level(json_string_raw(json_get(m->params, "level")));
     unsigned wanted = 1;
     while (wanted < level && p->log_requests[wanted] == 0)
         wanted++;
@@ -29,7 +29,7 @@ breaches protocol_logged(const struct protocol *p, const struct rpc *m)
 
 /* ---- _meta ---------------------------------------------------------------------------------- */
 
-static bool is_implementation(struct json_value info)
+static bool is_valid_implementation(struct json_value info)
 {
     return json_get(info, "name").type == JSON_STRING &&
            json_get(info, "version").type == JSON_STRING;
@@ -46,13 +46,13 @@ static bool is_valid_entry(struct slice key, struct json_value v)
     if (json_key_is(key, "tracestate") || json_key_is(key, "baggage"))
         return text.p != NULL && meta_is_pairs(text);
     if (json_key_is(key, META_LOG_LEVEL))
-        return protocol_level(text) != 0;
+        return protocol_log_level(text) != 0;
     if (json_key_is(key, META_CLIENT))
-        return is_implementation(v);
+        return is_valid_implementation(v);
     return memchr(key.p, '\\', key.n) != NULL || meta_is_key(key);
 }
 
-static const char *entry_name(struct slice key)
+static const char *meta_entry_name(struct slice key)
 {
     static const char *const names[] = {"progressToken", "traceparent",  "tracestate",
                                         "baggage",       META_LOG_LEVEL, META_CLIENT};
@@ -62,25 +62,25 @@ static const char *entry_name(struct slice key)
     return "_meta";
 }
 
-breaches protocol_meta(struct protocol *p, const struct rpc *m, struct protocol_asked *a)
+breaches protocol_check_meta(struct protocol *p, const struct rpc *m, struct protocol_asked *a)
 {
     struct slice key;
     struct json_value v, capabilities = {0};
     breaches r = 0;
     for (struct json_walk w = json_walk_begin(m->meta); json_walk_next(&w, &key, &v);) {
         if (json_key_is(key, META_VERSION)) {
-            a->revision = revision_of(json_string_raw(v));
+            a->revision = revision_by_date(json_string_raw(v));
         } else if (json_key_is(key, META_CAPABILITIES)) {
             capabilities = v;
         } else if (!is_valid_entry(key, v)) {
-            p->blame = entry_name(key);
+            p->blame = meta_entry_name(key);
             r |= RULE(RULE_INVALID_META);
         } else if (json_key_is(key, META_LOG_LEVEL)) {
-            a->log_level = (uint8_t)protocol_level(json_string_raw(v));
+            a->log_level = (uint8_t)protocol_log_level(json_string_raw(v));
         }
     }
     a->modern = p->modern = true;
-    a->capabilities = capabilities_of(capabilities);
+    a->capabilities = capabilities_declared(capabilities);
     p->log_requests[a->log_level]++;
     if (a->revision == REV_COUNT)
         r |= RULE(RULE_UNKNOWN_REVISION);
@@ -106,7 +106,7 @@ static breaches check_server_info(struct protocol *p, const struct rpc *m)
     struct json_value info = {0};
     if (m->result_meta.type == JSON_OBJECT)
         info = json_get(m->result_meta, META_SERVER);
-    if (info.type == JSON_NONE || is_implementation(info))
+    if (info.type == JSON_NONE || is_valid_implementation(info))
         return 0;
     p->blame = META_SERVER;
     return RULE(RULE_INVALID_META);
@@ -119,18 +119,18 @@ static breaches check_complete_result(struct protocol *p, const struct rpc *m,
     if (a->method->flags & METHOD_CACHED)
         r |= check_cache_fields(p, m);
     if (a->method->flags & METHOD_LISTENS)
-        r |= protocol_stream_result(p, m, a);
+        r |= protocol_stream_check_result(p, m, a);
     if (slice_begins(slice_of(a->method->name), "tasks/"))
-        r |= protocol_task_answer(p, m, a);
+        r |= protocol_check_task_answer(p, m, a);
     if (slice_is(slice_of("server/discover"), a->method->name)) {
-        p->discovered_capabilities = capabilities_of(json_get(m->result, "capabilities"));
+        p->discovered_capabilities = capabilities_declared(json_get(m->result, "capabilities"));
         p->discovered = true;
     }
     return r;
 }
 
-breaches protocol_modern_result(struct protocol *p, const struct rpc *m,
-                                const struct protocol_asked *a, bool *ret_plain)
+breaches protocol_check_modern_result(struct protocol *p, const struct rpc *m,
+                                      const struct protocol_asked *a, bool *ret_plain)
 {
     struct slice type = json_string_raw(m->result_type);
     breaches r = check_server_info(p, m);
@@ -140,8 +140,8 @@ breaches protocol_modern_result(struct protocol *p, const struct rpc *m,
     if (*ret_plain)
         return a->method != NULL ? r | check_complete_result(p, m, a) : r;
     if (json_key_is(type, "input_required"))
-        return r | protocol_input_required(p, m, a);
+        return r | protocol_check_input_required(p, m, a);
     bool call = a->method != NULL && slice_is(slice_of("tools/call"), a->method->name);
-    return r | (call && json_key_is(type, "task") ? protocol_task_created(p, m, a)
+    return r | (call && json_key_is(type, "task") ? protocol_check_task_created(p, m, a)
                                                   : RULE(RULE_UNKNOWN_RESULT_TYPE));
 }

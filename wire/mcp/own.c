@@ -10,7 +10,7 @@ static void add_client(struct json_out *j, const char *name)
     json_out_end(j);
 }
 
-void own_initialize_params(struct buf *b, enum revision revision)
+void own_write_initialize_params(struct buf *b, enum revision revision)
 {
     struct json_out j = json_out_to(b);
     json_out_object(&j, NULL);
@@ -21,14 +21,14 @@ void own_initialize_params(struct buf *b, enum revision revision)
     json_out_end(&j);
 }
 
-void own_initialized(struct buf *b)
+void own_write_initialized(struct buf *b)
 {
     struct json_out j = json_out_to(b);
     rpc_out_notification(&j, "notifications/initialized");
     rpc_out_end(&j);
 }
 
-void own_meta(struct buf *b)
+void own_write_meta(struct buf *b)
 {
     struct json_out j = json_out_to(b);
     json_out_object(&j, NULL);
@@ -50,7 +50,7 @@ void own_tools_list(struct buf *b, struct slice id, struct slice meta, struct sl
     rpc_out_end(&j);
 }
 
-void own_cancelled(struct buf *b, struct slice id, const char *reason)
+void own_write_cancelled(struct buf *b, struct slice id, const char *reason)
 {
     struct json_out j = json_out_to(b);
     rpc_out_notification(&j, "notifications/cancelled");

@@ -24,8 +24,8 @@ void protocol_close(struct protocol *p)
 /* ---- members -------------------------------------------------------------------------------- */
 
 /* Whether a required member is missing, or a member has a wrong type. */
-static bool member_invalid(struct protocol *p, const struct method_need *needs, const uint8_t *have,
-                           enum revision revision)
+static bool find_invalid_member(struct protocol *p, const struct method_need *needs,
+                                const uint8_t *have, enum revision revision)
 {
     for (const struct method_need *n = needs; n < needs + METHOD_NEEDS_MAX && n->types != 0; n++) {
         enum json_type type = (enum json_type)have[n->field];
@@ -40,7 +40,7 @@ static bool member_invalid(struct protocol *p, const struct method_need *needs, 
 
 /* ---- methods -------------------------------------------------------------------------------- */
 
-static breaches unknown_method(const struct rpc *m)
+static breaches check_unknown_method(const struct rpc *m)
 {
     if (rpc_method_is(m, "initialized"))
         return RULE(RULE_BARE_INITIALIZED);
@@ -76,13 +76,13 @@ static breaches check_capability(const struct protocol *p, const struct method *
 
 /* Whether the message has a log level that MCP does not define. Other methods may have another
  * `level`. */
-static bool level_invalid(struct protocol *p, const struct method *k, const struct rpc *m)
+static bool log_level_is_invalid(struct protocol *p, const struct method *k, const struct rpc *m)
 {
     const struct method_need *n = k->params, *end = n + METHOD_NEEDS_MAX;
     while (n < end && n->types != 0 && n->field != FIELD_LEVEL)
         n++;
     if (n == end || n->types == 0 || m->in_params[FIELD_LEVEL] != JSON_STRING ||
-        protocol_level(json_string_raw(json_get(m->params, "level"))) > 0)
+        protocol_log_level(json_string_raw(json_get(m->params, "level"))) > 0)
         return false;
     p->blame = field_name(FIELD_LEVEL);
     return true;
@@ -90,13 +90,13 @@ static bool level_invalid(struct protocol *p, const struct method *k, const stru
 
 /* ---- requests ------------------------------------------------------------------------------- */
 
-static breaches initialize_asked(struct protocol *p, const struct rpc *m)
+static breaches check_initialize_request(struct protocol *p, const struct rpc *m)
 {
     p->said_initialized = false;
     breaches r = p->phase == PHASE_NEW ? 0 : RULE(RULE_SECOND_INITIALIZE);
     if (p->phase == PHASE_NEW)
         p->phase = PHASE_ASKED;
-    p->capabilities[PARTY_CLIENT] = capabilities_of(json_get(m->params, "capabilities"));
+    p->capabilities[PARTY_CLIENT] = capabilities_declared(json_get(m->params, "capabilities"));
     p->declared[PARTY_CLIENT] = true;
     return r;
 }
@@ -107,7 +107,7 @@ static breaches check_phase(struct protocol *p, const struct method *k)
 {
     if (k != NULL && (json_key_is(slice_of(k->name), "ping") || (k->flags & METHOD_UNCANCELLED)))
         return 0;
-    if (protocol_modern_only(p) || (k != NULL && k->from_client == REVS_2026_07_28)) {
+    if (protocol_is_modern_only(p) || (k != NULL && k->from_client == REVS_2026_07_28)) {
         p->blame = "_meta";
         return RULE(RULE_MISSING_META);
     }
@@ -124,7 +124,7 @@ static breaches check_phase(struct protocol *p, const struct method *k)
     return RULE(RULE_REQUEST_BEFORE_INITIALIZED);
 }
 
-static bool repeats_id(struct protocol *p, enum protocol_party from, const struct rpc *m)
+static bool request_repeats_id(struct protocol *p, enum protocol_party from, const struct rpc *m)
 {
     bool used = id_set_add(&p->ids[from], m->id);
     return used && (m->findings & FINDING(FIND_REUSED_ID)) == 0;
@@ -134,17 +134,18 @@ static bool repeats_id(struct protocol *p, enum protocol_party from, const struc
 static breaches check_elicitation(struct protocol *p, const struct rpc *m)
 {
     bool url = json_key_is(json_string_raw(json_get(m->params, "mode")), "url");
-    if (url ? protocol_lacks(p, m->in_params, FIELD_URL, JSON_STRING) ||
-                  protocol_lacks(p, m->in_params, FIELD_ELICITATION_ID, JSON_STRING)
-            : protocol_lacks(p, m->in_params, FIELD_REQUESTED_SCHEMA, JSON_OBJECT))
+    if (url ? protocol_lacks_member(p, m->in_params, FIELD_URL, JSON_STRING) ||
+                  protocol_lacks_member(p, m->in_params, FIELD_ELICITATION_ID, JSON_STRING)
+            : protocol_lacks_member(p, m->in_params, FIELD_REQUESTED_SCHEMA, JSON_OBJECT))
         return RULE(RULE_INVALID_PARAMS);
     return 0;
 }
 
-static breaches server_request(struct protocol *p, const struct rpc *m, const struct method *k)
+static breaches check_server_request(struct protocol *p, const struct rpc *m,
+                                     const struct method *k)
 {
     p->after_error = false;
-    if (protocol_modern_only(p))
+    if (protocol_is_modern_only(p))
         return RULE(RULE_SERVER_REQUEST);
     breaches r = 0;
     if (p->phase < PHASE_READY && (k == NULL || !slice_is(slice_of("ping"), k->name)))
@@ -154,58 +155,60 @@ static breaches server_request(struct protocol *p, const struct rpc *m, const st
     if (slice_is(slice_of("elicitation/create"), k->name))
         r |= check_elicitation(p, m);
     if (p->declared[PARTY_CLIENT])
-        r |= protocol_part(k, m->params, p->capabilities[PARTY_CLIENT]);
+        r |= protocol_check_part(k, m->params, p->capabilities[PARTY_CLIENT]);
     return r;
 }
 
-static breaches client_request(struct protocol *p, const struct rpc *m, struct protocol_asked *a)
+static breaches check_client_request(struct protocol *p, const struct rpc *m,
+                                     struct protocol_asked *a)
 {
     breaches r = 0;
     const struct method *k = a->method;
     bool modern = rpc_is_modern(m);
     p->client_spoke = true;
-    if (protocol_modern_only(p) && (k == NULL || (k->flags & METHOD_UNCANCELLED) == 0))
+    if (protocol_is_modern_only(p) && (k == NULL || (k->flags & METHOD_UNCANCELLED) == 0))
         a->revision = REV_2026_07_28;
-    r |= modern ? protocol_meta(p, m, a) : check_phase(p, k);
+    r |= modern ? protocol_check_meta(p, m, a) : check_phase(p, k);
     if (modern)
         (void)id_set_add(&p->modern_ids, m->id);
     if (k == NULL)
         return r;
     if (k->flags & METHOD_UNCANCELLED)
-        r |= initialize_asked(p, m);
-    a->cursor = m->cursor.type == JSON_STRING ? rpc_id_hash_of(m->cursor) : 0;
+        r |= check_initialize_request(p, m);
+    a->cursor = m->cursor.type == JSON_STRING ? rpc_id_hash_json(m->cursor) : 0;
     if (!modern)
         return r;
-    a->id = rpc_id_hash_of(m->id);
+    a->id = rpc_id_hash_json(m->id);
     protocol_forget_request(p, a->id);
     if (k->flags & METHOD_ASKS_BACK) {
-        a->target = protocol_target(m, k);
-        r |= protocol_retry(p, m, a);
+        a->target = protocol_hash_target(m, k);
+        r |= protocol_check_retry(p, m, a);
     }
     if (k->flags & METHOD_LISTENS)
         protocol_stream_open(p, m, a);
     if (m->in_params[FIELD_TASK_ID] == JSON_STRING)
-        r |= protocol_task_asked(p, m, a);
+        r |= protocol_note_task_request(p, m, a);
     if (m->in_params[FIELD_INPUT_RESPONSES] == JSON_OBJECT)
-        r |= protocol_responses(p, m);
+        r |= protocol_check_responses(p, m);
     return r;
 }
 
-breaches protocol_request(struct protocol *p, enum protocol_party from, const struct rpc *m,
-                          struct protocol_asked *ret)
+breaches protocol_check_request(struct protocol *p, enum protocol_party from, const struct rpc *m,
+                                struct protocol_asked *ret)
 {
     const struct method *k = method_find(m->method);
     if (k != NULL && !k->is_request)
         k = NULL;
     struct protocol_asked a = {.method = k, .revision = p->revision};
-    breaches r = from == PARTY_CLIENT ? client_request(p, m, &a) : server_request(p, m, k);
-    if (!a.modern && repeats_id(p, from, m))
+    breaches r =
+        from == PARTY_CLIENT ? check_client_request(p, m, &a) : check_server_request(p, m, k);
+    if (!a.modern && request_repeats_id(p, from, m))
         r |= RULE(RULE_REPEATED_ID);
     if (a.revision == REV_2025_11_25 && m->in_params[FIELD_TASK] == JSON_OBJECT)
         p->tasks = a.is_task = true;
     *ret = a;
     if (k == NULL)
-        return r | unknown_method(m);
+        return r | check_unknown_method(m);
     if ((r & RULE(RULE_SERVER_REQUEST)) != 0)
         return r;
     breaches misplaced = check_sender(k, from, a.revision);
@@ -213,37 +216,38 @@ breaches protocol_request(struct protocol *p, enum protocol_party from, const st
         return r | misplaced;
     /* initialize has the same requirements in all revisions, and no revision is negotiated yet */
     enum revision revision = k->flags & METHOD_UNCANCELLED ? REV_2024_11_05 : a.revision;
-    if (member_invalid(p, k->params, m->in_params, revision) || level_invalid(p, k, m))
+    if (find_invalid_member(p, k->params, m->in_params, revision) || log_level_is_invalid(p, k, m))
         r |= RULE(RULE_INVALID_PARAMS);
     r |= check_capability(p, k, from == PARTY_CLIENT ? PARTY_SERVER : PARTY_CLIENT, a.revision);
     return r;
 }
 
-void protocol_unasked(struct protocol *p, const struct protocol_asked *a)
+void protocol_forget_asked(struct protocol *p, const struct protocol_asked *a)
 {
     unsigned flags = a->method != NULL ? a->method->flags : 0;
     p->log_requests[a->log_level] -= p->log_requests[a->log_level] > 0;
     if (a->modern && (flags & METHOD_LISTENS))
-        protocol_stream_unasked(p, a->id);
+        protocol_stream_forget(p, a->id);
     if ((flags & METHOD_UNCANCELLED) && p->phase == PHASE_ASKED)
         p->phase = PHASE_NEW;
 }
 
 /* ---- notifications -------------------------------------------------------------------------- */
 
-static breaches server_notification(struct protocol *p, const struct rpc *m, const struct method *k)
+static breaches check_server_notification(struct protocol *p, const struct rpc *m,
+                                          const struct method *k)
 {
     breaches r = 0;
     bool log = k != NULL && slice_is(slice_of("notifications/message"), k->name);
     if (!p->client_spoke || (!p->modern && p->phase < PHASE_ANSWERED && !log))
         r |= RULE(RULE_EARLY_SERVER_MESSAGE);
-    if (log && protocol_modern_only(p))
-        r |= protocol_logged(p, m);
+    if (log && protocol_is_modern_only(p))
+        r |= protocol_check_log_level(p, m);
     if (k != NULL && (k->flags & METHOD_STREAMED))
-        r |= protocol_streamed(p, m);
+        r |= protocol_check_streamed(p, m);
     if (k != NULL && (k->from_server & REVS_LEGACY) == 0 &&
         m->in_params[FIELD_TASK_ID] != JSON_NONE)
-        r |= protocol_task_notified(p, m);
+        r |= protocol_check_task_notification(p, m);
     protocol_list_changed(p, m);
     if (k == NULL && p->after_error)
         r |= RULE(RULE_ANSWER_AS_NOTIFICATION);
@@ -257,9 +261,9 @@ static breaches check_cancelled(struct protocol *p, enum protocol_party from, co
 {
     if (m->request_id.type != JSON_NUMBER && m->request_id.type != JSON_STRING)
         return 0;
-    uint64_t id = rpc_id_hash_of(m->request_id);
+    uint64_t id = rpc_id_hash_json(m->request_id);
     bool own = from == PARTY_SERVER && id_set_may_have(&p->ids[from], m->request_id);
-    bool ends = !own && protocol_stream_over(p, from, id);
+    bool ends = !own && protocol_stream_note_end(p, from, id);
     if (from == PARTY_CLIENT && protocol_cancels_task(p, id))
         return RULE(RULE_CANCELLED_TASK);
     if (id_set_may_have(&p->ids[from], m->request_id) || (ends && p->modern) ||
@@ -268,7 +272,7 @@ static breaches check_cancelled(struct protocol *p, enum protocol_party from, co
     return RULE(RULE_STRAY_CANCELLATION);
 }
 
-static void client_notification(struct protocol *p, const struct rpc *m)
+static void check_client_notification(struct protocol *p, const struct rpc *m)
 {
     p->client_spoke = true;
     bool bare = rpc_method_is(m, "initialized");
@@ -280,39 +284,40 @@ static void client_notification(struct protocol *p, const struct rpc *m)
     }
 }
 
-breaches protocol_notification(struct protocol *p, enum protocol_party from, const struct rpc *m)
+breaches protocol_check_notification(struct protocol *p, enum protocol_party from,
+                                     const struct rpc *m)
 {
     breaches r = 0;
     const struct method *k = method_find(m->method);
     if (k != NULL && k->is_request)
         k = NULL;
     if (from == PARTY_SERVER)
-        r |= server_notification(p, m, k);
+        r |= check_server_notification(p, m, k);
     else
-        client_notification(p, m);
+        check_client_notification(p, m);
     if (k == NULL)
-        return r | unknown_method(m);
+        return r | check_unknown_method(m);
     if (rpc_method_is(m, "notifications/cancelled"))
         r |= check_cancelled(p, from, m);
     /* Old and new revisions may share the connection: only a notification with a `subscriptionId`
      * shows its revision. */
     bool streamed = p->modern && (k->flags & METHOD_STREAMED) != 0 &&
                     json_get(m->meta, META_SUBSCRIPTION).type != JSON_NONE;
-    enum revision revision = streamed || protocol_modern_only(p) ? REV_2026_07_28 : p->revision;
+    enum revision revision = streamed || protocol_is_modern_only(p) ? REV_2026_07_28 : p->revision;
     breaches misplaced = check_sender(k, from, revision);
     if (misplaced != 0)
         return r | misplaced;
-    if (member_invalid(p, k->params, m->in_params, revision) || level_invalid(p, k, m))
+    if (find_invalid_member(p, k->params, m->in_params, revision) || log_level_is_invalid(p, k, m))
         r |= RULE(RULE_INVALID_PARAMS);
     if (rpc_method_is(m, "notifications/tasks/status"))
-        r |= protocol_task_legacy(p, m->params);
+        r |= protocol_check_legacy_task(p, m->params);
     if (revision != REV_2026_07_28) /* in 2026-07-28 the subscription decides what may be sent */
         r |= check_capability(p, k, from, revision);
     return r;
 }
 
 /* The number as a double; 0 if it is not a number or too long. */
-static double number_of(struct json_value v)
+static double json_number_as_double(struct json_value v)
 {
     char text[64];
     if (v.type != JSON_NUMBER || v.text.n >= sizeof text)
@@ -322,13 +327,14 @@ static double number_of(struct json_value v)
     return strtod(text, NULL);
 }
 
-breaches protocol_progress(struct protocol *p, const struct rpc *m, struct protocol_asked *asked)
+breaches protocol_check_progress(struct protocol *p, const struct rpc *m,
+                                 struct protocol_asked *asked)
 {
     if (asked == NULL)
         return p->tasks ? 0 : RULE(RULE_STRAY_PROGRESS);
     if (m->progress.type != JSON_NUMBER)
         return 0;
-    double now = number_of(m->progress);
+    double now = json_number_as_double(m->progress);
     bool more = !asked->has_progress || now > asked->progress;
     asked->has_progress = true;
     asked->progress = now;
@@ -337,12 +343,12 @@ breaches protocol_progress(struct protocol *p, const struct rpc *m, struct proto
 
 /* ---- answers -------------------------------------------------------------------------------- */
 
-static void initialize_answered(struct protocol *p, const struct rpc *m, breaches *r)
+static void check_initialize_answer(struct protocol *p, const struct rpc *m, breaches *r)
 {
     struct json_value version = json_get(m->result, "protocolVersion");
     p->phase = p->said_initialized ? PHASE_READY : PHASE_ANSWERED;
-    p->revision = revision_of(json_string_raw(version));
-    p->capabilities[PARTY_SERVER] = capabilities_of(json_get(m->result, "capabilities"));
+    p->revision = revision_by_date(json_string_raw(version));
+    p->capabilities[PARTY_SERVER] = capabilities_declared(json_get(m->result, "capabilities"));
     p->declared[PARTY_SERVER] = true;
     if (p->revision == REV_COUNT && version.type == JSON_STRING)
         *r |= RULE(RULE_UNKNOWN_REVISION);
@@ -364,47 +370,47 @@ static breaches check_result(struct protocol *p, const struct rpc *m,
     if (m->result.type != JSON_OBJECT)
         return 0; /* FIND_RESULT_NOT_OBJECT reports it */
     if (a->modern)
-        r |= protocol_modern_result(p, m, a, &plain);
+        r |= protocol_check_modern_result(p, m, a, &plain);
     else if (!plain)
-        r |= protocol_task_legacy(p, json_get(m->result, "task"));
+        r |= protocol_check_legacy_task(p, json_get(m->result, "task"));
     else if (is_task_state(a) && revision == REV_2025_11_25)
-        r |= protocol_task_legacy(p, m->result);
+        r |= protocol_check_legacy_task(p, m->result);
     if (a->method == NULL)
         return r;
     if (a->method->flags & METHOD_UNCANCELLED) {
-        initialize_answered(p, m, &r);
+        check_initialize_answer(p, m, &r);
         revision = REV_2024_11_05;
     }
-    if (plain && member_invalid(p, a->method->result, m->in_result, revision))
+    if (plain && find_invalid_member(p, a->method->result, m->in_result, revision))
         r |= RULE(RULE_INVALID_RESULT);
     if (plain && (a->method->flags & METHOD_CACHED))
-        r |= protocol_page(p, m, a);
+        r |= protocol_check_page(p, m, a);
     if (a->method->result[0].field == FIELD_ROOTS && m->in_result[FIELD_ROOTS] == JSON_ARRAY &&
         protocol_roots_invalid(p, json_get(m->result, "roots")))
         r |= RULE(RULE_INVALID_RESULT);
     if (a->cursor != 0 && m->next_cursor.type == JSON_STRING &&
-        rpc_id_hash_of(m->next_cursor) == a->cursor)
+        rpc_id_hash_json(m->next_cursor) == a->cursor)
         r |= RULE(RULE_REPEATED_CURSOR);
     return r;
 }
 
-breaches protocol_answer(struct protocol *p, enum protocol_party from, const struct rpc *m,
-                         const struct protocol_asked *a)
+breaches protocol_check_answer(struct protocol *p, enum protocol_party from, const struct rpc *m,
+                               const struct protocol_asked *a)
 {
     bool initialize = a->method != NULL && (a->method->flags & METHOD_UNCANCELLED) != 0;
     if (from == PARTY_CLIENT)
         p->client_spoke = true;
     else
         p->after_error = m->kind == RPC_ERROR;
-    if (from == PARTY_CLIENT && protocol_modern_only(p))
+    if (from == PARTY_CLIENT && protocol_is_modern_only(p))
         return RULE(RULE_CLIENT_ANSWER);
     p->log_requests[a->log_level] -= p->log_requests[a->log_level] > 0;
     breaches r = m->kind == RPC_RESULT ? check_result(p, m, a) : 0;
     if (a->method != NULL && (a->method->flags & METHOD_LISTENS))
-        (void)protocol_stream_over(p, PARTY_SERVER, a->id);
+        (void)protocol_stream_note_end(p, PARTY_SERVER, a->id);
     if (m->kind == RPC_RESULT)
         return r;
     if (initialize && p->phase == PHASE_ASKED)
         p->phase = PHASE_NEW;
-    return protocol_error(p, m, a->revision);
+    return protocol_check_error(p, m, a->revision);
 }

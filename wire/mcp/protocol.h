@@ -130,17 +130,19 @@ void protocol_close(struct protocol *p);
 
 /* Each returns the rules that a message violates. Call one of these functions once for each
  * message, in order. */
-breaches protocol_request(struct protocol *p, enum protocol_party from, const struct rpc *m,
-                          struct protocol_asked *ret);
+breaches protocol_check_request(struct protocol *p, enum protocol_party from, const struct rpc *m,
+                                struct protocol_asked *ret);
 /* Call it for a request that was rejected, so that the server has not received it: the request is
  * not pending, and opens and initializes nothing. Its id still counts as used. */
-void protocol_unasked(struct protocol *p, const struct protocol_asked *asked);
-breaches protocol_notification(struct protocol *p, enum protocol_party from, const struct rpc *m);
-/* asked: what protocol_request() returned for the request that this message answers. */
-breaches protocol_answer(struct protocol *p, enum protocol_party from, const struct rpc *m,
-                         const struct protocol_asked *asked);
-/* Checks a progress notification, in addition to protocol_notification(). asked is NULL if no
+void protocol_forget_asked(struct protocol *p, const struct protocol_asked *asked);
+breaches protocol_check_notification(struct protocol *p, enum protocol_party from,
+                                     const struct rpc *m);
+/* asked: what protocol_check_request() returned for the request that this message answers. */
+breaches protocol_check_answer(struct protocol *p, enum protocol_party from, const struct rpc *m,
+                               const struct protocol_asked *asked);
+/* Checks a progress notification, in addition to protocol_check_notification(). asked is NULL if no
  * pending request has its token. */
-breaches protocol_progress(struct protocol *p, const struct rpc *m, struct protocol_asked *asked);
+breaches protocol_check_progress(struct protocol *p, const struct rpc *m,
+                                 struct protocol_asked *asked);
 
 #endif

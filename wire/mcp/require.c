@@ -3,7 +3,8 @@
 
 #include "wire/json/text.h"
 
-bool protocol_lacks(struct protocol *p, const uint8_t *have, enum field f, enum json_type type)
+bool protocol_lacks_member(struct protocol *p, const uint8_t *have, enum field f,
+                           enum json_type type)
 {
     if (have[f] == type)
         return false;
@@ -13,7 +14,7 @@ bool protocol_lacks(struct protocol *p, const uint8_t *have, enum field f, enum 
 
 /* Returns the part of a capability that a request of the server needs, from 2025-11-25 on: the mode
  * of an elicitation, or tools in sampling. CAP_NONE: no part. */
-static enum capability part_needed(struct slice method, struct json_value params)
+static enum capability capability_part_needed(struct slice method, struct json_value params)
 {
     if (json_key_is(method, "elicitation/create"))
         return json_key_is(json_string_raw(json_get(params, "mode")), "url") ? CAP_ELICITATION_URL
@@ -23,9 +24,9 @@ static enum capability part_needed(struct slice method, struct json_value params
     return tools ? CAP_SAMPLING_TOOLS : CAP_NONE;
 }
 
-breaches protocol_part(const struct method *k, struct json_value params, uint32_t has)
+breaches protocol_check_part(const struct method *k, struct json_value params, uint32_t has)
 {
-    enum capability part = part_needed(slice_of(k->name), params);
+    enum capability part = capability_part_needed(slice_of(k->name), params);
     bool lacking = part != CAP_NONE && (has & 1u << k->capability) != 0 && (has & 1u << part) == 0;
     return lacking ? RULE(RULE_UNDECLARED_CAPABILITY) : 0;
 }

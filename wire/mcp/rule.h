@@ -81,7 +81,7 @@ const char *rule_meaning(enum rule r); /* one sentence */
 const char *rule_remedy(enum rule r);  /* sentences: the usual cause, and what to do */
 enum severity rule_severity(enum rule r);
 /* The rules of the set that are a MUST in the specification, which have the severity error. */
-breaches rules_of_musts(breaches set);
+breaches rules_only_errors(breaches set);
 
 /* Appends the names, joined by commas: findings first, then rules. */
 void finding_list(struct buf *b, findings set, breaches broken);

@@ -18,7 +18,7 @@ static const struct {
 };
 #define KIND_TASKS 4
 
-static uint8_t kinds_of(struct json_value what)
+static uint8_t stream_kinds_of(struct json_value what)
 {
     uint8_t set = 0;
     for (unsigned i = 0; i < MI_COUNT(kinds); i++) {
@@ -54,12 +54,12 @@ void protocol_stream_open(struct protocol *p, const struct rpc *m, const struct 
 {
     struct json_value what = json_get(m->params, "notifications");
     struct protocol_stream *s = &p->stream[p->next_stream++ % PROTOCOL_STREAMS];
-    *s = (struct protocol_stream){.id = a->id, .kinds = kinds_of(what), .what = s->what};
+    *s = (struct protocol_stream){.id = a->id, .kinds = stream_kinds_of(what), .what = s->what};
     s->tasks = (a->capabilities & 1u << CAP_TASKS_EXTENSION) != 0;
     stream_set_notifications(s, what);
 }
 
-void protocol_stream_unasked(struct protocol *p, uint64_t id)
+void protocol_stream_forget(struct protocol *p, uint64_t id)
 {
     struct protocol_stream *s = find_stream(p, id);
     if (s != NULL)
@@ -72,7 +72,7 @@ void protocol_streams_close(struct protocol *p)
         buf_close(&p->stream[i].what);
 }
 
-bool protocol_stream_over(struct protocol *p, enum protocol_party by, uint64_t id)
+bool protocol_stream_note_end(struct protocol *p, enum protocol_party by, uint64_t id)
 {
     struct protocol_stream *s = find_stream(p, id);
     if (s != NULL && s->state != STREAM_ENDED)
@@ -81,14 +81,14 @@ bool protocol_stream_over(struct protocol *p, enum protocol_party by, uint64_t i
 }
 
 /* A notification may name a part of what was subscribed to. Text with escapes has several spellings, and is not compared. */
-static bool names_part(struct slice whole, struct slice part, bool exact)
+static bool name_includes_part(struct slice whole, struct slice part, bool exact)
 {
     bool escaped = memchr(whole.p, '\\', whole.n) != NULL || memchr(part.p, '\\', part.n) != NULL;
     return escaped || (whole.n <= part.n && (!exact || whole.n == part.n) &&
                        memcmp(whole.p, part.p, whole.n) == 0);
 }
 
-static bool is_listed(const struct protocol_stream *s, unsigned kind, struct slice name)
+static bool resource_is_listed(const struct protocol_stream *s, unsigned kind, struct slice name)
 {
     struct slice key;
     struct json_value one, what = {JSON_OBJECT, buf_slice(&s->what)};
@@ -96,17 +96,18 @@ static bool is_listed(const struct protocol_stream *s, unsigned kind, struct sli
         return true;
     struct json_value list = json_get(what, kinds[kind].member);
     for (struct json_walk w = json_walk_begin(list); json_walk_next(&w, &key, &one);)
-        if (one.type == JSON_STRING && names_part(json_string_raw(one), name, kind == KIND_TASKS))
+        if (one.type == JSON_STRING &&
+            name_includes_part(json_string_raw(one), name, kind == KIND_TASKS))
             return true;
     return false;
 }
 
 /* Whether the client requested everything that the server agrees to. */
-static bool is_subset(const struct protocol_stream *s, struct json_value agreed)
+static bool agreed_is_subset(const struct protocol_stream *s, struct json_value agreed)
 {
     struct slice key;
     struct json_value one;
-    if ((kinds_of(agreed) & ~s->kinds) != 0)
+    if ((stream_kinds_of(agreed) & ~s->kinds) != 0)
         return false;
     if (agreed.text.n > PROTOCOL_STREAM_SET)
         return true;
@@ -115,7 +116,7 @@ static bool is_subset(const struct protocol_stream *s, struct json_value agreed)
         if (kinds[i].named == NULL || list.type != JSON_ARRAY)
             continue;
         for (struct json_walk w = json_walk_begin(list); json_walk_next(&w, &key, &one);)
-            if (!is_listed(s, i, json_string_raw(one)))
+            if (!resource_is_listed(s, i, json_string_raw(one)))
                 return false;
     }
     return true;
@@ -124,24 +125,24 @@ static bool is_subset(const struct protocol_stream *s, struct json_value agreed)
 static breaches stream_acknowledge(struct protocol_stream *s, const struct rpc *m)
 {
     struct json_value agreed = json_get(m->params, "notifications");
-    breaches r = is_subset(s, agreed) ? 0 : RULE(RULE_UNASKED_NOTIFICATION);
+    breaches r = agreed_is_subset(s, agreed) ? 0 : RULE(RULE_UNASKED_NOTIFICATION);
     if (!s->tasks && json_get(agreed, kinds[KIND_TASKS].member).type == JSON_ARRAY)
         r |= RULE(RULE_UNDECLARED_CAPABILITY);
     s->state = STREAM_AGREED;
     if (agreed.type == JSON_OBJECT) {
-        s->kinds &= kinds_of(agreed);
+        s->kinds &= stream_kinds_of(agreed);
         stream_set_notifications(s, agreed);
     }
     return r;
 }
 
-breaches protocol_streamed(struct protocol *p, const struct rpc *m)
+breaches protocol_check_streamed(struct protocol *p, const struct rpc *m)
 {
     unsigned kind = 0;
     struct json_value id = json_get(m->meta, META_SUBSCRIPTION);
     if (id.type == JSON_NONE)
-        return protocol_modern_only(p) ? RULE(RULE_NO_SUBSCRIPTION) : 0;
-    struct protocol_stream *s = find_stream(p, rpc_id_hash_of(id));
+        return protocol_is_modern_only(p) ? RULE(RULE_NO_SUBSCRIPTION) : 0;
+    struct protocol_stream *s = find_stream(p, rpc_id_hash_json(id));
     if (s == NULL)
         return p->next_stream > PROTOCOL_STREAMS ? 0 : RULE(RULE_NO_SUBSCRIPTION);
     while (kind < MI_COUNT(kinds) && !json_key_is(m->method, kinds[kind].method))
@@ -152,17 +153,18 @@ breaches protocol_streamed(struct protocol *p, const struct rpc *m)
         return RULE(RULE_NO_SUBSCRIPTION);
     if (kind == MI_COUNT(kinds))
         return s->state == STREAM_ASKED ? stream_acknowledge(s, m) : 0;
-    bool agreed = s->state == STREAM_AGREED && (s->kinds & 1u << kind) != 0 &&
-                  (kinds[kind].named == NULL || is_listed(s, kind, json_string_raw(m->uri)));
+    bool agreed =
+        s->state == STREAM_AGREED && (s->kinds & 1u << kind) != 0 &&
+        (kinds[kind].named == NULL || resource_is_listed(s, kind, json_string_raw(m->uri)));
     return agreed ? 0 : RULE(RULE_UNASKED_NOTIFICATION);
 }
 
-breaches protocol_stream_result(struct protocol *p, const struct rpc *m,
-                                const struct protocol_asked *a)
+breaches protocol_stream_check_result(struct protocol *p, const struct rpc *m,
+                                      const struct protocol_asked *a)
 {
     struct protocol_stream *s = find_stream(p, a->id);
     breaches r = 0;
-    if (rpc_id_hash_of(json_get(m->result_meta, META_SUBSCRIPTION)) != a->id)
+    if (rpc_id_hash_json(json_get(m->result_meta, META_SUBSCRIPTION)) != a->id)
         r |= RULE(RULE_NO_SUBSCRIPTION);
     if (s != NULL && s->state == STREAM_ASKED)
         r |= RULE(RULE_NOT_ACKNOWLEDGED);

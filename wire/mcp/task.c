@@ -37,7 +37,7 @@ static struct protocol_task *find_task(struct protocol *p, uint64_t id)
 }
 
 /* Finds or adds it. */
-static struct protocol_task *the_task(struct protocol *p, uint64_t id)
+static struct protocol_task *find_or_add_task(struct protocol *p, uint64_t id)
 {
     struct protocol_task *t = find_task(p, id);
     if (t != NULL)
@@ -65,14 +65,14 @@ bool protocol_cancels_task(const struct protocol *p, uint64_t id)
 
 /* ---- shape ---------------------------------------------------------------------------------- */
 
-static bool is_error(struct json_value v)
+static bool is_valid_error_object(struct json_value v)
 {
     return json_is_integer(json_get(v, "code")) && json_get(v, "message").type == JSON_STRING;
 }
 
 /* Returns the member that is missing or has a wrong value, or NULL. detailed: also checks the
  * members that the status requires. */
-static const char *task_flaw(struct json_value task, bool detailed)
+static const char *find_task_flaw(struct json_value task, bool detailed)
 {
     static const char *const texts[] = {"taskId", "createdAt", "lastUpdatedAt"};
     struct json_value ttl = json_get(task, "ttlMs"), poll = json_get(task, "pollIntervalMs");
@@ -92,10 +92,11 @@ static const char *task_flaw(struct json_value task, bool detailed)
         return "inputRequests";
     if (status == TASK_COMPLETED && json_get(task, "result").type != JSON_OBJECT)
         return "result";
-    return status == TASK_FAILED && !is_error(json_get(task, "error")) ? "error" : NULL;
+    return status == TASK_FAILED && !is_valid_error_object(json_get(task, "error")) ? "error"
+                                                                                    : NULL;
 }
 
-static breaches invalid_task(struct protocol *p, const char *member)
+static breaches fail_invalid_task(struct protocol *p, const char *member)
 {
     p->blame = member;
     return RULE(RULE_INVALID_TASK);
@@ -104,9 +105,9 @@ static breaches invalid_task(struct protocol *p, const char *member)
 /* ---- keys of inputRequests ------------------------------------------------------------------ */
 
 /* The hash of a key between its quotes. */
-static uint64_t key_hash(struct slice key)
+static uint64_t hash_input_key(struct slice key)
 {
-    return rpc_id_hash_of((struct json_value){JSON_STRING, {key.p - 1, key.n + 2}});
+    return rpc_id_hash_json((struct json_value){JSON_STRING, {key.p - 1, key.n + 2}});
 }
 
 static struct protocol_key *find_key(struct protocol *p, uint64_t task, uint64_t key)
@@ -120,7 +121,8 @@ static struct protocol_key *find_key(struct protocol *p, uint64_t task, uint64_t
 
 /* Notes keys. A key identifies one request as long as the task lives; the server repeats it until
  * the request is answered. */
-static breaches note_keys(struct protocol *p, struct protocol_task *t, struct json_value requests)
+static breaches task_note_keys(struct protocol *p, struct protocol_task *t,
+                               struct json_value requests)
 {
     breaches r = 0;
     struct slice key;
@@ -128,7 +130,7 @@ static breaches note_keys(struct protocol *p, struct protocol_task *t, struct js
     struct json_walk w = json_walk_begin(requests);
     t->asked = true;
     for (int i = 0; i < PROTOCOL_KEYS && json_walk_next(&w, &key, &one); i++) {
-        uint64_t hash = key_hash(key), request = protocol_hash(one);
+        uint64_t hash = hash_input_key(key), request = protocol_hash_value(one);
         struct protocol_key *known = find_key(p, t->id, hash);
         if (known == NULL)
             p->key[p->next_key++ % PROTOCOL_KEYS] = (struct protocol_key){t->id, hash, request};
@@ -147,25 +149,25 @@ static breaches check_responses(struct protocol *p, const struct rpc *m,
         return 0;
     struct json_walk w = json_walk_begin(responses);
     for (int i = 0; i < PROTOCOL_KEYS && json_walk_next(&w, &key, &one); i++)
-        if (find_key(p, t->id, key_hash(key)) == NULL)
+        if (find_key(p, t->id, hash_input_key(key)) == NULL)
             return RULE(RULE_UNKNOWN_INPUT_KEY);
     return 0;
 }
 
 /* ---- messages ------------------------------------------------------------------------------- */
 
-breaches protocol_task_created(struct protocol *p, const struct rpc *m,
-                               const struct protocol_asked *a)
+breaches protocol_check_task_created(struct protocol *p, const struct rpc *m,
+                                     const struct protocol_asked *a)
 {
     breaches r =
         (a->capabilities & 1u << CAP_TASKS_EXTENSION) != 0 ? 0 : RULE(RULE_UNDECLARED_CAPABILITY);
-    const char *flaw = task_flaw(m->result, false);
-    uint64_t id = rpc_id_hash_of(json_get(m->result, "taskId"));
+    const char *flaw = find_task_flaw(m->result, false);
+    uint64_t id = rpc_id_hash_json(json_get(m->result, "taskId"));
     if (flaw != NULL)
-        r |= invalid_task(p, flaw);
+        r |= fail_invalid_task(p, flaw);
     if (id == 0)
         return r;
-    struct protocol_task *t = the_task(p, id);
+    struct protocol_task *t = find_or_add_task(p, id);
     /* A server that has restarted may use the id again. */
     for (unsigned i = 0; i < PROTOCOL_KEYS; i++)
         if (p->key[i].task == id)
@@ -177,9 +179,10 @@ breaches protocol_task_created(struct protocol *p, const struct rpc *m,
     return r;
 }
 
-breaches protocol_task_asked(struct protocol *p, const struct rpc *m, struct protocol_asked *a)
+breaches protocol_note_task_request(struct protocol *p, const struct rpc *m,
+                                    struct protocol_asked *a)
 {
-    a->target = rpc_id_hash_of(m->uri);
+    a->target = rpc_id_hash_json(m->uri);
     struct protocol_task *t = find_task(p, a->target);
     if (t != NULL) {
         t->is_known = true;
@@ -189,59 +192,59 @@ breaches protocol_task_asked(struct protocol *p, const struct rpc *m, struct pro
 }
 
 /* Checks the state of a task in a result of tasks/get or in a notification. */
-static breaches task_state(struct protocol *p, struct json_value task, uint32_t capabilities)
+static breaches check_task_state(struct protocol *p, struct json_value task, uint32_t capabilities)
 {
-    const char *flaw = task_flaw(task, true);
-    uint64_t id = rpc_id_hash_of(json_get(task, "taskId"));
+    const char *flaw = find_task_flaw(task, true);
+    uint64_t id = rpc_id_hash_json(json_get(task, "taskId"));
     struct json_value requests = json_get(task, "inputRequests");
-    breaches r = flaw != NULL ? invalid_task(p, flaw) : 0;
+    breaches r = flaw != NULL ? fail_invalid_task(p, flaw) : 0;
     if (id == 0)
         return r;
-    struct protocol_task *t = the_task(p, id);
+    struct protocol_task *t = find_or_add_task(p, id);
     if (t->status < TASK_COMPLETED) /* answers to tasks/get may cross */
         t->status = (uint8_t)task_status_of(task);
     if (requests.type == JSON_OBJECT) {
-        r |= protocol_inputs(p, requests, capabilities | t->capabilities);
-        r |= note_keys(p, t, requests);
+        r |= protocol_check_inputs(p, requests, capabilities | t->capabilities);
+        r |= task_note_keys(p, t, requests);
     }
     return r;
 }
 
-static bool acknowledges(const struct protocol_asked *a)
+static bool method_acknowledges(const struct protocol_asked *a)
 {
     return !slice_is(slice_of("tasks/get"), a->method->name);
 }
 
-breaches protocol_task_answer(struct protocol *p, const struct rpc *m,
-                              const struct protocol_asked *a)
+breaches protocol_check_task_answer(struct protocol *p, const struct rpc *m,
+                                    const struct protocol_asked *a)
 {
     breaches r =
         (a->capabilities & 1u << CAP_TASKS_EXTENSION) != 0 ? 0 : RULE(RULE_UNDECLARED_CAPABILITY);
-    if (acknowledges(a)) {
+    if (method_acknowledges(a)) {
         static const enum field fields[] = {FIELD_TASK_ID, FIELD_STATUS, FIELD_TASK};
         for (size_t i = 0; i < MI_COUNT(fields); i++)
             if (m->in_result[fields[i]] != JSON_NONE)
-                return r | invalid_task(p, field_name(fields[i]));
+                return r | fail_invalid_task(p, field_name(fields[i]));
         return r;
     }
     const struct protocol_task *t = find_task(p, a->target);
     enum task_status before = t != NULL ? (enum task_status)t->status : TASK_NONE;
-    r |= task_state(p, m->result, a->capabilities);
-    if (a->target != rpc_id_hash_of(json_get(m->result, "taskId")))
-        r |= invalid_task(p, "taskId");
+    r |= check_task_state(p, m->result, a->capabilities);
+    if (a->target != rpc_id_hash_json(json_get(m->result, "taskId")))
+        r |= fail_invalid_task(p, "taskId");
     else if (a->task_over && before >= TASK_COMPLETED && task_status_of(m->result) != before)
-        r |= invalid_task(p, "status");
+        r |= fail_invalid_task(p, "status");
     return r;
 }
 
-breaches protocol_task_notified(struct protocol *p, const struct rpc *m)
+breaches protocol_check_task_notification(struct protocol *p, const struct rpc *m)
 {
-    return task_state(p, m->params, UINT32_MAX);
+    return check_task_state(p, m->params, UINT32_MAX);
 }
 
-breaches protocol_task_legacy(struct protocol *p, struct json_value task)
+breaches protocol_check_legacy_task(struct protocol *p, struct json_value task)
 {
     return json_get(task, "status").type == JSON_STRING && task_status_of(task) == TASK_NONE
-               ? invalid_task(p, "status")
+               ? fail_invalid_task(p, "status")
                : 0;
 }

@@ -8,7 +8,7 @@
 
 /* Returns why a message of the client could be read in two ways: a member that some readers take
  * for `method` or `params`, or a method with a NUL. NULL: there is only one reading. */
-static const char *message_fault(const struct rpc *m)
+static const char *find_message_fault(const struct rpc *m)
 {
     struct slice key;
     struct json_value v;
@@ -28,7 +28,7 @@ static const char *message_fault(const struct rpc *m)
 
 /* Returns why the params of a tools/call do not name exactly one tool. NULL: they do, and `name`
  * has the unescaped name. */
-static const char *name_fault(struct json_value params, struct buf *name)
+static const char *find_name_fault(struct json_value params, struct buf *name)
 {
     struct slice key, raw = {0};
     struct json_value v;
@@ -61,22 +61,22 @@ static const char *name_fault(struct json_value params, struct buf *name)
     return NULL;
 }
 
-enum tool_verdict tool_call_verdict(const struct tool_rule *r, const struct tool_hints *hints,
-                                    const struct rpc *m, struct buf *name, const char **ret_fault)
+enum tool_verdict tool_call_judge(const struct tool_rule *r, const struct tool_hints *hints,
+                                  const struct rpc *m, struct buf *name, const char **ret_fault)
 {
-    *ret_fault = message_fault(m);
+    *ret_fault = find_message_fault(m);
     if (*ret_fault != NULL)
         return TOOL_CALL_AMBIGUOUS;
     if (m->method.p == NULL || !rpc_method_is(m, "tools/call"))
         return TOOL_CALL_KEPT;
-    *ret_fault = name_fault(m->params, name);
+    *ret_fault = find_name_fault(m->params, name);
     if (*ret_fault != NULL)
         return TOOL_CALL_AMBIGUOUS;
     if (!tool_rule_keeps_name(r, buf_slice(name)))
         return TOOL_CALL_HIDDEN;
     if (!r->read_only || hints == NULL)
         return TOOL_CALL_KEPT;
-    switch (tool_hints_of(hints, buf_slice(name))) {
+    switch (tool_hints_get(hints, buf_slice(name))) {
     case TOOL_HINT_READS:
         return TOOL_CALL_KEPT;
     case TOOL_HINT_WRITES:
@@ -113,23 +113,26 @@ void tool_call_explain(const struct tool_rule *r, enum tool_verdict v, const cha
 {
     struct slice head = text_head(name, NAME_SHOWN);
     if (v == TOOL_CALL_AMBIGUOUS) {
-        buf_printf(why, "ambiguous message: programs may read different tool names from it: %s", fault);
+        buf_printf(why, "ambiguous message: programs may read different tool names from it: %s",
+                   fault);
         return;
     }
     buf_adds(why, v == TOOL_CALL_UNKNOWN ? "tool '" : "unknown tool '");
     text_visible(why, head);
     buf_adds(why, head.n < name.n ? "…'" : "'");
     if (v == TOOL_CALL_UNKNOWN) {
-        buf_printf(why,
-                   " was not called: mcp-interposer forwards only calls of tools that the server marks "
-                   "readOnlyHint, and its list of tools is not known: %s",
-                   failure[0] != '\0' ? failure : "the server cannot be asked");
+        buf_printf(
+            why,
+            " was not called: mcp-interposer forwards only calls of tools that the server marks "
+            "readOnlyHint, and its list of tools is not known: %s",
+            failure[0] != '\0' ? failure : "the server cannot be asked");
         return;
     }
-    buf_adds(why, v == TOOL_CALL_HIDDEN   ? ": it is hidden by the rule of mcp-interposer: "
-                  : v == TOOL_CALL_WRITES ? ": it is hidden by the rule of mcp-interposer, because the "
-                                            "server does not mark it readOnlyHint: "
-                                          : ": it is not in the server's list of tools, and the rule of "
-                                            "mcp-interposer allows only those marked readOnlyHint: ");
+    buf_adds(why, v == TOOL_CALL_HIDDEN ? ": it is hidden by the rule of mcp-interposer: "
+                  : v == TOOL_CALL_WRITES
+                      ? ": it is hidden by the rule of mcp-interposer, because the "
+                        "server does not mark it readOnlyHint: "
+                      : ": it is not in the server's list of tools, and the rule of "
+                        "mcp-interposer allows only those marked readOnlyHint: ");
     tool_call_add_rule(r, why);
 }

@@ -20,8 +20,8 @@ enum tool_verdict {
 };
 /* hints: if NULL, every tool counts as read-only. *name: the tool, unescaped, unless the call is
  * ambiguous. */
-enum tool_verdict tool_call_verdict(const struct tool_rule *r, const struct tool_hints *hints,
-                                    const struct rpc *m, struct buf *name, const char **ret_fault);
+enum tool_verdict tool_call_judge(const struct tool_rule *r, const struct tool_hints *hints,
+                                  const struct rpc *m, struct buf *name, const char **ret_fault);
 /* Appends why a call is refused. failure: why no list is known; "" if nothing failed. */
 void tool_call_explain(const struct tool_rule *r, enum tool_verdict v, const char *fault,
                        struct slice name, const char *failure, struct buf *why);

@@ -11,7 +11,7 @@ void tool_hints_forget(struct tool_hints *h)
     *h = (struct tool_hints){0};
 }
 
-bool tool_hints_page(struct tool_hints *h, uint64_t cursor, uint64_t next)
+bool tool_hints_begin_page(struct tool_hints *h, uint64_t cursor, uint64_t next)
 {
     if (cursor == 0)
         tool_hints_forget(h);
@@ -26,23 +26,24 @@ void tool_hints_add(struct tool_hints *h, struct slice name, bool reads)
 {
     uint32_t i;
     bool known = intern_find(&h->names, name, &i);
-    if (!known && (h->names.n >= TOOL_HINTS_MAX || h->names.text.n + name.n > TOOL_HINTS_BYTES_MAX ||
-                   !GROW(h->reads, h->names.n, h->cap) || intern_add(&h->names, name, &i) < 0)) {
+    if (!known &&
+        (h->names.n >= TOOL_HINTS_MAX || h->names.text.n + name.n > TOOL_HINTS_BYTES_MAX ||
+         !GROW(h->reads, h->names.n, h->cap) || intern_add(&h->names, name, &i) < 0)) {
         h->overflow = true;
         return;
     }
     h->reads[i] = reads && (!known || h->reads[i]);
 }
 
-static bool is_whole(const struct tool_hints *h)
+static bool hints_are_complete(const struct tool_hints *h)
 {
     return h->begun && h->next == 0 && !h->overflow;
 }
 
-enum tool_hint tool_hints_of(const struct tool_hints *h, struct slice name)
+enum tool_hint tool_hints_get(const struct tool_hints *h, struct slice name)
 {
     uint32_t i;
     if (h->begun && intern_find(&h->names, name, &i))
         return h->reads[i] ? TOOL_HINT_READS : TOOL_HINT_WRITES;
-    return is_whole(h) ? TOOL_HINT_ABSENT : TOOL_HINT_UNKNOWN;
+    return hints_are_complete(h) ? TOOL_HINT_ABSENT : TOOL_HINT_UNKNOWN;
 }

@@ -33,9 +33,9 @@ struct tool_hints {
 /* Begins a page. cursor: hash of the request's cursor; 0: a new list. next: hash of the page's
  * nextCursor; 0: it is the last page. Returns false for a page of another list, whose tools must
  * not be added. */
-MI_MUST bool tool_hints_page(struct tool_hints *h, uint64_t cursor, uint64_t next);
+MI_MUST bool tool_hints_begin_page(struct tool_hints *h, uint64_t cursor, uint64_t next);
 void tool_hints_add(struct tool_hints *h, struct slice name, bool reads);
 void tool_hints_forget(struct tool_hints *h); /* forgets the list and frees everything */
-enum tool_hint tool_hints_of(const struct tool_hints *h, struct slice name);
+enum tool_hint tool_hints_get(const struct tool_hints *h, struct slice name);
 
 #endif

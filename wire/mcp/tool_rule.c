@@ -9,16 +9,16 @@
 
 /* ---- the rule ------------------------------------------------------------------------------- */
 
-static bool is_space(char c)
+static bool is_blank_of_rule(char c)
 {
     return c == ' ' || c == '\t';
 }
 
-static struct slice trim(struct slice s)
+static struct slice trim_rule_word(struct slice s)
 {
-    while (s.n > 0 && is_space(s.p[0]))
+    while (s.n > 0 && is_blank_of_rule(s.p[0]))
         s = (struct slice){s.p + 1, s.n - 1};
-    while (s.n > 0 && is_space(s.p[s.n - 1]))
+    while (s.n > 0 && is_blank_of_rule(s.p[s.n - 1]))
         s.n--;
     return s;
 }
@@ -43,7 +43,7 @@ static int check_pattern(struct slice p, struct buf *why)
         len = text_utf8_len(p.p + i, p.n - i);
         if (len == 0)
             return refuse_pattern(why, p, "is not UTF-8");
-        if (is_space(p.p[i]))
+        if (is_blank_of_rule(p.p[i]))
             return refuse_pattern(
                 why, p, "contains a blank: separate names by commas, or use ? for the blank");
         if (p.p[i] == ';')
@@ -73,7 +73,8 @@ static int add_pattern(struct tool_rule *r, bool hides, struct slice p, struct b
         return refuse_pattern(why, p, "is longer than 256 bytes: use * in place of a part");
     r->globs += glob;
     if (r->globs > TOOL_RULE_GLOBS_MAX) {
-        buf_printf(why, "the rule has more than %d globs: use names, or fewer globs", TOOL_RULE_GLOBS_MAX);
+        buf_printf(why, "the rule has more than %d globs: use names, or fewer globs",
+                   TOOL_RULE_GLOBS_MAX);
         return MI_EINVAL;
     }
     r->list[r->n++] =
@@ -91,7 +92,7 @@ static int add_list(struct tool_rule *r, bool hides, struct slice list, struct b
         const char *comma = list.n > 0 ? memchr(list.p, ',', list.n) : NULL;
         size_t n = comma != NULL ? (size_t)(comma - list.p) : list.n;
         buf_adds(&r->text, first ? "" : ", ");
-        int st = add_pattern(r, hides, trim((struct slice){list.p, n}), why);
+        int st = add_pattern(r, hides, trim_rule_word((struct slice){list.p, n}), why);
         if (st < 0)
             return st;
         more = comma != NULL;
@@ -131,10 +132,10 @@ static bool cut_key(struct slice *part, const char *key)
     if (!slice_begins(rest, key))
         return false;
     rest = (struct slice){rest.p + strlen(key), rest.n - strlen(key)};
-    rest = trim(rest);
+    rest = trim_rule_word(rest);
     if (rest.n == 0 || rest.p[0] != '=')
         return false;
-    *part = trim((struct slice){rest.p + 1, rest.n - 1});
+    *part = trim_rule_word((struct slice){rest.p + 1, rest.n - 1});
     return true;
 }
 
@@ -144,7 +145,7 @@ int tool_rule_read(struct tool_rule *r, struct slice text, struct buf *why)
     while (text.n > 0) {
         const char *end = memchr(text.p, ';', text.n);
         size_t n = end != NULL ? (size_t)(end - text.p) : text.n;
-        struct slice part = trim((struct slice){text.p, n});
+        struct slice part = trim_rule_word((struct slice){text.p, n});
         int st = MI_EINVAL;
         if (cut_key(&part, "tools"))
             st = add_list(r, false, part, why);
@@ -171,7 +172,7 @@ void tool_rule_close(struct tool_rule *r)
 
 /* ---- names ---------------------------------------------------------------------------------- */
 
-static size_t character(struct slice s, size_t at)
+static size_t rule_char_len(struct slice s, size_t at)
 {
     size_t len = text_utf8_len(s.p + at, s.n - at);
     return len > 0 ? len : 1;
@@ -188,13 +189,13 @@ static bool glob_matches(struct slice pattern, struct slice name)
             retry = i;
         } else if (p < pattern.n && pattern.p[p] == '?') {
             p++;
-            i += character(name, i);
+            i += rule_char_len(name, i);
         } else if (p < pattern.n && pattern.p[p] == name.p[i]) {
             p++;
             i++;
         } else if (star != SIZE_MAX) {
             p = star;
-            i = retry += character(name, retry);
+            i = retry += rule_char_len(name, retry);
         } else {
             return false;
         }
@@ -204,7 +205,7 @@ static bool glob_matches(struct slice pattern, struct slice name)
     return p == pattern.n;
 }
 
-static struct slice pattern_text(const struct tool_rule *r, const struct tool_pattern *p)
+static struct slice tool_pattern_text(const struct tool_rule *r, const struct tool_pattern *p)
 {
     return (struct slice){r->text.p + p->at, p->n};
 }
@@ -212,7 +213,7 @@ static struct slice pattern_text(const struct tool_rule *r, const struct tool_pa
 static bool pattern_matches(const struct tool_rule *r, const struct tool_pattern *p,
                             struct slice name)
 {
-    struct slice text = pattern_text(r, p);
+    struct slice text = tool_pattern_text(r, p);
     return p->glob ? glob_matches(text, name) : slice_eq(text, name);
 }
 
@@ -232,7 +233,7 @@ bool tool_rule_keeps_name(const struct tool_rule *r, struct slice name)
     return kept;
 }
 
-static void note_matches(struct tool_rule *r, struct slice name)
+static void tool_rule_note_matches(struct tool_rule *r, struct slice name)
 {
     if (r->judged || name.n > TOOL_RULE_NAME_MAX)
         return;
@@ -241,13 +242,13 @@ static void note_matches(struct tool_rule *r, struct slice name)
             r->list[i].matched = pattern_matches(r, &r->list[i], name);
 }
 
-bool tool_rule_unmatched(const struct tool_rule *r, size_t *at, struct slice *ret)
+bool tool_rule_next_unmatched(const struct tool_rule *r, size_t *at, struct slice *ret)
 {
     while (*at < r->n) {
         const struct tool_pattern *p = &r->list[(*at)++];
         if (p->matched)
             continue;
-        *ret = pattern_text(r, p);
+        *ret = tool_pattern_text(r, p);
         return true;
     }
     return false;
@@ -257,7 +258,7 @@ bool tool_rule_unmatched(const struct tool_rule *r, size_t *at, struct slice *re
 
 /* Returns the letter that a character stands for if case is ignored as in Go, which includes two
  * characters outside ASCII; 0: none. */
-static char folded(const char *p, size_t len)
+static char folded_letter(const char *p, size_t len)
 {
     uint32_t c = text_utf8_code(p, len);
     if (c == 0x17F) /* LATIN SMALL LETTER LONG S */
@@ -270,19 +271,19 @@ static char folded(const char *p, size_t len)
 }
 
 /* Whether an unescaped key equals this lower-case name if case is ignored. */
-static bool folds_to(struct slice key, const char *name)
+static bool key_folds_to(struct slice key, const char *name)
 {
     size_t n = strlen(name), k = 0;
     for (size_t i = 0, len; i < key.n; i += len, k++) {
-        len = character(key, i);
-        if (k == n || folded(key.p + i, len) != name[k])
+        len = rule_char_len(key, i);
+        if (k == n || folded_letter(key.p + i, len) != name[k])
             return false;
     }
     return k == n;
 }
 
 /* The raw key up to its first NUL, at which some readers end a string. JSON has it only as an escape. */
-static struct slice up_to_nul(struct slice raw)
+static struct slice cut_at_nul_escape(struct slice raw)
 {
     for (size_t i = 0; i < raw.n; i += raw.p[i] == '\\' ? 2 : 1)
         if (raw.n - i >= 6 && memcmp(raw.p + i, "\\u0000", 6) == 0)
@@ -296,17 +297,17 @@ bool tool_rule_key(struct slice raw, const char *name, bool *ret_exact)
 {
     char plain[KEY_BYTES_MAX];
     size_t n;
-    struct slice head = up_to_nul(raw);
+    struct slice head = cut_at_nul_escape(raw);
     *ret_exact = false;
     if (head.n < strlen(name) || head.n > sizeof plain ||
         json_unescape_to(head, plain, sizeof plain, &n) < 0)
         return false;
     struct slice key = {plain, n};
     *ret_exact = head.n == raw.n && slice_is(key, name);
-    return *ret_exact || folds_to(key, name);
+    return *ret_exact || key_folds_to(key, name);
 }
 
-static bool decode(struct slice raw, struct buf *b)
+static bool unescape_into(struct slice raw, struct buf *b)
 {
     buf_clear(b);
     json_unescape(b, raw);
@@ -361,9 +362,9 @@ static int read_definition(struct tool_rule *r, struct json_value tool, struct b
                 kept = kept && !r->keeps;
                 continue;
             }
-            if (!decode(json_string_raw(v), name))
+            if (!unescape_into(json_string_raw(v), name))
                 return MI_ENOMEM;
-            note_matches(r, buf_slice(name));
+            tool_rule_note_matches(r, buf_slice(name));
             kept = kept && tool_rule_keeps_name(r, buf_slice(name));
         }
     }
@@ -390,7 +391,7 @@ static int cut_member(struct changes *c, struct slice tool, const char *before, 
 }
 
 /* Returns the comma after a value of a valid array, or NULL after the last value. */
-static const char *comma_behind(struct slice value)
+static const char *find_comma_behind(struct slice value)
 {
     const char *p = value.p + value.n;
     while (*p == ' ' || *p == '\t' || *p == '\n' || *p == '\r')
@@ -415,7 +416,7 @@ static int cut_array(const struct cutting *k, struct json_value tools, struct bu
     int st = 0;
     for (struct json_walk w = json_walk_begin(tools); st == 0 && json_walk_next(&w, &key, &tool);) {
         struct definition d;
-        const char *behind = comma_behind(tool.text);
+        const char *behind = find_comma_behind(tool.text);
         st = read_definition(k->r, tool, name, &d);
         if (st < 0)
             break;
@@ -452,7 +453,7 @@ int tool_rule_cut(struct tool_rule *r, struct json_value result, struct changes 
 }
 
 /* Whether the object has a member that only some readers take for `name`. */
-static bool has_variant(struct json_value object, const char *name)
+static bool object_has_ambiguous_member(struct json_value object, const char *name)
 {
     struct slice key;
     struct json_value v;
@@ -468,13 +469,13 @@ const char *tool_rule_list_fault(const struct rpc *m)
     struct slice key;
     struct json_value v;
     bool exact;
-    if (has_variant((struct json_value){JSON_OBJECT, m->text}, "result"))
+    if (object_has_ambiguous_member((struct json_value){JSON_OBJECT, m->text}, "result"))
         return "a member differs from `result` only in case or by a NUL";
     if (m->kind != RPC_RESULT)
         return NULL;
     if (m->result.type != JSON_OBJECT)
         return "its result is not an object";
-    if (has_variant(m->result, "tools"))
+    if (object_has_ambiguous_member(m->result, "tools"))
         return "a member of its result differs from `tools` only in case or by a NUL";
     for (struct json_walk w = json_walk_begin(m->result); json_walk_next(&w, &key, &v);)
         if (v.type != JSON_ARRAY && tool_rule_key(key, "tools", &exact))
@@ -485,5 +486,5 @@ const char *tool_rule_list_fault(const struct rpc *m)
 uint64_t tool_rule_next_page(struct json_value next_cursor)
 {
     bool more = next_cursor.type == JSON_STRING && json_string_raw(next_cursor).n > 0;
-    return more ? rpc_id_hash_of(next_cursor) : 0;
+    return more ? rpc_id_hash_json(next_cursor) : 0;
 }

@@ -22,7 +22,7 @@
 
 #define TOOL_RULE_PATTERNS_MAX 1024
 #define TOOL_RULE_GLOBS_MAX 100
-#define TOOL_RULE_GLOB_MAX 256 /* bytes */
+#define TOOL_RULE_GLOB_MAX 256  /* bytes */
 #define TOOL_RULE_NAME_MAX 1024 /* MCP recommends at most 128 */
 #define TOOL_RULE_TEXT_MAX ((size_t)32 << 10)
 
@@ -34,12 +34,12 @@ struct tool_pattern {
 };
 
 struct tool_rule {
-    struct buf text; /* owned; empty: there is no rule */
+    struct buf text;           /* owned; empty: there is no rule */
     struct tool_pattern *list; /* owned */
     size_t n, cap;
     size_t globs;
     bool judged; /* set by the owner: matches of patterns are no longer noted */
-    bool keeps; /* --tools is given */
+    bool keeps;  /* --tools is given */
     bool read_only;
 };
 
@@ -61,7 +61,7 @@ static inline bool tool_rule_exists(const struct tool_rule *r)
 bool tool_rule_keeps_name(const struct tool_rule *r, struct slice name);
 /* Finds the next pattern that has matched no tool so far; *at starts at 0. Returns false when there
  * are no more. */
-bool tool_rule_unmatched(const struct tool_rule *r, size_t *at, struct slice *ret);
+bool tool_rule_next_unmatched(const struct tool_rule *r, size_t *at, struct slice *ret);
 
 /* ---- lists ---- */
 

@@ -26,9 +26,9 @@ static void explain_unsure(const struct check *c, struct buf *b)
 
 /* ---- several schemas ------------------------------------------------------------------------ */
 
-static bool check_all(struct check *c, const struct json_node *k, const struct place *here)
+static bool check_all_of(struct check *c, const struct json_node *k, const struct place *here)
 {
-    for (uint32_t i = k->child; i != 0; i = schema_next(c, i))
+    for (uint32_t i = k->child; i != 0; i = schema_next_sibling(c, i))
         if (!schema_fits_at(c, i, here))
             return false;
     return true;
@@ -36,16 +36,16 @@ static bool check_all(struct check *c, const struct json_node *k, const struct p
 
 /* anyOf needs one matching schema. But if children are noted, the notes of all matching schemas
  * count, so all are checked. */
-static bool check_any(struct check *c, enum keyword word, const struct json_node *k,
-                      const struct place *here)
+static bool check_any_of(struct check *c, enum keyword word, const struct json_node *k,
+                         const struct place *here)
 {
     unsigned yes = 0, maybe = 0, enough = word == KW_ONE_OF ? 2 : 1;
     uint32_t unsure, first_unsure = 0;
-    bool all = word == KW_ANY_OF && schema_in_scope(c, here);
+    bool all = word == KW_ANY_OF && schema_is_in_scope(c, here);
     if (k->value.type != JSON_ARRAY)
         return true;
-    for (uint32_t i = k->child; i != 0 && (all || yes < enough); i = schema_next(c, i)) {
-        enum truth t = schema_judge(c, i, here, &unsure);
+    for (uint32_t i = k->child; i != 0 && (all || yes < enough); i = schema_next_sibling(c, i)) {
+        enum truth t = schema_judge_quietly(c, i, here, &unsure);
         yes += t == TRUTH_YES;
         maybe += t == TRUTH_MAYBE;
         if (t == TRUTH_MAYBE)
@@ -54,7 +54,7 @@ static bool check_any(struct check *c, enum keyword word, const struct json_node
     if (c->gave_up)
         return true;
     if (maybe > 0 && (yes == 0 || all || (word == KW_ONE_OF && yes == 1))) {
-        schema_unsure(c, first_unsure, here);
+        schema_note_unsure(c, first_unsure, here);
         return true;
     }
     if (yes == 1 || (yes > 1 && word == KW_ANY_OF))
@@ -66,12 +66,12 @@ static bool check_any(struct check *c, enum keyword word, const struct json_node
     return false;
 }
 
-static bool check_not(struct check *c, uint32_t at, const struct place *here)
+static bool check_not_schema(struct check *c, uint32_t at, const struct place *here)
 {
     uint32_t unsure;
-    enum truth t = schema_judge(c, at, here, &unsure);
+    enum truth t = schema_judge_quietly(c, at, here, &unsure);
     if (t == TRUTH_MAYBE)
-        schema_unsure(c, unsure, here);
+        schema_note_unsure(c, unsure, here);
     if (t != TRUTH_YES || c->gave_up)
         return true;
     SAY(c, here, "must not match the schema of not");
@@ -80,15 +80,15 @@ static bool check_not(struct check *c, uint32_t at, const struct place *here)
 
 /* The result if it is unknown whether `if` matches: unknown because of `unsure`, unless `then` and
  * `else` agree. */
-static bool check_either(struct check *c, const struct schema_rule *r, uint32_t unsure,
-                         const struct place *here)
+static bool check_then_or_else(struct check *c, const struct schema_rule *r, uint32_t unsure,
+                               const struct place *here)
 {
     static const enum keyword branches[] = {KW_THEN, KW_ELSE};
     unsigned yes = 0, no = 0;
     uint32_t unused;
     for (size_t i = 0; i < MI_COUNT(branches); i++) {
         const struct schema_keyword *k = schema_beside(c, r, branches[i]);
-        enum truth t = k != NULL ? schema_judge(c, k->at, here, &unused) : TRUTH_YES;
+        enum truth t = k != NULL ? schema_judge_quietly(c, k->at, here, &unused) : TRUTH_YES;
         yes += t == TRUTH_YES;
         no += t == TRUTH_NO;
     }
@@ -96,8 +96,8 @@ static bool check_either(struct check *c, const struct schema_rule *r, uint32_t 
         SAY(c, here, "matches neither the schema of then nor that of else");
         return false;
     }
-    if (yes < 2 || schema_in_scope(c, here))
-        schema_unsure(c, unsure, here);
+    if (yes < 2 || schema_is_in_scope(c, here))
+        schema_note_unsure(c, unsure, here);
     return true;
 }
 
@@ -105,9 +105,9 @@ static bool check_if(struct check *c, const struct schema_rule *r, uint32_t at,
                      const struct place *here)
 {
     uint32_t unsure;
-    enum truth t = schema_judge(c, at, here, &unsure);
+    enum truth t = schema_judge_quietly(c, at, here, &unsure);
     if (t == TRUTH_MAYBE)
-        return check_either(c, r, unsure, here);
+        return check_then_or_else(c, r, unsure, here);
     const struct schema_keyword *k = schema_beside(c, r, t == TRUTH_YES ? KW_THEN : KW_ELSE);
     return k == NULL || schema_fits_at(c, k->at, here);
 }
@@ -115,7 +115,8 @@ static bool check_if(struct check *c, const struct schema_rule *r, uint32_t at,
 /* ---- references ------------------------------------------------------------------------------- */
 
 /* Returns the dynamic anchor of a group in a resource, or NULL. */
-static const struct schema_anchor *anchor_in(const struct schema *s, uint32_t group, uint32_t base)
+static const struct schema_anchor *find_dynamic_anchor(const struct schema *s, uint32_t group,
+                                                       uint32_t base)
 {
     size_t low = 0, high = s->anchors;
     while (low < high) {
@@ -132,12 +133,12 @@ static const struct schema_anchor *anchor_in(const struct schema *s, uint32_t gr
 
 /* Finds the target of a dynamic reference: among the resources being evaluated, the outermost one
  * that has its anchor. */
-static uint32_t dynamic_target(struct check *c, const struct schema_keyword *kw)
+static uint32_t find_dynamic_target(struct check *c, const struct schema_keyword *kw)
 {
-    for (int i = 0; i < c->depth && schema_work(c, 4); i++) {
+    for (int i = 0; i < c->depth && schema_count_steps(c, 4); i++) {
         const struct schema_anchor *a = i > 0 && c->bases[i] == c->bases[i - 1]
                                             ? NULL
-                                            : anchor_in(c->s, kw->group, c->bases[i]);
+                                            : find_dynamic_anchor(c->s, kw->group, c->bases[i]);
         if (a != NULL)
             return a->rule;
     }
@@ -148,10 +149,10 @@ static bool check_reference(struct check *c, const struct schema_keyword *kw,
                             const struct place *here)
 {
     if (kw->rule == 0) {
-        schema_unsure(c, kw->at, here);
+        schema_note_unsure(c, kw->at, here);
         return true;
     }
-    return c->fits(c, kw->group != 0 ? dynamic_target(c, kw) : kw->rule - 1, here);
+    return c->fits(c, kw->group != 0 ? find_dynamic_target(c, kw) : kw->rule - 1, here);
 }
 
 /* ---- one schema ----------------------------------------------------------------------------- */
@@ -165,18 +166,18 @@ static bool check_keyword(struct check *c, const struct schema_rule *r,
         return schema_value_fits(c, kw, here);
     switch (word) {
     case KW_DIALECT:
-        schema_unsure(c, kw->at, here);
+        schema_note_unsure(c, kw->at, here);
         return true;
     case KW_REF:
     case KW_DYNAMIC_REF:
         return check_reference(c, kw, here);
     case KW_ALL_OF:
-        return check_all(c, k, here);
+        return check_all_of(c, k, here);
     case KW_ANY_OF:
     case KW_ONE_OF:
-        return check_any(c, word, k, here);
+        return check_any_of(c, word, k, here);
     case KW_NOT:
-        return check_not(c, kw->at, here);
+        return check_not_schema(c, kw->at, here);
     case KW_IF:
         return check_if(c, r, kw->at, here);
     case KW_THEN: /* checked with `if` */
@@ -194,7 +195,7 @@ static bool check_rule(struct check *c, const struct schema_rule *r, const struc
 {
     bool good = true;
     c->bases[c->depth++] = r->base;
-    for (uint32_t i = r->first; good && i < r->first + r->n && schema_work(c, 1); i++)
+    for (uint32_t i = r->first; good && i < r->first + r->n && schema_count_steps(c, 1); i++)
         good = check_keyword(c, r, &c->s->keyword[i], here);
     c->depth--;
     return good || c->gave_up;
@@ -205,7 +206,7 @@ static bool schema_check_fits(struct check *c, uint32_t rule, const struct place
     const struct schema_rule *r = &c->s->rule[rule];
     if (c->depth == SCHEMA_DEPTH)
         c->gave_up = "schemas are nested too deeply, or refer to themselves";
-    if (!schema_work(c, 1))
+    if (!schema_count_steps(c, 1))
         return true;
     if (r->never) {
         SAY(c, here, "must not be present");
@@ -213,9 +214,9 @@ static bool schema_check_fits(struct check *c, uint32_t rule, const struct place
     }
     if (c->seen == NULL)
         return check_rule(c, r, here);
-    struct scope outer = evaluated_enter(c, r, here);
+    struct scope outer = evaluated_enter_scope(c, r, here);
     bool good = check_rule(c, r, here);
-    evaluated_leave(c, r, &outer, good);
+    evaluated_leave_scope(c, r, &outer, good);
     return good;
 }
 

@@ -2,7 +2,7 @@
  * which checks the keywords of a single value. Internal to wire/schema/.
  *
  * Unknown   a keyword that cannot be checked (a reference to another document, an unsupported pattern) is taken as
- *           matching, and schema_unsure() notes that the result depends on it. A value that fails
+ *           matching, and schema_note_unsure() notes that the result depends on it. A value that fails
  *           anyway still fails.
  *
  * Evaluated a rule with unevaluatedProperties or unevaluatedItems is a scope: it must know which children of its value the
@@ -62,7 +62,7 @@ struct check {
 
 enum truth { TRUTH_NO, TRUTH_YES, TRUTH_MAYBE };
 
-static inline const struct json_node *node(const struct check *c, uint32_t at)
+static inline const struct json_node *schema_value_node(const struct check *c, uint32_t at)
 {
     return &c->v->node[at];
 }
@@ -70,7 +70,7 @@ static inline const struct json_node *node(const struct check *c, uint32_t at)
 #define SCHEMA_TOO_LONG "the check takes too long"
 
 /* Counts n steps. Returns false if the limit is exceeded; then the result is unknown. */
-static inline bool schema_work(struct check *c, size_t n)
+static inline bool schema_count_steps(struct check *c, size_t n)
 {
     if (!work_do(c->work, n))
         c->gave_up = SCHEMA_TOO_LONG;
@@ -89,7 +89,7 @@ struct buf *schema_begin_fault(struct check *c, const struct place *p);
     } while (0)
 
 /* Notes that the keyword with this node cannot be checked for this value. */
-void schema_unsure(struct check *c, uint32_t keyword, const struct place *here);
+void schema_note_unsure(struct check *c, uint32_t keyword, const struct place *here);
 /* Checks the value against the schema in this node; true if the node is not a schema. */
 static inline bool schema_fits_at(struct check *c, uint32_t schema, const struct place *there)
 {
@@ -97,46 +97,46 @@ static inline bool schema_fits_at(struct check *c, uint32_t schema, const struct
     return rule == SCHEMA_NO_RULE || c->fits(c, rule, there);
 }
 /* Checks a schema whose failure is not final; *ret_unsure is set for TRUTH_MAYBE. */
-enum truth schema_judge(struct check *c, uint32_t schema, const struct place *here,
-                        uint32_t *ret_unsure);
+enum truth schema_judge_quietly(struct check *c, uint32_t schema, const struct place *here,
+                                uint32_t *ret_unsure);
 /* Returns another keyword of the same schema, or NULL if absent. */
 static inline const struct schema_keyword *
 schema_beside(struct check *c, const struct schema_rule *r, enum keyword word)
 {
-    for (uint32_t i = r->first; i < r->first + r->n && schema_work(c, 1); i++)
+    for (uint32_t i = r->first; i < r->first + r->n && schema_count_steps(c, 1); i++)
         if (c->s->keyword[i].word == word)
             return &c->s->keyword[i];
     return NULL;
 }
 /* Returns the next element or member of the schema; each costs a step. 0: there is none, or the
  * limit is exceeded. */
-static inline uint32_t schema_next(struct check *c, uint32_t at)
+static inline uint32_t schema_next_sibling(struct check *c, uint32_t at)
 {
-    return schema_work(c, 1) ? schema_node(c->s, at)->next : 0;
+    return schema_count_steps(c, 1) ? schema_node(c->s, at)->next : 0;
 }
 /* Checks the keywords that descend into objects and arrays, or count their children. */
 bool schema_children_fit(struct check *c, const struct schema_rule *r,
                          const struct schema_keyword *kw, const struct place *here);
 
 /* Whether the value is the value of the innermost scope. */
-static inline bool schema_in_scope(const struct check *c, const struct place *here)
+static inline bool schema_is_in_scope(const struct check *c, const struct place *here)
 {
     return c->seen != NULL && c->seen->in.depth > 0 && c->seen->in.at == here->at;
 }
 /* Called before and after the keywords of a rule, if c->seen is not NULL. */
-struct scope evaluated_enter(struct check *c, const struct schema_rule *r,
-                             const struct place *here);
-void evaluated_leave(struct check *c, const struct schema_rule *r, const struct scope *outer,
-                     bool good);
+struct scope evaluated_enter_scope(struct check *c, const struct schema_rule *r,
+                                   const struct place *here);
+void evaluated_leave_scope(struct check *c, const struct schema_rule *r, const struct scope *outer,
+                           bool good);
 void evaluated_add(struct check *c, uint32_t child);
 /* Notes that a child of the value has been evaluated, if the value is the value of the scope. */
-static inline void evaluated_note(struct check *c, uint32_t child, const struct place *here)
+static inline void evaluated_note_child(struct check *c, uint32_t child, const struct place *here)
 {
-    if (schema_in_scope(c, here))
+    if (schema_is_in_scope(c, here))
         evaluated_add(c, child);
 }
 /* Whether the child was evaluated since the scope began. */
-static inline bool evaluated_already(const struct check *c, uint32_t child)
+static inline bool evaluated_has_child(const struct check *c, uint32_t child)
 {
     return c->seen->last[child] > c->seen->in.from;
 }
@@ -144,11 +144,11 @@ void evaluated_close(struct evaluated *e);
 
 /* Reads the value of a keyword such as minLength. Returns false if it is not a non-negative
  * integer. */
-bool schema_limit(struct check *c, const struct json_node *k, int64_t *ret);
+bool schema_read_limit(struct check *c, const struct json_node *k, int64_t *ret);
 /* Returns the unescaped text of a string, in scratch buffer `which` (0 or 1). */
-struct slice schema_plain(struct check *c, int which, struct slice raw);
+struct slice schema_unescape(struct check *c, int which, struct slice raw);
 /* Whether the text of a string matches; a NULL pattern matches everything. */
-bool schema_matches(struct check *c, struct pattern *p, struct slice raw);
+bool schema_pattern_matches(struct check *c, struct pattern *p, struct slice raw);
 /* Checks the keywords from KW_TYPE to KW_PATTERN, which do not descend into the value. */
 bool schema_value_fits(struct check *c, const struct schema_keyword *kw, const struct place *here);
 

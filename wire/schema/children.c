@@ -3,42 +3,44 @@
 #include "wire/schema/check.h"
 
 /* Returns the next child of a value; each child costs a step. */
-static uint32_t next_in_value(struct check *c, uint32_t at)
+static uint32_t next_child_of_value(struct check *c, uint32_t at)
 {
-    return schema_work(c, 1) ? node(c, at)->next : 0;
+    return schema_count_steps(c, 1) ? schema_value_node(c, at)->next : 0;
 }
 
 /* ---- objects -------------------------------------------------------------------------------- */
 
-static bool same_key(struct check *c, struct slice a, struct slice b)
+static bool schema_keys_equal(struct check *c, struct slice a, struct slice b)
 {
     if (a.n == b.n && memcmp(a.p, b.p, a.n) == 0)
         return true;
-    if (!schema_work(c, (a.n + b.n) / 64) ||
+    if (!schema_count_steps(c, (a.n + b.n) / 64) ||
         (memchr(a.p, '\\', a.n) == NULL && memchr(b.p, '\\', b.n) == NULL))
         return false;
-    return schema_work(c, (a.n + b.n) / 8) &&
-           slice_eq(schema_plain(c, 0, a), schema_plain(c, 1, b));
+    return schema_count_steps(c, (a.n + b.n) / 8) &&
+           slice_eq(schema_unescape(c, 0, a), schema_unescape(c, 1, b));
 }
 
 /* Returns the last member with this name, in a value or in the schema; 0: none. */
-static uint32_t schema_children_member(struct check *c, const struct json_tree *t, uint32_t object,
-                                       struct slice name)
+static uint32_t schema_children_find_member(struct check *c, const struct json_tree *t,
+                                            uint32_t object, struct slice name)
 {
     uint32_t found = 0;
-    if (t->node[object].value.type != JSON_OBJECT || !schema_work(c, t->node[object].count))
+    if (t->node[object].value.type != JSON_OBJECT || !schema_count_steps(c, t->node[object].count))
         return 0;
     for (uint32_t i = t->node[object].child; i != 0; i = t->node[i].next)
-        if (same_key(c, t->node[i].key, name))
+        if (schema_keys_equal(c, t->node[i].key, name))
             found = i;
     return found;
 }
 
-static bool has_all(struct check *c, const struct json_node *names, const struct place *here)
+static bool value_has_all_names(struct check *c, const struct json_node *names,
+                                const struct place *here)
 {
-    for (uint32_t i = names->child; i != 0; i = schema_next(c, i)) {
+    for (uint32_t i = names->child; i != 0; i = schema_next_sibling(c, i)) {
         struct slice name = json_string_raw(schema_node(c->s, i)->value);
-        if (name.p == NULL || schema_children_member(c, c->v, here->at, name) != 0 || c->gave_up)
+        if (name.p == NULL || schema_children_find_member(c, c->v, here->at, name) != 0 ||
+            c->gave_up)
             continue;
         SAY(c, here, "\"%.*s\" is missing", (int)size_min(name.n, 100), name.p);
         return false;
@@ -50,10 +52,10 @@ static bool check_count(struct check *c, enum keyword word, const struct json_no
                         const struct place *here)
 {
     int64_t limit;
-    const struct json_node *v = node(c, here->at);
+    const struct json_node *v = schema_value_node(c, here->at);
     bool items = word == KW_MIN_ITEMS || word == KW_MAX_ITEMS;
     bool least = word == KW_MIN_ITEMS || word == KW_MIN_PROPERTIES;
-    if (v->value.type != (items ? JSON_ARRAY : JSON_OBJECT) || !schema_limit(c, k, &limit))
+    if (v->value.type != (items ? JSON_ARRAY : JSON_OBJECT) || !schema_read_limit(c, k, &limit))
         return true;
     bool good = least ? v->count >= (uint64_t)limit : v->count <= (uint64_t)limit;
     if (!good)
@@ -62,52 +64,53 @@ static bool check_count(struct check *c, enum keyword word, const struct json_no
     return good;
 }
 
-static struct place schema_children_below(const struct place *here, uint32_t at)
+static struct place schema_children_place_below(const struct place *here, uint32_t at)
 {
     return (struct place){.up = here, .at = at};
 }
 
 static bool check_properties(struct check *c, const struct json_node *k, const struct place *here)
 {
-    for (uint32_t i = k->child; i != 0; i = schema_next(c, i)) {
-        uint32_t m = schema_children_member(c, c->v, here->at, schema_node(c->s, i)->key);
-        struct place there = schema_children_below(here, m);
+    for (uint32_t i = k->child; i != 0; i = schema_next_sibling(c, i)) {
+        uint32_t m = schema_children_find_member(c, c->v, here->at, schema_node(c->s, i)->key);
+        struct place there = schema_children_place_below(here, m);
         if (m != 0 && !schema_fits_at(c, i, &there))
             return false;
         if (m != 0)
-            evaluated_note(c, m, here);
+            evaluated_note_child(c, m, here);
     }
     return true;
 }
 
 static bool check_patterns(struct check *c, const struct json_node *k, const struct place *here)
 {
-    for (uint32_t i = k->child; i != 0; i = schema_next(c, i)) {
-        if (c->s->pattern[i] == NULL && node(c, here->at)->count > 0) {
-            schema_unsure(c, i, here);
+    for (uint32_t i = k->child; i != 0; i = schema_next_sibling(c, i)) {
+        if (c->s->pattern[i] == NULL && schema_value_node(c, here->at)->count > 0) {
+            schema_note_unsure(c, i, here);
             continue;
         }
-        for (uint32_t m = node(c, here->at)->child; m != 0; m = next_in_value(c, m)) {
-            struct place there = schema_children_below(here, m);
-            if (!schema_matches(c, c->s->pattern[i], node(c, m)->key))
+        for (uint32_t m = schema_value_node(c, here->at)->child; m != 0;
+             m = next_child_of_value(c, m)) {
+            struct place there = schema_children_place_below(here, m);
+            if (!schema_pattern_matches(c, c->s->pattern[i], schema_value_node(c, m)->key))
                 continue;
             if (!schema_fits_at(c, i, &there))
                 return false;
-            evaluated_note(c, m, here);
+            evaluated_note_child(c, m, here);
         }
     }
     return true;
 }
 
-static bool is_additional(struct check *c, const struct schema_rule *r, struct slice key)
+static bool member_is_additional(struct check *c, const struct schema_rule *r, struct slice key)
 {
     const struct schema_keyword *named = schema_beside(c, r, KW_PROPERTIES);
     const struct schema_keyword *like = schema_beside(c, r, KW_PATTERN_PROPERTIES);
-    if (named != NULL && schema_children_member(c, &c->s->tree, named->at, key) != 0)
+    if (named != NULL && schema_children_find_member(c, &c->s->tree, named->at, key) != 0)
         return false;
     uint32_t i = like != NULL ? schema_node(c->s, like->at)->child : 0;
-    for (; i != 0; i = schema_next(c, i))
-        if (c->s->pattern[i] == NULL || schema_matches(c, c->s->pattern[i], key))
+    for (; i != 0; i = schema_next_sibling(c, i))
+        if (c->s->pattern[i] == NULL || schema_pattern_matches(c, c->s->pattern[i], key))
             return false;
     return true;
 }
@@ -116,9 +119,11 @@ static bool check_additional(struct check *c, const struct schema_rule *r, uint3
                              const struct place *here)
 {
     uint32_t rule = c->s->rule_of[at];
-    for (uint32_t m = node(c, here->at)->child; m != 0; m = next_in_value(c, m)) {
-        struct place there = schema_children_below(here, m);
-        if (rule == SCHEMA_NO_RULE || !is_additional(c, r, node(c, m)->key) || c->gave_up)
+    for (uint32_t m = schema_value_node(c, here->at)->child; m != 0;
+         m = next_child_of_value(c, m)) {
+        struct place there = schema_children_place_below(here, m);
+        if (rule == SCHEMA_NO_RULE || !member_is_additional(c, r, schema_value_node(c, m)->key) ||
+            c->gave_up)
             continue;
         if (c->s->rule[rule].never) {
             SAY(c, &there, "unexpected member");
@@ -126,7 +131,7 @@ static bool check_additional(struct check *c, const struct schema_rule *r, uint3
         }
         if (!schema_fits_at(c, at, &there))
             return false;
-        evaluated_note(c, m, here);
+        evaluated_note_child(c, m, here);
     }
     return true;
 }
@@ -134,8 +139,9 @@ static bool check_additional(struct check *c, const struct schema_rule *r, uint3
 /* Checks the name of a member as a value: a tree of one node. */
 static bool check_names(struct check *c, uint32_t at, const struct place *here)
 {
-    for (uint32_t m = node(c, here->at)->child; m != 0; m = next_in_value(c, m)) {
-        struct slice key = node(c, m)->key;
+    for (uint32_t m = schema_value_node(c, here->at)->child; m != 0;
+         m = next_child_of_value(c, m)) {
+        struct slice key = schema_value_node(c, m)->key;
         struct json_node one = {.value = {JSON_STRING, {key.p - 1, key.n + 2}}};
         struct json_tree name = {.node = &one, .n = 1};
         struct check inner = *c;
@@ -148,7 +154,7 @@ static bool check_names(struct check *c, uint32_t at, const struct place *here)
         c->unsure = inner.unsure;
         if (good)
             continue;
-        struct place there = schema_children_below(here, m);
+        struct place there = schema_children_place_below(here, m);
         SAY(c, &there, "member name not allowed");
         return false;
     }
@@ -158,11 +164,12 @@ static bool check_names(struct check *c, uint32_t at, const struct place *here)
 /* Checks dependencies: if a member is present, others are required, or a schema applies. */
 static bool check_dependent(struct check *c, const struct json_node *k, const struct place *here)
 {
-    for (uint32_t i = k->child; i != 0; i = schema_next(c, i)) {
+    for (uint32_t i = k->child; i != 0; i = schema_next_sibling(c, i)) {
         const struct json_node *d = schema_node(c->s, i);
-        if (schema_children_member(c, c->v, here->at, d->key) == 0)
+        if (schema_children_find_member(c, c->v, here->at, d->key) == 0)
             continue;
-        if (d->value.type == JSON_ARRAY ? !has_all(c, d, here) : !schema_fits_at(c, i, here))
+        if (d->value.type == JSON_ARRAY ? !value_has_all_names(c, d, here)
+                                        : !schema_fits_at(c, i, here))
             return false;
     }
     return true;
@@ -174,13 +181,14 @@ static bool check_dependent(struct check *c, const struct json_node *k, const st
 static bool check_items(struct check *c, uint32_t at, uint32_t skip, const struct place *here)
 {
     uint32_t index = 0;
-    for (uint32_t m = node(c, here->at)->child; m != 0; m = next_in_value(c, m), index++) {
+    for (uint32_t m = schema_value_node(c, here->at)->child; m != 0;
+         m = next_child_of_value(c, m), index++) {
         struct place there = {here, m, index, true};
         if (index < skip)
             continue;
         if (!schema_fits_at(c, at, &there))
             return false;
-        evaluated_note(c, m, here);
+        evaluated_note_child(c, m, here);
     }
     return true;
 }
@@ -188,17 +196,18 @@ static bool check_items(struct check *c, uint32_t at, uint32_t skip, const struc
 static bool check_prefix(struct check *c, const struct json_node *k, const struct place *here)
 {
     uint32_t i = k->child, index = 0;
-    for (uint32_t m = node(c, here->at)->child; m != 0 && i != 0; m = node(c, m)->next, index++) {
+    for (uint32_t m = schema_value_node(c, here->at)->child; m != 0 && i != 0;
+         m = schema_value_node(c, m)->next, index++) {
         struct place there = {here, m, index, true};
         if (!schema_fits_at(c, i, &there))
             return false;
-        evaluated_note(c, m, here);
-        i = schema_next(c, i);
+        evaluated_note_child(c, m, here);
+        i = schema_next_sibling(c, i);
     }
     return true;
 }
 
-static uint32_t prefix_n(struct check *c, const struct schema_rule *r)
+static uint32_t count_prefix_items(struct check *c, const struct schema_rule *r)
 {
     const struct schema_keyword *k = schema_beside(c, r, KW_PREFIX_ITEMS);
     return k != NULL ? schema_node(c->s, k->at)->count : 0;
@@ -212,22 +221,23 @@ static bool check_contains(struct check *c, const struct schema_rule *r, uint32_
     const struct schema_keyword *min = schema_beside(c, r, KW_MIN_CONTAINS);
     const struct schema_keyword *max = schema_beside(c, r, KW_MAX_CONTAINS);
     bool evaluates = c->s->dialect == DIALECT_2020; /* in 2019-09 `contains` evaluates nothing */
-    if (min != NULL && !schema_limit(c, schema_node(c->s, min->at), &least))
+    if (min != NULL && !schema_read_limit(c, schema_node(c->s, min->at), &least))
         least = 1;
-    if (max != NULL && !schema_limit(c, schema_node(c->s, max->at), &most))
+    if (max != NULL && !schema_read_limit(c, schema_node(c->s, max->at), &most))
         most = INT64_MAX;
-    for (uint32_t m = node(c, here->at)->child; m != 0; m = next_in_value(c, m)) {
-        struct place there = schema_children_below(here, m);
-        enum truth t = schema_judge(c, at, &there, &unsure);
+    for (uint32_t m = schema_value_node(c, here->at)->child; m != 0;
+         m = next_child_of_value(c, m)) {
+        struct place there = schema_children_place_below(here, m);
+        enum truth t = schema_judge_quietly(c, at, &there, &unsure);
         n += t == TRUTH_YES;
         maybe += t == TRUTH_MAYBE;
         if (t == TRUTH_MAYBE)
             last_unsure = unsure;
         if (t != TRUTH_NO && evaluates)
-            evaluated_note(c, m, here);
+            evaluated_note_child(c, m, here);
     }
-    if (maybe > 0 && (n < least || n + maybe > most || (evaluates && schema_in_scope(c, here))))
-        schema_unsure(c, last_unsure, here);
+    if (maybe > 0 && (n < least || n + maybe > most || (evaluates && schema_is_in_scope(c, here))))
+        schema_note_unsure(c, last_unsure, here);
     if (n + maybe >= least && n <= most)
         return true;
     SAY(c, here, "must have at %s %lld items that match contains, has %lld",
@@ -237,12 +247,14 @@ static bool check_contains(struct check *c, const struct schema_rule *r, uint32_
 
 static bool check_unique(struct check *c, const struct json_node *k, const struct place *here)
 {
-    const struct json_node *v = node(c, here->at);
+    const struct json_node *v = schema_value_node(c, here->at);
     if (k->value.type != JSON_TRUE || v->value.type != JSON_ARRAY)
         return true;
-    for (uint32_t a = v->child; a != 0; a = node(c, a)->next)
-        for (uint32_t b = node(c, a)->next; b != 0; b = node(c, b)->next) {
-            bool same = schema_equal(c, node(c, a)->value, node(c, b)->value);
+    for (uint32_t a = v->child; a != 0; a = schema_value_node(c, a)->next)
+        for (uint32_t b = schema_value_node(c, a)->next; b != 0;
+             b = schema_value_node(c, b)->next) {
+            bool same =
+                schema_equal(c, schema_value_node(c, a)->value, schema_value_node(c, b)->value);
             if (c->gave_up)
                 return true;
             if (same) {
@@ -257,12 +269,12 @@ static bool check_unique(struct check *c, const struct json_node *k, const struc
 static bool check_unevaluated(struct check *c, uint32_t at, const struct place *here)
 {
     uint32_t rule = c->s->rule_of[at], index = 0;
-    const struct json_node *v = node(c, here->at);
+    const struct json_node *v = schema_value_node(c, here->at);
     if (c->seen->in.blind || rule == SCHEMA_NO_RULE)
         return true;
-    for (uint32_t m = v->child; m != 0; m = next_in_value(c, m), index++) {
+    for (uint32_t m = v->child; m != 0; m = next_child_of_value(c, m), index++) {
         struct place there = {here, m, index, v->value.type == JSON_ARRAY};
-        if (evaluated_already(c, m))
+        if (evaluated_has_child(c, m))
             continue;
         if (c->s->rule[rule].never) {
             SAY(c, &there, there.in_array ? "unexpected item" : "unexpected member");
@@ -270,7 +282,7 @@ static bool check_unevaluated(struct check *c, uint32_t at, const struct place *
         }
         if (!schema_fits_at(c, at, &there))
             return false;
-        evaluated_note(c, m, here);
+        evaluated_note_child(c, m, here);
     }
     return true;
 }
@@ -282,7 +294,7 @@ static bool check_member_keyword(struct check *c, const struct schema_rule *r,
     bool map = k->value.type == JSON_OBJECT;
     switch ((enum keyword)kw->word) {
     case KW_REQUIRED:
-        return k->value.type != JSON_ARRAY || has_all(c, k, here);
+        return k->value.type != JSON_ARRAY || value_has_all_names(c, k, here);
     case KW_PROPERTIES:
         return !map || check_properties(c, k, here);
     case KW_PATTERN_PROPERTIES:
@@ -302,7 +314,7 @@ bool schema_children_fit(struct check *c, const struct schema_rule *r,
                          const struct schema_keyword *kw, const struct place *here)
 {
     const struct json_node *k = schema_node(c->s, kw->at);
-    enum json_type type = node(c, here->at)->value.type;
+    enum json_type type = schema_value_node(c, here->at)->value.type;
     switch ((enum keyword)kw->word) {
     case KW_MIN_ITEMS:
     case KW_MAX_ITEMS:
@@ -315,9 +327,9 @@ bool schema_children_fit(struct check *c, const struct schema_rule *r,
         return type != JSON_ARRAY || check_prefix(c, k, here);
     case KW_ADDITIONAL_ITEMS: /* ignored unless items is a list */
         return type != JSON_ARRAY || schema_beside(c, r, KW_PREFIX_ITEMS) == NULL ||
-               check_items(c, kw->at, prefix_n(c, r), here);
+               check_items(c, kw->at, count_prefix_items(c, r), here);
     case KW_ITEMS:
-        return type != JSON_ARRAY || check_items(c, kw->at, prefix_n(c, r), here);
+        return type != JSON_ARRAY || check_items(c, kw->at, count_prefix_items(c, r), here);
     case KW_CONTAINS:
         return type != JSON_ARRAY || check_contains(c, r, kw->at, here);
     case KW_UNEVALUATED_ITEMS:

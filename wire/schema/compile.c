@@ -80,7 +80,7 @@ static int add_keyword(struct schema *s, enum keyword word, uint32_t at)
 }
 
 /* No JIT: an expression is compiled once and used only a few times. */
-static struct pattern_rules regex_rules(struct schema *s)
+static struct pattern_rules schema_pattern_rules(struct schema *s)
 {
     return (struct pattern_rules){.ecma = true,
                                   .steps = 100000,
@@ -92,7 +92,7 @@ static struct pattern_rules regex_rules(struct schema *s)
 /* A pattern that is invalid matches everything. Compiling one takes time for what it expands to: `(a{99}){99}`. */
 static int compile_pattern(struct schema *s, uint32_t at, struct slice raw)
 {
-    struct pattern_rules rules = regex_rules(s);
+    struct pattern_rules rules = schema_pattern_rules(s);
     struct buf text = {0};
     size_t before = s->limits->memory.used;
     if (s->pattern[at] != NULL)
@@ -138,7 +138,7 @@ static int compile_inner(struct schema *s, uint32_t at, enum inner inner)
     }
 }
 
-static enum dialect dialect_of(struct slice uri)
+static enum dialect dialect_of_uri(struct slice uri)
 {
     static const struct {
         const char *name;
@@ -161,20 +161,20 @@ static enum dialect dialect_of(struct slice uri)
     return DIALECT_UNKNOWN;
 }
 
-enum dialect schema_dialect(struct json_value value)
+enum dialect schema_read_dialect(struct json_value value)
 {
     struct slice raw = json_string_raw(value);
     struct buf plain = {0};
     if (raw.n == 0 || raw.n > DIALECT_URI_MAX || memchr(raw.p, '\\', raw.n) == NULL)
-        return dialect_of(raw);
+        return dialect_of_uri(raw);
     json_unescape(&plain, raw);
-    enum dialect d = dialect_of(buf_slice(&plain));
+    enum dialect d = dialect_of_uri(buf_slice(&plain));
     buf_close(&plain);
     return d;
 }
 
 /* The keyword of this member, or KW_COUNT. */
-static enum keyword keyword_of(const struct schema *s, uint32_t at, enum inner *ret_inner)
+static enum keyword keyword_of_member(const struct schema *s, uint32_t at, enum inner *ret_inner)
 {
     const struct json_node *n = schema_node(s, at);
     *ret_inner = INNER_NONE;
@@ -191,12 +191,12 @@ static enum keyword keyword_of(const struct schema *s, uint32_t at, enum inner *
         return words[i].word;
     }
     if (json_key_is(n->key, "$schema") &&
-        (schema_dialect(n->value) != s->dialect || s->dialect == DIALECT_UNKNOWN))
+        (schema_read_dialect(n->value) != s->dialect || s->dialect == DIALECT_UNKNOWN))
         return KW_DIALECT;
     return KW_COUNT;
 }
 
-static int by_word(const void *a, const void *b)
+static int compare_keywords_by_word(const void *a, const void *b)
 {
     const struct schema_keyword *x = a, *y = b;
     return (int)x->word - (int)y->word;
@@ -204,7 +204,7 @@ static int by_word(const void *a, const void *b)
 
 /* Whether the limit is exclusive. In draft-04 exclusiveMinimum is true or false, and changes the
  * meaning of minimum. */
-static bool is_exclusive(const struct schema *s, uint32_t at, const char *name)
+static bool limit_is_exclusive(const struct schema *s, uint32_t at, const char *name)
 {
     uint32_t beside = s->dialect == DIALECT_DRAFT4 ? json_tree_get(&s->tree, at, name) : 0;
     return beside != 0 && schema_node(s, beside)->value.type == JSON_TRUE;
@@ -217,12 +217,12 @@ static int compile_object(struct schema *s, uint32_t at, struct schema_rule *rul
     bool only_ref = s->dialect <= DIALECT_DRAFT7 && json_tree_get(&s->tree, at, "$ref") != 0;
     rule->first = (uint32_t)s->keywords;
     for (uint32_t c = schema_node(s, at)->child; c != 0; c = schema_node(s, c)->next) {
-        enum keyword word = keyword_of(s, c, &inner);
+        enum keyword word = keyword_of_member(s, c, &inner);
         if (word == KW_COUNT || (only_ref && word != KW_REF && word != KW_DEFS))
             continue;
-        if (word == KW_MINIMUM && is_exclusive(s, at, "exclusiveMinimum"))
+        if (word == KW_MINIMUM && limit_is_exclusive(s, at, "exclusiveMinimum"))
             word = KW_EXCLUSIVE_MINIMUM;
-        if (word == KW_MAXIMUM && is_exclusive(s, at, "exclusiveMaximum"))
+        if (word == KW_MAXIMUM && limit_is_exclusive(s, at, "exclusiveMaximum"))
             word = KW_EXCLUSIVE_MAXIMUM;
         rule->unevaluated |= word == KW_UNEVALUATED_PROPERTIES || word == KW_UNEVALUATED_ITEMS;
         if (word == KW_DIALECT) /* the other keywords may have another meaning */
@@ -234,7 +234,7 @@ static int compile_object(struct schema *s, uint32_t at, struct schema_rule *rul
     }
     rule->n = (uint32_t)s->keywords - rule->first;
     if (rule->n > 1)
-        qsort(s->keyword + rule->first, rule->n, sizeof *s->keyword, by_word);
+        qsort(s->keyword + rule->first, rule->n, sizeof *s->keyword, compare_keywords_by_word);
     return 0;
 }
 
@@ -255,7 +255,7 @@ int schema_compile(struct schema *s, uint32_t at)
     s->unevaluated |= rule.unevaluated;
     for (uint32_t i = rule.first; i < rule.first + rule.n; i++) {
         uint32_t value = s->keyword[i].at;
-        if (keyword_of(s, value, &inner) == KW_COUNT)
+        if (keyword_of_member(s, value, &inner) == KW_COUNT)
             continue;
         int st = compile_inner(s, value, inner);
         if (st < 0)

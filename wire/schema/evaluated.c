@@ -12,7 +12,8 @@ void evaluated_close(struct evaluated *e)
     *e = (struct evaluated){0};
 }
 
-struct scope evaluated_enter(struct check *c, const struct schema_rule *r, const struct place *here)
+struct scope evaluated_enter_scope(struct check *c, const struct schema_rule *r,
+                                   const struct place *here)
 {
     struct evaluated *e = c->seen;
     struct scope outer = e->in;
@@ -25,8 +26,8 @@ struct scope evaluated_enter(struct check *c, const struct schema_rule *r, const
     return outer;
 }
 
-void evaluated_leave(struct check *c, const struct schema_rule *r, const struct scope *outer,
-                     bool good)
+void evaluated_leave_scope(struct check *c, const struct schema_rule *r, const struct scope *outer,
+                           bool good)
 {
     struct evaluated *e = c->seen;
     bool blind = e->in.blind && e->in.at == outer->at;
@@ -40,7 +41,7 @@ void evaluated_leave(struct check *c, const struct schema_rule *r, const struct 
 void evaluated_add(struct check *c, uint32_t child)
 {
     struct evaluated *e = c->seen;
-    if (evaluated_already(c, child) || !schema_work(c, 1))
+    if (evaluated_has_child(c, child) || !schema_count_steps(c, 1))
         return;
     if (!GROW(e->note, e->n, e->cap)) {
         c->gave_up = "out of memory";
@@ -50,15 +51,15 @@ void evaluated_add(struct check *c, uint32_t child)
     e->last[child] = (uint32_t)e->n;
 }
 
-void schema_unsure(struct check *c, uint32_t keyword, const struct place *here)
+void schema_note_unsure(struct check *c, uint32_t keyword, const struct place *here)
 {
     c->unsure = keyword;
-    if (schema_in_scope(c, here))
+    if (schema_is_in_scope(c, here))
         c->seen->in.blind = true;
 }
 
-enum truth schema_judge(struct check *c, uint32_t schema, const struct place *here,
-                        uint32_t *ret_unsure)
+enum truth schema_judge_quietly(struct check *c, uint32_t schema, const struct place *here,
+                                uint32_t *ret_unsure)
 {
     uint32_t before = c->unsure;
     c->unsure = 0;

@@ -77,7 +77,7 @@ static bool take_time(struct slice *s)
     return sec < 60 || utc == 23 * 60 + 59;
 }
 
-static bool is_date(struct slice s)
+static bool text_is_date(struct slice s)
 {
     return take_date(&s) && s.n == 0;
 }
@@ -87,7 +87,7 @@ static bool is_date_time(struct slice s)
     return take_date(&s) && schema_format_take(&s, "Tt") && take_time(&s) && s.n == 0;
 }
 
-static bool is_uuid(struct slice s)
+static bool text_is_uuid(struct slice s)
 {
     if (s.n != 36)
         return false;
@@ -98,7 +98,7 @@ static bool is_uuid(struct slice s)
 }
 
 /* An address of version 4 or 6. */
-static bool is_address(struct slice s, int family)
+static bool text_is_ip_address(struct slice s, int family)
 {
     char text[INET6_ADDRSTRLEN];
     unsigned char binary[sizeof(struct in6_addr)];
@@ -110,7 +110,7 @@ static bool is_address(struct slice s, int family)
 }
 
 /* Whether s is a user, a host and a port with characters that a URI allows. */
-static bool is_authority(struct slice s)
+static bool text_is_authority(struct slice s)
 {
     const char *at = s.n > 0 ? slice_find_last(s, '@') : NULL;
     if (at != NULL) {
@@ -124,7 +124,7 @@ static bool is_authority(struct slice s)
         const char *end = memchr(s.p, ']', s.n);
         if (end == NULL ||
             (s.n > 1 && (s.p[1] | 0x20) != 'v' &&
-             !is_address((struct slice){s.p + 1, (size_t)(end - s.p) - 1}, AF_INET6)))
+             !text_is_ip_address((struct slice){s.p + 1, (size_t)(end - s.p) - 1}, AF_INET6)))
             return false;
         port = end + 1 < s.p + s.n ? end + 1 : NULL;
     }
@@ -135,7 +135,7 @@ static bool is_authority(struct slice s)
 }
 
 /* A scheme, followed by characters that RFC 3986 allows. */
-static bool is_uri(struct slice s)
+static bool text_is_uri(struct slice s)
 {
     size_t i = 0;
     bool fragment = false;
@@ -161,16 +161,16 @@ static bool is_uri(struct slice s)
                            !(i < end && (c == '[' || c == ']')))
             return false;
     }
-    return end == 0 || is_authority((struct slice){s.p + host, end - host});
+    return end == 0 || text_is_authority((struct slice){s.p + host, end - host});
 }
 
-static bool is_host(struct slice s)
+static bool text_is_host(struct slice s)
 {
     if (s.n > 2 && s.p[0] == '[' && s.p[s.n - 1] == ']') {
         struct slice address = {s.p + 1, s.n - 2};
         return slice_begins(address, "IPv6:")
-                   ? is_address((struct slice){address.p + 5, address.n - 5}, AF_INET6)
-                   : is_address(address, AF_INET);
+                   ? text_is_ip_address((struct slice){address.p + 5, address.n - 5}, AF_INET6)
+                   : text_is_ip_address(address, AF_INET);
     }
     size_t label = 0;
     for (size_t i = 0; i < s.n; i++) {
@@ -183,14 +183,14 @@ static bool is_host(struct slice s)
     return label > 0 && s.p[s.n - 1] != '-';
 }
 
-static bool is_email(struct slice s)
+static bool text_is_email(struct slice s)
 {
     const char *at = slice_find_last(s, '@');
     if (at == NULL || at == s.p)
         return false;
     size_t n = (size_t)(at - s.p);
     if (s.p[0] == '"' && n > 2 && at[-1] == '"')
-        return is_host((struct slice){at + 1, s.n - n - 1});
+        return text_is_host((struct slice){at + 1, s.n - n - 1});
     for (size_t i = 0; i < n; i++) {
         unsigned char c = (unsigned char)s.p[i];
         if (c == '.' ? i == 0 || i == n - 1 || s.p[i - 1] == '.'
@@ -198,7 +198,7 @@ static bool is_email(struct slice s)
                            (c == '\0' || strchr("!#$%&'*+-/=?^_`{|}~", c) == NULL))
             return false;
     }
-    return is_host((struct slice){at + 1, s.n - n - 1});
+    return text_is_host((struct slice){at + 1, s.n - n - 1});
 }
 
 static const struct {
@@ -206,10 +206,10 @@ static const struct {
     bool (*fits)(struct slice s);
 } formats[] = {
     {"date-time", "a date and time as in RFC 3339", is_date_time},
-    {"date", "a date as in RFC 3339", is_date},
-    {"uri", "a URI", is_uri},
-    {"email", "an e-mail address", is_email},
-    {"uuid", "a UUID", is_uuid},
+    {"date", "a date as in RFC 3339", text_is_date},
+    {"uri", "a URI", text_is_uri},
+    {"email", "an e-mail address", text_is_email},
+    {"uuid", "a UUID", text_is_uuid},
 };
 
 bool schema_format_fits(struct slice format, struct slice text)

@@ -17,7 +17,7 @@ struct linking {
     struct group_name *named; /* owned; one for each of s->anchors, in the same order */
 };
 
-static int by_text(const void *a, const void *b)
+static int compare_group_names(const void *a, const void *b)
 {
     const struct group_name *x = a, *y = b;
     int c = slice_cmp(x->text, y->text);
@@ -42,7 +42,7 @@ static int make_anchors(struct linking *l)
     for (size_t i = 0; i < from->n; i++)
         l->named[i] =
             (struct group_name){from->name[i].text, from->name[i].scope, from->name[i].node};
-    qsort(l->named, from->n, sizeof *l->named, by_text);
+    qsort(l->named, from->n, sizeof *l->named, compare_group_names);
     uint32_t group = 0;
     for (size_t i = 0; i < from->n; i++) {
         if (i == 0 || !slice_eq(l->named[i].text, l->named[i - 1].text))
@@ -54,13 +54,13 @@ static int make_anchors(struct linking *l)
     return 0;
 }
 
-static uint32_t group_of(const struct linking *l, struct slice name)
+static uint32_t anchor_group_of_name(const struct linking *l, struct slice name)
 {
     size_t low = 0, high = l->s->anchors;
     struct group_name want = {name, 0, 0};
     while (low < high) {
         size_t mid = low + (high - low) / 2;
-        if (by_text(&l->named[mid], &want) < 0)
+        if (compare_group_names(&l->named[mid], &want) < 0)
             low = mid + 1;
         else
             high = mid;
@@ -80,7 +80,7 @@ static int link_dynamic(struct linking *l, size_t i, struct slice ref, uint32_t 
         return 0;
     int st = make_anchors(l);
     if (st == 0)
-        s->keyword[i].group = group_of(l, name);
+        s->keyword[i].group = anchor_group_of_name(l, name);
     return st;
 }
 

@@ -9,7 +9,7 @@
 
 #define INDEX_MAX 8 /* digits of an index: a tree has at most JSON_TREE_MAX nodes */
 
-static const struct json_node *node_at(const struct schema_names *n, uint32_t at)
+static const struct json_node *schema_names_node(const struct schema_names *n, uint32_t at)
 {
     return &n->tree->node[at];
 }
@@ -17,7 +17,7 @@ static const struct json_node *node_at(const struct schema_names *n, uint32_t at
 /* ---- collecting --------------------------------------------------------------------------------- */
 
 /* Returns the URI without its fragment. */
-static struct slice document_of(struct slice uri)
+static struct slice uri_without_fragment(struct slice uri)
 {
     const char *hash = uri.n > 0 ? memchr(uri.p, '#', uri.n) : NULL;
     return (struct slice){uri.p, hash != NULL ? (size_t)(hash - uri.p) : uri.n};
@@ -25,7 +25,7 @@ static struct slice document_of(struct slice uri)
 
 /* Returns the unescaped name: a part of the schema, or a copy in n->texts, which has room for
  * it. */
-static struct slice schema_names_plain(struct schema_names *n, struct slice raw)
+static struct slice schema_names_unescape(struct schema_names *n, struct slice raw)
 {
     size_t from = n->texts.n;
     if (raw.n == 0 || memchr(raw.p, '\\', raw.n) == NULL)
@@ -35,18 +35,19 @@ static struct slice schema_names_plain(struct schema_names *n, struct slice raw)
 }
 
 /* Returns the `$id` of a schema if it defines a base URI, else {NULL, 0}. */
-static struct slice id_of(struct schema_names *n, uint32_t at)
+static struct slice schema_id_of_node(struct schema_names *n, uint32_t at)
 {
     enum dialect d = n->s->dialect;
     uint32_t id = n->s->rule_of[at] != SCHEMA_NO_RULE
                       ? json_tree_get(n->tree, at, d == DIALECT_DRAFT4 ? "id" : "$id")
                       : 0;
     struct slice uri =
-        id != 0 ? schema_names_plain(n, json_string_raw(node_at(n, id)->value)) : (struct slice){0};
+        id != 0 ? schema_names_unescape(n, json_string_raw(schema_names_node(n, id)->value))
+                : (struct slice){0};
     if (uri.n == 0 || *uri.p == '#' ||
         (d <= DIALECT_DRAFT7 && json_tree_get(n->tree, at, "$ref") != 0))
         return (struct slice){0};
-    return document_of(uri);
+    return uri_without_fragment(uri);
 }
 
 static bool schema_names_add(struct schema_name_list *l, struct schema_name name)
@@ -62,8 +63,8 @@ static bool schema_names_add(struct schema_name_list *l, struct schema_name name
 static int add_addresses(struct schema_names *n)
 {
     for (uint32_t at = 0; at < n->tree->n; at++) {
-        uint32_t above = at > 0 ? n->base[node_at(n, at)->up] : 0;
-        struct slice id = id_of(n, at);
+        uint32_t above = at > 0 ? n->base[schema_names_node(n, at)->up] : 0;
+        struct slice id = schema_id_of_node(n, at);
         n->base[at] = id.p != NULL ? at : above;
         if (id.p == NULL)
             continue;
@@ -90,7 +91,7 @@ static bool reserve_texts(struct schema_names *n)
     static const char *const names[] = {"$id", "id", "$anchor", "$dynamicAnchor"};
     size_t need = 1;
     for (uint32_t at = 1; at < n->tree->n; at++) {
-        const struct json_node *v = node_at(n, at);
+        const struct json_node *v = schema_names_node(n, at);
         need += v->key.p != NULL ? v->key.n : INDEX_MAX;
         for (size_t i = 0; i < MI_COUNT(names) && v->value.type == JSON_STRING; i++)
             if (json_key_is(v->key, names[i]))
@@ -102,14 +103,15 @@ static bool reserve_texts(struct schema_names *n)
 static bool add_members(struct schema_names *n, uint32_t parent)
 {
     size_t index = 0;
-    for (uint32_t c = node_at(n, parent)->child; c != 0; c = node_at(n, c)->next) {
-        struct slice name = node_at(n, c)->key;
+    for (uint32_t c = schema_names_node(n, parent)->child; c != 0;
+         c = schema_names_node(n, c)->next) {
+        struct slice name = schema_names_node(n, c)->key;
         if (name.p == NULL) {
             size_t from = n->texts.n;
             buf_uint(&n->texts, index++);
             name = (struct slice){n->texts.p + from, n->texts.n - from};
         } else {
-            name = schema_names_plain(n, name);
+            name = schema_names_unescape(n, name);
         }
         /* if several members have one name, the last one is used, as in json_tree_get() */
         if (!schema_names_add(&n->members, (struct schema_name){parent, c, UINT32_MAX - c, name}))
@@ -122,7 +124,7 @@ static bool add_members(struct schema_names *n, uint32_t parent)
  * `$recursiveAnchor` of true, which has no name. */
 static bool add_anchor(struct schema_names *n, uint32_t at)
 {
-    const struct json_node *v = node_at(n, at);
+    const struct json_node *v = schema_names_node(n, at);
     enum dialect d = n->s->dialect;
     if (v->key.n == 0 || n->s->rule_of[v->up] == SCHEMA_NO_RULE)
         return true;
@@ -131,7 +133,7 @@ static bool add_anchor(struct schema_names *n, uint32_t at)
     bool is_anchor = dynamic || (d >= DIALECT_2019 && json_key_is(v->key, "$anchor"));
     struct slice text = {0};
     if (is_id || is_anchor)
-        text = schema_names_plain(n, json_string_raw(v->value));
+        text = schema_names_unescape(n, json_string_raw(v->value));
     if (d == DIALECT_2019 && v->value.type == JSON_TRUE && n->base[v->up] == v->up &&
         json_key_is(v->key, "$recursiveAnchor")) {
         text = (struct slice){"", 0};
@@ -160,7 +162,7 @@ static int schema_names_compare(const struct schema_name *a, uint32_t scope, str
                              : compare_text(a->text, text);
 }
 
-static int by_name(const void *a, const void *b)
+static int compare_schema_names(const void *a, const void *b)
 {
     const struct schema_name *x = a, *y = b;
     int c = schema_names_compare(x, y->scope, y->text);
@@ -168,8 +170,8 @@ static int by_name(const void *a, const void *b)
 }
 
 /* The index of the first entry that is not less. */
-static size_t schema_names_lower(const struct schema_name_list *l, uint32_t scope,
-                                 struct slice text)
+static size_t schema_names_lower_bound(const struct schema_name_list *l, uint32_t scope,
+                                       struct slice text)
 {
     size_t low = 0, high = l->n;
     while (low < high) {
@@ -185,7 +187,7 @@ static size_t schema_names_lower(const struct schema_name_list *l, uint32_t scop
 static bool schema_names_lookup(const struct schema_name_list *l, uint32_t scope, struct slice text,
                                 uint32_t *ret)
 {
-    size_t i = schema_names_lower(l, scope, text);
+    size_t i = schema_names_lower_bound(l, scope, text);
     if (i == l->n || schema_names_compare(&l->name[i], scope, text) != 0)
         return false;
     *ret = l->name[i].node;
@@ -211,7 +213,7 @@ int schema_names_open(struct schema_names *n, struct schema *s)
     struct schema_name_list *all[] = {&n->members, &n->anchors, &n->addresses, &n->dynamic};
     for (size_t i = 0; i < MI_COUNT(all); i++)
         if (all[i]->n > 1)
-            qsort(all[i]->name, all[i]->n, sizeof *all[i]->name, by_name);
+            qsort(all[i]->name, all[i]->n, sizeof *all[i]->name, compare_schema_names);
     return 0;
 }
 
@@ -232,7 +234,7 @@ void schema_names_close(struct schema_names *n)
 
 /* ---- following a $ref --------------------------------------------------------------------------- */
 
-static int schema_names_hex(char c)
+static int schema_names_hex_digit(char c)
 {
     return c >= '0' && c <= '9'                     ? c - '0'
            : (c | 0x20) >= 'a' && (c | 0x20) <= 'f' ? (c | 0x20) - 'a' + 10
@@ -246,9 +248,10 @@ static struct slice read_token(struct schema_names *n, struct slice raw)
     buf_clear(&n->want);
     for (size_t i = 0; i < raw.n; i++) {
         char c = raw.p[i];
-        if (c == '%' && i + 2 < raw.n && schema_names_hex(raw.p[i + 1]) >= 0 &&
-            schema_names_hex(raw.p[i + 2]) >= 0) {
-            c = (char)(schema_names_hex(raw.p[i + 1]) << 4 | schema_names_hex(raw.p[i + 2]));
+        if (c == '%' && i + 2 < raw.n && schema_names_hex_digit(raw.p[i + 1]) >= 0 &&
+            schema_names_hex_digit(raw.p[i + 2]) >= 0) {
+            c = (char)(schema_names_hex_digit(raw.p[i + 1]) << 4 |
+                       schema_names_hex_digit(raw.p[i + 2]));
             i += 2;
         }
         buf_addc(&n->part, c);
@@ -272,7 +275,7 @@ static bool follow_pointer(struct schema_names *n, uint32_t at, struct slice poi
 
 bool schema_names_find(struct schema_names *n, uint32_t from, struct slice ref, uint32_t *ret)
 {
-    struct slice uri = document_of(ref);
+    struct slice uri = uri_without_fragment(ref);
     struct slice fragment = uri.n < ref.n ? (struct slice){uri.p + uri.n + 1, ref.n - uri.n - 1}
                                           : (struct slice){"", 0};
     uint32_t base = n->base[from];

@@ -120,7 +120,7 @@ static inline const struct json_node *schema_node(const struct schema *s, uint32
 }
 
 /* The dialect that a `$schema` names. */
-enum dialect schema_dialect(struct json_value value);
+enum dialect schema_read_dialect(struct json_value value);
 /* Turns a subschema and its subschemas into rules, unless this was done before. Returns 0, MI_EFULL
  * or MI_ENOMEM. */
 MI_MUST int schema_compile(struct schema *s, uint32_t at);

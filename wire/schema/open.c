@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 /* The arrays with an element for each node. */
-static int allocate(struct schema *s)
+static int schema_allocate_arrays(struct schema *s)
 {
     size_t n = s->tree.n, node = sizeof *s->tree.node + sizeof *s->rule + sizeof *s->rule_of +
                                  sizeof *s->pattern + sizeof *s->keyword;
@@ -41,8 +41,8 @@ static int schema_open_prepare(struct schema *s, struct slice text, struct buf *
         return MI_EINVAL;
     }
     uint32_t dialect = json_tree_get(&s->tree, 0, "$schema");
-    s->dialect = dialect != 0 ? schema_dialect(schema_node(s, dialect)->value) : DIALECT_2020;
-    return allocate(s);
+    s->dialect = dialect != 0 ? schema_read_dialect(schema_node(s, dialect)->value) : DIALECT_2020;
+    return schema_allocate_arrays(s);
 }
 
 /* Says which limit was exceeded. */

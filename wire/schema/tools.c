@@ -30,7 +30,7 @@ void tools_close(struct tools *t)
     *t = (struct tools){0};
 }
 
-static int by_name(struct slice a, struct slice b)
+static int compare_tool_names(struct slice a, struct slice b)
 {
     size_t n = size_min(a.n, b.n);
     int c = n > 0 ? memcmp(a.p, b.p, n) : 0;
@@ -43,7 +43,7 @@ static bool tools_find_slot(const struct tools *t, struct slice name, size_t *re
     size_t low = 0, high = t->n;
     while (low < high) {
         size_t mid = low + (high - low) / 2;
-        int c = by_name(t->tool[mid].name, name);
+        int c = compare_tool_names(t->tool[mid].name, name);
         if (c == 0) {
             *ret = mid;
             return true;
@@ -89,7 +89,7 @@ static bool tool_open(struct tool *ret, struct slice name, struct slice text)
 }
 
 /* Removes the tools that are not in the new list. */
-static void sweep(struct tools *t)
+static void tools_remove_unlisted(struct tools *t)
 {
     size_t kept = 0;
     for (size_t i = 0; i < t->n; i++) {
@@ -111,7 +111,7 @@ static void tools_put(struct tools *t, struct slice name, struct slice text)
     bool known = tools_find_slot(t, name, &at);
     bool full = t->n == TOOLS_MAX || name.n + text.n > TOOLS_BYTES_MAX - t->bytes;
     if (!known && full && t->swept != t->generation) {
-        sweep(t);
+        tools_remove_unlisted(t);
         (void)tools_find_slot(t, name, &at); /* still absent, but its index has changed */
     }
     if (known && slice_eq(t->tool[at].text, text)) {
@@ -136,7 +136,7 @@ static void tools_put(struct tools *t, struct slice name, struct slice text)
     t->bytes += name.n + text.n;
 }
 
-void tools_page(struct tools *t, const struct rpc *m, uint64_t cursor)
+void tools_add_page(struct tools *t, const struct rpc *m, uint64_t cursor)
 {
     struct slice key;
     struct json_value tool, list = json_get(m->result, "tools");
@@ -164,19 +164,19 @@ void tools_page(struct tools *t, const struct rpc *m, uint64_t cursor)
             tools_put(t, buf_slice(&name), tool.text);
     }
     buf_close(&name);
-    t->next = m->next_cursor.type == JSON_STRING ? rpc_id_hash_of(m->next_cursor) : 0;
+    t->next = m->next_cursor.type == JSON_STRING ? rpc_id_hash_json(m->next_cursor) : 0;
     if (t->next == 0)
-        sweep(t);
+        tools_remove_unlisted(t);
 }
 
-bool tools_whole(const struct tools *t)
+bool tools_are_complete(const struct tools *t)
 {
     return t->begun && t->next == 0 && !t->overflow;
 }
 
 /* Compiles the schema when it is needed first. A schema that is invalid is ignored. */
-static enum tool_schema_state tools_ready(struct tools *t, struct tool_schema *s,
-                                          struct schema_fault *fault)
+static enum tool_schema_state tools_compile_schema(struct tools *t, struct tool_schema *s,
+                                                   struct schema_fault *fault)
 {
     struct buf why = {0};
     if (s->state != TOOL_SCHEMA_NEW)
@@ -196,7 +196,7 @@ enum schema_result tools_check_arguments(struct tools *t, struct tool *tool,
                                          struct json_value arguments, struct schema_fault *fault)
 {
     struct slice v = arguments.type != JSON_NONE ? arguments.text : (struct slice){"{}", 2};
-    enum tool_schema_state state = tools_ready(t, &tool->input, fault);
+    enum tool_schema_state state = tools_compile_schema(t, &tool->input, fault);
     if (state == TOOL_SCHEMA_READY)
         return schema_check(tool->input.schema, v, fault);
     return state == TOOL_SCHEMA_NONE ? SCHEMA_FITS : SCHEMA_UNKNOWN;
@@ -205,7 +205,7 @@ enum schema_result tools_check_arguments(struct tools *t, struct tool *tool,
 static enum schema_result check_result(struct tools *t, struct tool *tool,
                                        struct json_value structured, struct schema_fault *fault)
 {
-    enum tool_schema_state state = tools_ready(t, &tool->output, fault);
+    enum tool_schema_state state = tools_compile_schema(t, &tool->output, fault);
     if (state != TOOL_SCHEMA_READY)
         return state == TOOL_SCHEMA_NONE ? SCHEMA_FITS : SCHEMA_UNKNOWN;
     if (structured.type != JSON_NONE)
@@ -216,7 +216,8 @@ static enum schema_result check_result(struct tools *t, struct tool *tool,
 }
 
 /* The finding of a check. That a tool is not checked is noted once. */
-static breaches tools_verdict(struct tool *tool, enum schema_result result, enum rule failed)
+static breaches tools_breach_of_result(struct tool *tool, enum schema_result result,
+                                       enum rule failed)
 {
     if (result != SCHEMA_UNKNOWN)
         return result == SCHEMA_FAILS ? RULE(failed) : 0;
@@ -225,17 +226,17 @@ static breaches tools_verdict(struct tool *tool, enum schema_result result, enum
     return noted ? 0 : RULE(RULE_SCHEMA_NOT_CHECKED);
 }
 
-breaches tools_call(struct tools *t, const struct rpc *m, struct tool **ret,
-                    struct schema_fault *fault)
+breaches tools_check_call(struct tools *t, const struct rpc *m, struct tool **ret,
+                          struct schema_fault *fault)
 {
     *ret = NULL;
     if (!t->begun || m->name.type != JSON_STRING)
         return 0;
     *ret = tools_find(t, json_string_raw(m->name));
     if (*ret == NULL)
-        return tools_whole(t) ? RULE(RULE_UNKNOWN_TOOL) : 0;
+        return tools_are_complete(t) ? RULE(RULE_UNKNOWN_TOOL) : 0;
     enum schema_result result = tools_check_arguments(t, *ret, m->arguments, fault);
-    return tools_verdict(*ret, result, RULE_INVALID_ARGUMENTS);
+    return tools_breach_of_result(*ret, result, RULE_INVALID_ARGUMENTS);
 }
 
 /* Whether this is an ordinary result of the tool: not a failure, a task or input_required. */
@@ -247,12 +248,12 @@ static bool tools_is_plain(const struct rpc *m)
             json_key_is(json_string_raw(m->result_type), "complete"));
 }
 
-breaches tools_result(struct tools *t, struct slice raw, const struct rpc *m, struct tool **ret,
-                      struct schema_fault *fault)
+breaches tools_check_result(struct tools *t, struct slice raw, const struct rpc *m,
+                            struct tool **ret, struct schema_fault *fault)
 {
     *ret = t->begun && tools_is_plain(m) ? tools_find(t, raw) : NULL;
     if (*ret == NULL)
         return 0;
     enum schema_result result = check_result(t, *ret, m->structured, fault);
-    return tools_verdict(*ret, result, RULE_INVALID_STRUCTURED_CONTENT);
+    return tools_breach_of_result(*ret, result, RULE_INVALID_STRUCTURED_CONTENT);
 }

@@ -59,21 +59,21 @@ struct tools {
 void tools_close(struct tools *t); /* safe to call twice */
 /* Reads a result of tools/list. cursor: hash of the request's cursor; 0 begins a new list. An invalid result
  * removes all tools. */
-void tools_page(struct tools *t, const struct rpc *result, uint64_t cursor);
+void tools_add_page(struct tools *t, const struct rpc *result, uint64_t cursor);
 /* Drops an outdated list: all tools are unknown until the next list. */
 void tools_forget(struct tools *t);
 /* Whether all pages have been read. */
-bool tools_whole(const struct tools *t);
+bool tools_are_complete(const struct tools *t);
 /* Returns the tool with this raw name, or NULL if unknown. */
 struct tool *tools_find(struct tools *t, struct slice raw);
 
 /* Returns the rule that a tools/call violates, if any; *fault has the place and reason. *ret: the
  * tool, or NULL if unknown. */
-breaches tools_call(struct tools *t, const struct rpc *call, struct tool **ret,
-                    struct schema_fault *fault);
+breaches tools_check_call(struct tools *t, const struct rpc *call, struct tool **ret,
+                          struct schema_fault *fault);
 /* Checks the result of a call of the tool with this raw name. */
-breaches tools_result(struct tools *t, struct slice raw, const struct rpc *result,
-                      struct tool **ret, struct schema_fault *fault);
+breaches tools_check_result(struct tools *t, struct slice raw, const struct rpc *result,
+                            struct tool **ret, struct schema_fault *fault);
 
 /* Returns SCHEMA_FITS if there is no schema, or an invalid one. */
 enum schema_result tools_check_arguments(struct tools *t, struct tool *tool,

@@ -9,7 +9,7 @@ const char *tools_change_name(enum tools_change c)
     return names[c];
 }
 
-static bool same_json(const struct tool *a, const struct tool *b)
+static bool tools_have_equal_json(const struct tool *a, const struct tool *b)
 {
     return json_equal((struct json_value){JSON_OBJECT, a->text},
                       (struct json_value){JSON_OBJECT, b->text});
@@ -27,7 +27,7 @@ size_t tools_diff(const struct tools *before, const struct tools *now, tools_equ
 {
     size_t i = 0, k = 0, n = 0;
     if (equal == NULL)
-        equal = same_json;
+        equal = tools_have_equal_json;
     while (i < before->n || k < now->n) {
         const struct tool *a = i < before->n ? &before->tool[i] : NULL;
         const struct tool *b = k < now->n ? &now->tool[k] : NULL;

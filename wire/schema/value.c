@@ -11,7 +11,7 @@ bool schema_equal(struct check *c, struct json_value a, struct json_value b)
 {
     size_t n = a.type == b.type ? size_min(a.text.n, b.text.n) : 0;
     size_t pairs = a.type >= JSON_ARRAY && n <= JSON_EQUAL_MAX ? n * n / 1024 : 0;
-    return !schema_work(c, 1 + n / 16 + pairs) || json_equal(a, b);
+    return !schema_count_steps(c, 1 + n / 16 + pairs) || json_equal(a, b);
 }
 
 /* ---- reasons of failures ---------------------------------------------------------------------- */
@@ -26,7 +26,7 @@ static void write_pointer(const struct check *c, struct buf *b, const struct pla
         return;
     }
     struct buf name = {0}, escaped = {0};
-    json_unescape(&name, node(c, p->at)->key);
+    json_unescape(&name, schema_value_node(c, p->at)->key);
     pointer_add(&escaped, buf_slice(&name));
     buf_slice_add(b, text_head(buf_slice(&escaped), 101));
     buf_close(&name);
@@ -61,7 +61,7 @@ static const char *schema_value_type_name(enum json_type t)
 
 /* ---- any value ------------------------------------------------------------------------------ */
 
-static bool is_type(struct json_value v, struct slice name)
+static bool value_is_of_type(struct json_value v, struct slice name)
 {
     switch (v.type) {
     case JSON_NULL:
@@ -84,16 +84,16 @@ static bool is_type(struct json_value v, struct slice name)
 
 static bool check_type(struct check *c, const struct json_node *k, const struct place *here)
 {
-    struct json_value v = node(c, here->at)->value;
+    struct json_value v = schema_value_node(c, here->at)->value;
     size_t digits = v.type == JSON_NUMBER ? v.text.n : 0;
-    if (!schema_work(c, digits / 16) ||
-        (k->value.type == JSON_STRING && is_type(v, json_string_raw(k->value))))
+    if (!schema_count_steps(c, digits / 16) ||
+        (k->value.type == JSON_STRING && value_is_of_type(v, json_string_raw(k->value))))
         return true;
     if (k->value.type != JSON_STRING && k->value.type != JSON_ARRAY)
         return true;
     for (uint32_t i = k->child; i != 0; i = schema_node(c->s, i)->next)
-        if (!schema_work(c, 1 + digits / 16) ||
-            is_type(v, json_string_raw(schema_node(c->s, i)->value)))
+        if (!schema_count_steps(c, 1 + digits / 16) ||
+            value_is_of_type(v, json_string_raw(schema_node(c->s, i)->value)))
             return true;
     struct buf *b = schema_begin_fault(c, here);
     if (b != NULL) {
@@ -106,7 +106,7 @@ static bool check_type(struct check *c, const struct json_node *k, const struct 
 
 static bool check_enum(struct check *c, const struct json_node *k, const struct place *here)
 {
-    struct json_value v = node(c, here->at)->value;
+    struct json_value v = schema_value_node(c, here->at)->value;
     if (k->value.type != JSON_ARRAY)
         return true;
     for (uint32_t i = k->child; i != 0; i = schema_node(c->s, i)->next)
@@ -122,7 +122,7 @@ static bool check_enum(struct check *c, const struct json_node *k, const struct 
 
 static bool check_const(struct check *c, const struct json_node *k, const struct place *here)
 {
-    struct json_value v = node(c, here->at)->value;
+    struct json_value v = schema_value_node(c, here->at)->value;
     if (schema_equal(c, v, k->value))
         return true;
     struct buf *b = schema_begin_fault(c, here);
@@ -143,11 +143,11 @@ static bool check_number(struct check *c, enum keyword word, const struct json_n
                                         [KW_MAXIMUM] = "must be at most",
                                         [KW_EXCLUSIVE_MINIMUM] = "must be more than",
                                         [KW_EXCLUSIVE_MAXIMUM] = "must be less than"};
-    struct json_value v = node(c, here->at)->value;
+    struct json_value v = schema_value_node(c, here->at)->value;
     if (v.type != JSON_NUMBER || k->value.type != JSON_NUMBER ||
-        !schema_work(c, 1 + (v.text.n + k->value.text.n) / 16))
+        !schema_count_steps(c, 1 + (v.text.n + k->value.text.n) / 16))
         return true;
-    struct decimal x = decimal_of(v.text), limit = decimal_of(k->value.text);
+    struct decimal x = decimal_read(v.text), limit = decimal_read(k->value.text);
     bool good = true;
     if (word == KW_MULTIPLE_OF)
         good = limit.digits.n == 0 || decimal_is_multiple(x, limit);
@@ -160,14 +160,14 @@ static bool check_number(struct check *c, enum keyword word, const struct json_n
     return good;
 }
 
-bool schema_limit(struct check *c, const struct json_node *k, int64_t *ret)
+bool schema_read_limit(struct check *c, const struct json_node *k, int64_t *ret)
 {
-    return schema_work(c, k->value.text.n / 16) && json_int(k->value, ret) && *ret >= 0;
+    return schema_count_steps(c, k->value.text.n / 16) && json_int(k->value, ret) && *ret >= 0;
 }
 
 /* ---- strings -------------------------------------------------------------------------------- */
 
-struct slice schema_plain(struct check *c, int which, struct slice raw)
+struct slice schema_unescape(struct check *c, int which, struct slice raw)
 {
     struct buf *b = &c->s->scratch[which];
     if (raw.n == 0 || memchr(raw.p, '\\', raw.n) == NULL)
@@ -183,10 +183,11 @@ static bool check_length(struct check *c, enum keyword word, const struct json_n
                          const struct place *here)
 {
     int64_t limit;
-    struct json_value v = node(c, here->at)->value;
-    if (v.type != JSON_STRING || !schema_limit(c, k, &limit) || !schema_work(c, 1 + v.text.n / 16))
+    struct json_value v = schema_value_node(c, here->at)->value;
+    if (v.type != JSON_STRING || !schema_read_limit(c, k, &limit) ||
+        !schema_count_steps(c, 1 + v.text.n / 16))
         return true;
-    struct slice text = schema_plain(c, 0, json_string_raw(v));
+    struct slice text = schema_unescape(c, 0, json_string_raw(v));
     int64_t n = (int64_t)text_utf8_chars(text);
     bool good = word == KW_MIN_LENGTH ? n >= limit : n <= limit;
     if (!good)
@@ -197,21 +198,21 @@ static bool check_length(struct check *c, enum keyword word, const struct json_n
 
 static bool check_format(struct check *c, const struct json_node *k, const struct place *here)
 {
-    struct json_value v = node(c, here->at)->value;
+    struct json_value v = schema_value_node(c, here->at)->value;
     struct slice format = json_string_raw(k->value);
     if (v.type != JSON_STRING || schema_format_name(format) == NULL ||
-        !schema_work(c, 1 + v.text.n / 16) ||
-        schema_format_fits(format, schema_plain(c, 0, json_string_raw(v))))
+        !schema_count_steps(c, 1 + v.text.n / 16) ||
+        schema_format_fits(format, schema_unescape(c, 0, json_string_raw(v))))
         return true;
     SAY(c, here, "must be %s", schema_format_name(format));
     return false;
 }
 
-bool schema_matches(struct check *c, struct pattern *p, struct slice raw)
+bool schema_pattern_matches(struct check *c, struct pattern *p, struct slice raw)
 {
-    if (p == NULL || c->gave_up || !schema_work(c, raw.n / 16))
+    if (p == NULL || c->gave_up || !schema_count_steps(c, raw.n / 16))
         return true;
-    switch (pattern_search(p, schema_plain(c, 0, raw), c->work)) {
+    switch (pattern_search(p, schema_unescape(c, 0, raw), c->work)) {
     case PATTERN_YES:
         return true;
     case PATTERN_NO:
@@ -224,13 +225,13 @@ bool schema_matches(struct check *c, struct pattern *p, struct slice raw)
 
 static bool check_pattern(struct check *c, uint32_t at, const struct place *here)
 {
-    struct json_value v = node(c, here->at)->value;
+    struct json_value v = schema_value_node(c, here->at)->value;
     const struct json_node *k = schema_node(c->s, at);
     if (v.type != JSON_STRING || k->value.type != JSON_STRING)
         return true;
     if (c->s->pattern[at] == NULL)
-        schema_unsure(c, at, here);
-    if (schema_matches(c, c->s->pattern[at], json_string_raw(v)))
+        schema_note_unsure(c, at, here);
+    if (schema_pattern_matches(c, c->s->pattern[at], json_string_raw(v)))
         return true;
     struct buf *b = schema_begin_fault(c, here);
     if (b != NULL) {

@@ -35,7 +35,7 @@ static bool history_on_event(void *ctx, const struct query_event *e)
     int64_t at_us = g->session->started_at_us + e->t_us;
     if (!is_new_enough(g, at_us))
         return false;
-    return !filter_at(g->filter, at_us) || history_add_row(g, at_us, e->id, true);
+    return !filter_includes_time(g->filter, at_us) || history_add_row(g, at_us, e->id, true);
 }
 
 int history_add(struct newest *to, struct query *q, const struct filter *f,

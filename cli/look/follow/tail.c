@@ -67,7 +67,7 @@ static void tail_note_open_call(struct tail *t, const struct query_message *m)
     if (m->action != ROW_FORWARDED)
         return;
     if (to_server && m->kind == KIND_REQUEST && m->origin == ROW_PEER) {
-        if (filter_call(&t->filter, m->method, m->target))
+        if (filter_matches_call(&t->filter, m->method, m->target))
             followed_add_open_call(&t->live, &t->of->s, m->seq, m->t_us, m->method, m->target);
     } else if (m->request_seq > 0 &&
                (to_server ? m->kind == KIND_NOTIFICATION : session_is_answer(m))) {
@@ -79,7 +79,7 @@ static bool tail_on_message(void *ctx, const struct query_message *m)
 {
     struct tail *t = ctx;
     tail_note_open_call(t, m);
-    if (filter_message(&t->filter, t->of->s.started_at_us, m))
+    if (filter_matches_message(&t->filter, t->of->s.started_at_us, m))
         t->status = tail_page_add_message(&t->page, m);
     return t->status == 0;
 }
@@ -87,7 +87,7 @@ static bool tail_on_message(void *ctx, const struct query_message *m)
 static bool tail_on_event(void *ctx, const struct query_event *e)
 {
     struct tail *t = ctx;
-    if (filter_event(&t->filter, t->of->s.started_at_us, e))
+    if (filter_matches_event(&t->filter, t->of->s.started_at_us, e))
         t->status = tail_page_add_event(&t->page, e);
     return t->status == 0;
 }
@@ -126,7 +126,7 @@ static bool tail_client_is_known(struct tail *t, size_t i)
         return true;
     if (!load_row(t, s->s.id, &now) || now.client_name.p == NULL)
         return false;
-    if (!filter_session(&t->filter, FILTER_HOLDS, &now)) {
+    if (!filter_matches_session(&t->filter, FILTER_HOLDS, &now)) {
         s->unwanted = true;
         return false;
     }
@@ -185,7 +185,7 @@ static bool tail_on_new_session(void *ctx, const struct query_session *s)
     t->seen = s->id > t->seen ? s->id : t->seen;
     struct filter f = t->filter;
     f.client = s->client_name.p != NULL ? f.client : NULL;
-    if (filter_session(&f, FILTER_HOLDS, s))
+    if (filter_matches_session(&f, FILTER_HOLDS, s))
         t->status = add_live(t, s, NULL);
     return t->status == 0;
 }
@@ -266,7 +266,7 @@ static int follow_from_end(struct tail *t, const struct query_session *s, int64_
 {
     bool known = t->filter.client == NULL || s->client_name.p != NULL;
     int64_t seq = 0, event = 0;
-    int st = known ? query_last(t->q, s->id, &seq, &event) : 0;
+    int st = known ? query_last_positions(t->q, s->id, &seq, &event) : 0;
     struct followed_session *added = NULL;
     if (st == 0)
         st = add_live(t, s, &added);
@@ -293,7 +293,7 @@ static bool tail_on_old_session(void *ctx, const struct query_session *s)
     t->newest = t->seen = s->id > t->seen ? s->id : t->seen;
     struct filter f = t->filter;
     f.client = is_open && s->client_name.p == NULL ? NULL : f.client;
-    if (!filter_session(&f, FILTER_HOLDS, s))
+    if (!filter_matches_session(&f, FILTER_HOLDS, s))
         return true;
     if (is_open)
         t->status = follow_from_end(t, s, &seq, &event);

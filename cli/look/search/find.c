@@ -95,7 +95,7 @@ static struct slice finder_read_text(struct finder *f, const struct query_messag
     struct slice body, uid = slice_of(f->session->id.uid);
     const char *error;
     set_status(f, session_read_body(f->q, uid, m, SIZE_MAX, &f->large, &body, &error));
-    return search_text(m->kind, body, &f->text);
+    return search_text_of_body(m->kind, body, &f->text);
 }
 
 static bool finder_on_candidate(void *ctx, const struct query_message *m)
@@ -285,7 +285,7 @@ static int ask_index(struct finder *f, const struct session_row *row, size_t n)
         ids[i] = row[i].id;
     int st = search_file(f->index, ids, n, show_progress, f);
     if (st == 0)
-        st = search_words_of(f->index, ids, n, buf_str(&f->match), finder_on_indexed, &g);
+        st = search_ask_words(f->index, ids, n, buf_str(&f->match), finder_on_indexed, &g);
     if (st == 0)
         finish_session(&g);
     free(ids);
@@ -317,8 +317,8 @@ static void search_group(struct finder *f)
 static bool finder_on_session(void *ctx, const struct query_session *x)
 {
     struct finder *f = ctx;
-    if (f->rows_n > 0 &&
-        search_file_of(f->index, f->row[0].id.id) != search_file_of(f->index, x->id)) {
+    if (f->rows_n > 0 && search_file_of_session(f->index, f->row[0].id.id) !=
+                             search_file_of_session(f->index, x->id)) {
         search_group(f);
         f->rows_n = 0;
         buf_clear(&f->names);

@@ -138,10 +138,10 @@ bool question_set(struct question *x, enum question_field field, const char *val
         break;
     case QUESTION_STATUS:
         f->failed = strcmp(value, "failed") == 0;
-        f->statuses = f->failed ? 0 : 1u << value_of(&call_statuses, slice_of(value));
+        f->statuses = f->failed ? 0 : 1u << value_of_word(&call_statuses, slice_of(value));
         break;
     case QUESTION_KIND:
-        f->kinds = 1u << value_of(&row_kinds, slice_of(value));
+        f->kinds = 1u << value_of_word(&row_kinds, slice_of(value));
         break;
     case QUESTION_TOOK: /* accepts `took:1s` too, which needs no quotes */
         value += value[0] == '>';
@@ -234,11 +234,12 @@ bool question_includes_position(const struct question *x, int64_t session_id, in
 
 bool question_matches_session(const struct question *x, const struct query_session *s)
 {
-    return question_includes_position(x, s->id, 1) && filter_session(&x->filter, FILTER_HOLDS, s);
+    return question_includes_position(x, s->id, 1) &&
+           filter_matches_session(&x->filter, FILTER_HOLDS, s);
 }
 
 bool question_matches(const struct question *x, int64_t session_started_at_us,
                       const struct query_message *m)
 {
-    return filter_message(&x->filter, session_started_at_us, m);
+    return filter_matches_message(&x->filter, session_started_at_us, m);
 }

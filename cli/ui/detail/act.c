@@ -155,7 +155,7 @@ static int show_hit(struct detail *d, size_t part, size_t at, struct detail_hit 
         struct slice text = head_text(&p->rows, at);
         text.n = find_next(text, 0, buf_slice(&d->needle));
         ret->line = at;
-        ret->column = head_value_column(&p->rows, at) + cells_tabbed(text, d->ascii);
+        ret->column = head_value_column(&p->rows, at) + cells_tabbed_columns(text, d->ascii);
     } else {
         int st = view_unfold_around(&p->view, at);
         if (st < 0)

@@ -331,9 +331,9 @@ static void draw_row(const struct head_rows *r, size_t i, struct cells *c)
 {
     struct buf label = {0};
     head_write_label(r, i, &label);
-    cells_blank(c, ROW_INDENT);
+    cells_add_blanks(c, ROW_INDENT);
     cells_add(c, r->row[i].t_us >= 0 ? CELLS_DIM : CELLS_LABEL, buf_slice(&label));
-    cells_blank(c, head_value_column(r, i) - ROW_INDENT - label.n);
+    cells_add_blanks(c, head_value_column(r, i) - ROW_INDENT - label.n);
     buf_close(&label);
     c->tabs = true;
     c->origin = head_value_column(r, i);
@@ -348,10 +348,10 @@ bool detail_draw_line(struct detail *d, size_t line, size_t from, size_t width, 
     if (!detail_find_spot(d, line, &s))
         return false;
     if (s.title) {
-        cells_adds(c, CELLS_FOLD,
-                   d->ascii         ? s.part->folded ? "+ " : "- "
-                   : s.part->folded ? "▸ "
-                                    : "▾ ");
+        cells_add_str(c, CELLS_FOLD,
+                      d->ascii         ? s.part->folded ? "+ " : "- "
+                      : s.part->folded ? "▸ "
+                                       : "▾ ");
         head_draw_title(d, s.part, c);
     } else if (s.part->has_view) {
         view_draw_line(&s.part->view, &s.place, ROW_INDENT, c);
@@ -359,6 +359,6 @@ bool detail_draw_line(struct detail *d, size_t line, size_t from, size_t width, 
         draw_row(&s.part->rows, s.row, c);
     }
     if (d->needle.n > 0)
-        cells_mark(c, buf_slice(&d->needle));
+        cells_mark_matches(c, buf_slice(&d->needle));
     return true;
 }

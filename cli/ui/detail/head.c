@@ -156,7 +156,7 @@ static void add_wrapped(const struct detail *d, struct head_rows *r, const char 
                          : SIZE_MAX;
     for (size_t next; text.n > 0; text = (struct slice){text.p + next, text.n - next}) {
         head_begin(r, label, style);
-        buf_add(&r->text, text.p, cells_line(text, d->ascii, columns, &next));
+        buf_add(&r->text, text.p, cells_line_len(text, d->ascii, columns, &next));
         head_end(r);
         label = NULL;
     }
@@ -223,7 +223,7 @@ static void draw_message_title(const struct detail *d, const struct detail_messa
     struct buf text = {0};
     const char *arrow = d->ascii ? (m->from_client ? "->" : "<-") : (m->from_client ? "→" : "←");
     buf_printf(&text, "%s %s %lld", arrow, row_kind_name(m->kind), (long long)m->seq);
-    cells_adds(c, CELLS_TITLE, buf_str(&text));
+    cells_add_str(c, CELLS_TITLE, buf_str(&text));
     buf_clear(&text);
     buf_adds(&text, "  +");
     units_show_duration(&text, m->t_us);
@@ -233,15 +233,15 @@ static void draw_message_title(const struct detail *d, const struct detail_messa
         buf_adds(&text, ", the first ");
         units_show_size(&text, (int64_t)m->body.n);
     }
-    cells_adds(c, CELLS_DIM, buf_str(&text));
+    cells_add_str(c, CELLS_DIM, buf_str(&text));
     c->failed |= text.failed;
     buf_close(&text);
     if (m->id.p != NULL) {
-        cells_adds(c, CELLS_DIM, "  id ");
+        cells_add_str(c, CELLS_DIM, "  id ");
         cells_add(c, CELLS_DIM, m->id);
     }
     if (m->kind == KIND_NOTIFICATION && m->method.p != NULL) {
-        cells_blank(c, 2);
+        cells_add_blanks(c, 2);
         cells_add(c, CELLS_DIM, m->method);
     }
 }
@@ -250,12 +250,12 @@ static void draw_head_title(const struct detail_subject *s, struct cells *c)
 {
     const struct detail_message *m = s->messages_n > 0 ? &s->message[0] : NULL;
     if (m == NULL || m->method.p == NULL) {
-        cells_adds(c, CELLS_TITLE, m != NULL ? row_kind_name(m->kind) : "event");
+        cells_add_str(c, CELLS_TITLE, m != NULL ? row_kind_name(m->kind) : "event");
         return;
     }
     cells_add(c, CELLS_TITLE, m->method);
     if (m->target.p != NULL) {
-        cells_adds(c, CELLS_TITLE, " ");
+        cells_add_str(c, CELLS_TITLE, " ");
         cells_add(c, CELLS_TITLE, m->target);
     }
 }
@@ -268,13 +268,13 @@ void head_draw_title(const struct detail *d, const struct part *p, struct cells 
         draw_head_title(s, c);
         break;
     case PART_VALUE:
-        cells_adds(c, CELLS_TITLE, p->title);
+        cells_add_str(c, CELLS_TITLE, p->title);
         break;
     case PART_FINDINGS:
-        cells_adds(c, CELLS_TITLE, "findings");
+        cells_add_str(c, CELLS_TITLE, "findings");
         break;
     case PART_ABOUT:
-        cells_adds(c, CELLS_TITLE, "about the call");
+        cells_add_str(c, CELLS_TITLE, "about the call");
         break;
     case PART_MESSAGE:
         draw_message_title(d, &s->message[p->message], c);
@@ -283,8 +283,8 @@ void head_draw_title(const struct detail *d, const struct part *p, struct cells 
         cells_add(c, CELLS_TITLE, s->post_mortem_title);
         break;
     case PART_STDERR:
-        cells_addf(c, CELLS_TITLE, "stderr, %s%zu line%s", s->stderr_more ? "the last " : "",
-                   s->stderr_n, s->stderr_n == 1 ? "" : "s");
+        cells_add_format(c, CELLS_TITLE, "stderr, %s%zu line%s", s->stderr_more ? "the last " : "",
+                         s->stderr_n, s->stderr_n == 1 ? "" : "s");
         break;
     }
 }

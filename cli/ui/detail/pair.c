@@ -438,13 +438,13 @@ void pair_draw_line(struct pair *p, size_t row, enum pair_side side, size_t from
     const struct pair_row *r = &p->shown[row];
     struct section *s = &p->section[r->section];
     if (r->mark == PAIR_TITLE) {
-        cells_adds(c, CELLS_TITLE, s->title);
+        cells_add_str(c, CELLS_TITLE, s->title);
     } else if (r->mark == PAIR_SIZES) {
-        cells_addf(c, CELLS_NOTE, "  not compared: %zu bytes", s->size[side]);
+        cells_add_format(c, CELLS_NOTE, "  not compared: %zu bytes", s->size[side]);
     } else if (r->mark == PAIR_GAP) {
-        cells_addf(c, CELLS_FOLD, "  %s %u equal lines", ascii ? "..." : "⋯", r->line[0]);
+        cells_add_format(c, CELLS_FOLD, "  %s %u equal lines", ascii ? "..." : "⋯", r->line[0]);
     } else if (r->line[side] != NO_LINE && view_seek_line(&s->view[side], r->line[side], &place)) {
-        cells_adds(c, CELLS_PLAIN, r->mark == PAIR_EQUAL ? "  " : markers[r->mark]);
+        cells_add_str(c, CELLS_PLAIN, r->mark == PAIR_EQUAL ? "  " : markers[r->mark]);
         view_set_width(&s->view[side], 0, ascii);
         view_draw_line(&s->view[side], &place, 0, c);
         for (size_t i = 0; i < c->n && r->mark != PAIR_EQUAL; i++)

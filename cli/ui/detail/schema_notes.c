@@ -42,14 +42,14 @@ void schema_notes_find(struct schema_notes *f, struct tools *t, const struct det
     if (n == 0 || m[0].kind != KIND_REQUEST || !slice_is(m[0].method, "tools/call") ||
         !read_message(&m[0], &call) || call.kind != RPC_REQUEST)
         return;
-    if ((tools_call(t, &call, &tool, &f->of_call) & RULE(RULE_INVALID_ARGUMENTS)) != 0)
+    if ((tools_check_call(t, &call, &tool, &f->of_call) & RULE(RULE_INVALID_ARGUMENTS)) != 0)
         add_note(f, 0, call.arguments.type != JSON_NONE ? "/params/arguments" : "/params",
                  &f->of_call);
     for (size_t i = 1; tool != NULL && i < n; i++) {
         if (m[i].kind != KIND_RESULT || m[i].from_client == m[0].from_client ||
             !read_message(&m[i], &answer))
             continue;
-        if ((tools_result(t, json_string_raw(call.name), &answer, &tool, &f->of_result) &
+        if ((tools_check_result(t, json_string_raw(call.name), &answer, &tool, &f->of_result) &
              RULE(RULE_INVALID_STRUCTURED_CONTENT)) != 0)
             add_note(f, i,
                      answer.structured.type != JSON_NONE ? "/result/structuredContent" : "/result",

@@ -184,23 +184,23 @@ size_t view_count(struct view *v)
 static void draw_below(struct view *v, const struct view_place *p, size_t value, struct cells *c)
 {
     size_t notes = view_count_notes(v, value);
-    cells_blank(c, view_indent_columns(p->depth) + 2);
+    cells_add_blanks(c, view_indent_columns(p->depth) + 2);
     if (p->below <= notes) {
         const struct view_note *n = &v->note[view_first_note(v, value) + p->below - 1];
-        cells_adds(c, n->style, v->ascii ? "^ " : "↑ ");
+        cells_add_str(c, n->style, v->ascii ? "^ " : "↑ ");
         cells_add(c, n->style, n->text);
         return;
     }
     struct inner *in = view_find_inner(v, value);
     struct view_place inside;
-    cells_adds(c, CELLS_FOLD, v->ascii ? "| " : "│ ");
+    cells_add_str(c, CELLS_FOLD, v->ascii ? "| " : "│ ");
     if (in != NULL && view_seek_line(in->view, p->below - notes - 1, &inside))
         view_draw_line(in->view, &inside, 0, c);
 }
 
 void view_draw_line(struct view *v, const struct view_place *p, size_t indent, struct cells *c)
 {
-    cells_blank(c, indent);
+    cells_add_blanks(c, indent);
     if (v->kind == VIEW_TEXT)
         view_text_draw(v, p, c);
     else if (p->below > 0)

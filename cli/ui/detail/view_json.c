@@ -67,7 +67,7 @@ static size_t decode_visible_escape(struct slice s, char ret[JSON_CHAR_MAX], siz
     bool pair = (s.p[2] == 'd' || s.p[2] == 'D') && s.p[3] > '7';
     if (pair && !is_unicode_escape(second))
         return 0;
-    *ret_n = json_char(&p, s.p + (pair ? 2 * ESCAPE : ESCAPE), ret);
+    *ret_n = json_decode_char(&p, s.p + (pair ? 2 * ESCAPE : ESCAPE), ret);
     uint32_t code = text_utf8_len(ret, *ret_n) == *ret_n ? text_utf8_code(ret, *ret_n) : 0;
     return code > 0x7F && code != 0xFFFD && width_printable(code) ? (size_t)(p - s.p) : 0;
 }
@@ -76,7 +76,7 @@ void view_add_token(struct cells *c, enum cells_style style, struct slice token)
 {
     char text[JSON_CHAR_MAX];
     size_t from = 0, at = 0, n, len;
-    while (!c->ascii && at < token.n && !cells_full(c)) {
+    while (!c->ascii && at < token.n && !cells_are_full(c)) {
         const char *slash = memchr(token.p + at, '\\', token.n - at);
         if (slash == NULL)
             break;
@@ -99,9 +99,9 @@ void view_add_token(struct cells *c, enum cells_style style, struct slice token)
 static void draw_marker(const struct view *v, bool folded, struct cells *c)
 {
     if (v->ascii)
-        cells_adds(c, CELLS_FOLD, folded ? "+ " : "- ");
+        cells_add_str(c, CELLS_FOLD, folded ? "+ " : "- ");
     else
-        cells_adds(c, CELLS_FOLD, folded ? "▸ " : "▾ ");
+        cells_add_str(c, CELLS_FOLD, folded ? "▸ " : "▾ ");
 }
 
 static void draw_container(struct view *v, size_t at, size_t depth, struct cells *c)
@@ -109,16 +109,16 @@ static void draw_container(struct view *v, size_t at, size_t depth, struct cells
     bool object = v->text.p[at] == '{';
     size_t children;
     if (view_json_is_empty(v, at)) {
-        cells_adds(c, CELLS_DIM, object ? "{}" : "[]");
+        cells_add_str(c, CELLS_DIM, object ? "{}" : "[]");
     } else if (view_is_folded(v, at, depth)) {
         (void)view_value_end(v, at, &children);
-        cells_adds(c, CELLS_DIM, object ? "{" : "[");
-        cells_adds(c, CELLS_FOLD, v->ascii ? "..." : "…");
-        cells_adds(c, CELLS_DIM, object ? "}" : "]");
-        cells_addf(c, CELLS_FOLD, " %zu %s%s", children, object ? "key" : "item",
-                   children == 1 ? "" : "s");
+        cells_add_str(c, CELLS_DIM, object ? "{" : "[");
+        cells_add_str(c, CELLS_FOLD, v->ascii ? "..." : "…");
+        cells_add_str(c, CELLS_DIM, object ? "}" : "]");
+        cells_add_format(c, CELLS_FOLD, " %zu %s%s", children, object ? "key" : "item",
+                         children == 1 ? "" : "s");
     } else {
-        cells_adds(c, CELLS_DIM, object ? "{" : "[");
+        cells_add_str(c, CELLS_DIM, object ? "{" : "[");
     }
 }
 
@@ -140,8 +140,8 @@ static void draw_scalar(struct view *v, size_t at, struct cells *c)
     if (in != NULL) {
         struct buf size = {0};
         units_show_size(&size, (int64_t)in->view->text.n);
-        cells_addf(c, CELLS_FOLD, "%s, %s", in->view->kind == VIEW_JSON ? "JSON" : "text",
-                   buf_str(&size));
+        cells_add_format(c, CELLS_FOLD, "%s, %s", in->view->kind == VIEW_JSON ? "JSON" : "text",
+                         buf_str(&size));
         buf_close(&size);
         return;
     }
@@ -154,7 +154,7 @@ static void draw_comma(struct view *v, size_t end, struct cells *c)
 {
     end = token_skip_blank(v->text, end);
     if (end < v->text.n && v->text.p[end] == ',')
-        cells_adds(c, CELLS_DIM, ",");
+        cells_add_str(c, CELLS_DIM, ",");
 }
 
 static void draw_value(struct view *v, const struct view_place *p, size_t at, struct cells *c)
@@ -165,7 +165,8 @@ static void draw_value(struct view *v, const struct view_place *p, size_t at, st
         draw_container(v, at, p->depth, c);
     else
         draw_scalar(v, at, c);
-    if (!cells_full(c) && (!opens || view_json_is_empty(v, at) || view_is_folded(v, at, p->depth)))
+    if (!cells_are_full(c) &&
+        (!opens || view_json_is_empty(v, at) || view_is_folded(v, at, p->depth)))
         draw_comma(v, view_value_end(v, at, &children), c);
 }
 
@@ -176,23 +177,23 @@ void view_json_draw(struct view *v, const struct view_place *p, struct cells *c)
     if (at >= s.n && key >= s.n)
         return;
     if (token_closes_container(s.p[key])) {
-        cells_blank(c, view_indent_columns(p->depth - (p->depth > 0)) + 2);
+        cells_add_blanks(c, view_indent_columns(p->depth - (p->depth > 0)) + 2);
         cells_add(c, CELLS_DIM, (struct slice){s.p + key, 1});
         draw_comma(v, key + 1, c);
         return;
     }
-    cells_blank(c, view_indent_columns(p->depth));
+    cells_add_blanks(c, view_indent_columns(p->depth));
     if (v->fixed)
-        cells_blank(c, 2);
+        cells_add_blanks(c, 2);
     else if (at < s.n && token_opens_container(s.p[at]) && !view_json_is_empty(v, at))
         draw_marker(v, view_is_folded(v, at, p->depth), c);
     else if (at < s.n && (view_find_inner(v, at) != NULL || view_is_text(v, at)))
         draw_marker(v, view_find_inner(v, at) == NULL, c);
     else
-        cells_blank(c, 2);
+        cells_add_blanks(c, 2);
     if (at != key) {
         view_add_token(c, CELLS_KEY, (struct slice){s.p + key, token_end(s, key) - key});
-        cells_adds(c, CELLS_DIM, ": ");
+        cells_add_str(c, CELLS_DIM, ": ");
     }
     if (at < s.n)
         draw_value(v, p, at, c);

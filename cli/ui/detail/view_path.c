@@ -23,7 +23,7 @@ size_t view_count_unescaped(const struct view *v, size_t at, size_t to)
     char c[JSON_CHAR_MAX];
     size_t n = 0;
     while (p < end)
-        n += json_char(&p, v->text.p + v->text.n, c);
+        n += json_decode_char(&p, v->text.p + v->text.n, c);
     return n;
 }
 

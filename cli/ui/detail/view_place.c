@@ -28,7 +28,7 @@ static size_t view_columns_between(const struct view *v, size_t from, size_t to)
                       /* the whole text is left of the window: only columns are counted */
                       .ascii = v->ascii};
     if (v->kind == VIEW_TEXT)
-        return cells_tabbed(text, v->ascii);
+        return cells_tabbed_columns(text, v->ascii);
     view_add_token(&c, CELLS_PLAIN, text);
     return c.column;
 }

@@ -12,7 +12,7 @@ static size_t view_text_line_end(const struct view *v, size_t at, size_t *ret_ne
         *ret_next = at + n + (newline != NULL);
         return at + n;
     }
-    size_t end = at + cells_line(rest, v->ascii, v->width, ret_next);
+    size_t end = at + cells_line_len(rest, v->ascii, v->width, ret_next);
     *ret_next += at;
     return end;
 }

@@ -82,7 +82,7 @@ int sessions_read_older(struct sessions *l, struct query *q)
 {
     struct page_row *page = NULL;
     int64_t to = l->oldest == INT64_MAX ? INT64_MAX : l->oldest - 1;
-    int st = page_sessions(q, NULL, INT64_MIN, to, SESSIONS_PAGE, &page);
+    int st = page_read_sessions(q, NULL, INT64_MIN, to, SESSIONS_PAGE, &page);
     size_t n = 0;
     for (const struct page_row *p = page; st == 0 && p != NULL; p = p->next, n++) {
         l->oldest = p->session.id;
@@ -129,11 +129,11 @@ static int read_newest(struct sessions *l, struct query *q, struct page_row **re
 {
     int64_t newest = 0;
     if (l->store != NULL)
-        return page_sessions(q, NULL, INT64_MIN, INT64_MAX, SESSIONS_PAGE, ret);
+        return page_read_sessions(q, NULL, INT64_MIN, INT64_MAX, SESSIONS_PAGE, ret);
     int st = query_newest(q, &newest);
     return st < 0 || newest <= l->newest
                ? st
-               : page_sessions(q, NULL, l->newest + 1, INT64_MAX, INT64_MAX, ret);
+               : page_read_sessions(q, NULL, l->newest + 1, INT64_MAX, INT64_MAX, ret);
 }
 
 /* Sessions that were not read before have higher ids, in a store too. */
@@ -237,7 +237,7 @@ int sessions_get(struct sessions *l, struct query *q, int64_t id, const struct s
         *ret = r;
         return 0;
     }
-    int st = page_sessions(q, NULL, id, id, 1, &page);
+    int st = page_read_sessions(q, NULL, id, id, 1, &page);
     if (st < 0 || page == NULL)
         return st < 0 ? st : MI_ENOENT;
     struct session_row now = {

@@ -42,7 +42,7 @@ static enum ground grounds[] = {
 
 static int colours; /* 0, 8 or 256 */
 
-static short pair_of(enum ground g, enum cells_style style)
+static short color_pair_of(enum ground g, enum cells_style style)
 {
     return (short)(1 + (int)g * CELLS_STYLES + (int)style);
 }
@@ -63,7 +63,7 @@ void paint_open(void)
             if (g != GROUND_NONE && fore == -1)
                 fore = 255;
             fore = fore == -1 && own != -1 ? COLOR_WHITE : fore;
-            init_pair(pair_of((enum ground)g, (enum cells_style)s), fore, back);
+            init_pair(color_pair_of((enum ground)g, (enum cells_style)s), fore, back);
         }
     }
 }
@@ -87,8 +87,8 @@ static attr_t line_attribute(enum screen_line kind)
     return A_NORMAL;
 }
 
-void paint_of(enum screen_line kind, enum cells_style style, bool found, unsigned *ret_attribute,
-              short *ret_pair)
+void paint_find_attributes(enum screen_line kind, enum cells_style style, bool found,
+                           unsigned *ret_attribute, short *ret_pair)
 {
     const struct paint *p = &styles[style];
     attr_t a = line_attribute(kind) | (found ? A_REVERSE : A_NORMAL);
@@ -97,10 +97,10 @@ void paint_of(enum screen_line kind, enum cells_style style, bool found, unsigne
         a |= p->colourless;
     } else if (colours == 256) {
         a |= p->attribute & ~A_DIM;
-        pair = pair_of(grounds[kind], style);
+        pair = color_pair_of(grounds[kind], style);
     } else if ((a & A_REVERSE) == 0) { /* coloured text on a reversed line is hard to read */
         a |= p->attribute;
-        pair = pair_of(GROUND_NONE, style);
+        pair = color_pair_of(GROUND_NONE, style);
     } else {
         a |= p->attribute & A_BOLD;
     }

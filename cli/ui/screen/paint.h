@@ -9,7 +9,7 @@
 
 void paint_open(void); /* call after the screen is set up */
 /* *ret_attribute is a curses attr_t, *ret_pair a colour pair. */
-void paint_of(enum screen_line kind, enum cells_style style, bool found, unsigned *ret_attribute,
-              short *ret_pair);
+void paint_find_attributes(enum screen_line kind, enum cells_style style, bool found,
+                           unsigned *ret_attribute, short *ret_pair);
 
 #endif

@@ -17,7 +17,7 @@ static struct {
 
 static const int fatal[] = {SIGQUIT, SIGILL, SIGABRT, SIGBUS, SIGFPE, SIGSEGV};
 
-static void restore(int number)
+static void restore_terminal_on_signal(int number)
 {
     if (rescue.armed != 0) {
         rescue.armed = 0;
@@ -49,7 +49,7 @@ static void rescue_add(const char *sequence)
     }
 }
 
-static void rescue_handle(int number, void (*handler)(int))
+static void rescue_set_handler(int number, void (*handler)(int))
 {
     struct sigaction a = {.sa_handler = handler}, before;
     if (sigaction(number, NULL, &before) == 0 && before.sa_handler != SIG_IGN)
@@ -73,8 +73,8 @@ bool rescue_open(void)
         return false;
     rescue.armed = tcgetattr(STDOUT_FILENO, &rescue.before) == 0;
     for (size_t i = 0; i < MI_COUNT(fatal); i++)
-        rescue_handle(fatal[i], restore);
-    rescue_handle(SIGHUP, on_hangup);
+        rescue_set_handler(fatal[i], restore_terminal_on_signal);
+    rescue_set_handler(SIGHUP, on_hangup);
     return true;
 }
 

@@ -52,19 +52,19 @@ static void on_resize(int number)
     screen_resized = 1;
 }
 
-static bool screen_has(const char *variable)
+static bool screen_has_variable(const char *variable)
 {
     const char *v = getenv(variable);
     return v != NULL && v[0] != '\0';
 }
 
 /* Does the locale's name end with UTF-8, as in `de_DE.UTF-8`? */
-static bool names_utf8(void)
+static bool locale_names_utf8(void)
 {
-    const char *variable = screen_has("LC_ALL")     ? "LC_ALL"
-                           : screen_has("LC_CTYPE") ? "LC_CTYPE"
-                                                    : "LANG";
-    const char *charset = screen_has(variable) ? strchr(getenv(variable), '.') : NULL;
+    const char *variable = screen_has_variable("LC_ALL")     ? "LC_ALL"
+                           : screen_has_variable("LC_CTYPE") ? "LC_CTYPE"
+                                                             : "LANG";
+    const char *charset = screen_has_variable(variable) ? strchr(getenv(variable), '.') : NULL;
     return charset != NULL &&
            (strncasecmp(charset, ".UTF-8", 6) == 0 || strncasecmp(charset, ".UTF8", 5) == 0);
 }
@@ -72,12 +72,12 @@ static bool names_utf8(void)
 static void set_locale(void)
 {
     bool known = setlocale(LC_CTYPE, "") != NULL;
-    if (!known && names_utf8())
+    if (!known && locale_names_utf8())
         (void)setlocale(LC_CTYPE, "C.UTF-8");
     screen.ascii = strcmp(nl_langinfo(CODESET), "UTF-8") != 0;
 }
 
-static int no_terminal(struct buf *error, const char *why)
+static int fail_no_terminal(struct buf *error, const char *why)
 {
     buf_clear(error);
     buf_adds(error, why);
@@ -89,10 +89,12 @@ int screen_open(struct buf *error)
 {
     const char *term = getenv("TERM");
     if (isatty(STDIN_FILENO) != 1 || isatty(STDOUT_FILENO) != 1)
-        return no_terminal(error, "ui needs a terminal: its standard input and output must be one");
+        return fail_no_terminal(error,
+                                "ui needs a terminal: its standard input and output must be one");
     if (term == NULL || term[0] == '\0')
-        return no_terminal(error, "TERM is not set: set it to the type of this terminal, such as "
-                                  "xterm-256color");
+        return fail_no_terminal(error,
+                                "TERM is not set: set it to the type of this terminal, such as "
+                                "xterm-256color");
     if (!rescue_open()) {
         buf_clear(error);
         buf_adds(error, "this machine does not describe the terminal TERM=");
@@ -107,7 +109,7 @@ int screen_open(struct buf *error)
     screen.terminal = newterm(NULL, stdout, stdin);
     if (screen.terminal == NULL) {
         rescue_close();
-        return no_terminal(error, "cannot set up this terminal");
+        return fail_no_terminal(error, "cannot set up this terminal");
     }
     struct sigaction a = {.sa_handler = on_resize, .sa_flags = 0};
     sigaction(SIGWINCH, &a, NULL);
@@ -118,7 +120,7 @@ int screen_open(struct buf *error)
     screen.keys = newpad(1, 1);
     if (screen.keys == NULL) {
         screen_close();
-        return no_terminal(error, "cannot set up this terminal");
+        return fail_no_terminal(error, "cannot set up this terminal");
     }
     keypad(screen.keys, TRUE);
     nodelay(screen.keys, TRUE);
@@ -147,13 +149,13 @@ void screen_close(void)
     rescue_close();
 }
 
-void screen_leave(void)
+void screen_suspend(void)
 {
     mark_pasted(false);
     endwin();
 }
 
-void screen_return(void)
+void screen_resume(void)
 {
     screen_resized = 1;
     clearok(curscr, TRUE);
@@ -166,7 +168,7 @@ bool screen_is_ascii(void)
     return screen.ascii;
 }
 
-void screen_size(size_t *ret_width, size_t *ret_height)
+void screen_get_size(size_t *ret_width, size_t *ret_height)
 {
     struct winsize w;
     if (screen_resized != 0) {
@@ -186,7 +188,7 @@ void screen_clear(void)
     screen.shows_cursor = false;
 }
 
-static void put_char(int x, int y, const wchar_t *text, attr_t attribute, short pair)
+static void screen_put_char(int x, int y, const wchar_t *text, attr_t attribute, short pair)
 {
     cchar_t c;
     if (setcchar(&c, text, attribute, pair, NULL) == OK)
@@ -195,7 +197,7 @@ static void put_char(int x, int y, const wchar_t *text, attr_t attribute, short 
 
 /* Takes the first character of the text and its combining characters. Returns their number of
  * bytes. */
-static size_t take_char(struct slice s, wchar_t text[MARKS + 1], size_t *ret_columns)
+static size_t screen_take_char(struct slice s, wchar_t text[MARKS + 1], size_t *ret_columns)
 {
     size_t len = text_utf8_len(s.p, s.n), marks = 1;
     if (len == 0) { /* cannot happen: the text is valid UTF-8 */
@@ -220,15 +222,15 @@ static size_t take_char(struct slice s, wchar_t text[MARKS + 1], size_t *ret_col
     return i;
 }
 
-static size_t put_span(size_t x, size_t y, struct slice s, attr_t attribute, short pair)
+static size_t screen_put_span(size_t x, size_t y, struct slice s, attr_t attribute, short pair)
 {
     wchar_t text[MARKS + 1];
     size_t columns = 0;
     for (size_t i = 0; i < s.n; x += columns) {
-        i += take_char((struct slice){s.p + i, s.n - i}, text, &columns);
-        put_char((int)x, (int)y, text, attribute, pair);
+        i += screen_take_char((struct slice){s.p + i, s.n - i}, text, &columns);
+        screen_put_char((int)x, (int)y, text, attribute, pair);
         if (columns == 2 && text[0] == L'?')
-            put_char((int)x + 1, (int)y, L"?", attribute, pair);
+            screen_put_char((int)x + 1, (int)y, L"?", attribute, pair);
     }
     return x;
 }
@@ -239,31 +241,31 @@ void screen_put(size_t x, size_t y, size_t width, enum screen_line kind, const s
     short pair;
     size_t at = x;
     for (size_t i = 0; i < c->n; i++) {
-        paint_of(kind, c->span[i].style, c->span[i].found, &attribute, &pair);
-        at = put_span(at, y, cells_text(c, i), attribute, pair);
+        paint_find_attributes(kind, c->span[i].style, c->span[i].found, &attribute, &pair);
+        at = screen_put_span(at, y, cells_text(c, i), attribute, pair);
     }
-    paint_of(kind, CELLS_PLAIN, false, &attribute, &pair);
+    paint_find_attributes(kind, CELLS_PLAIN, false, &attribute, &pair);
     for (; at < x + width; at++)
-        put_char((int)at, (int)y, L" ", attribute, pair);
+        screen_put_char((int)at, (int)y, L" ", attribute, pair);
 }
 
-void screen_rule(size_t x, size_t y, size_t height)
+void screen_draw_rule(size_t x, size_t y, size_t height)
 {
     attr_t attribute;
     short pair;
-    paint_of(SCREEN_NORMAL, CELLS_DIM, false, &attribute, &pair);
+    paint_find_attributes(SCREEN_NORMAL, CELLS_DIM, false, &attribute, &pair);
     for (size_t i = 0; i < height; i++)
-        put_char((int)x, (int)(y + i), screen.ascii ? L"|" : L"\u2502", attribute, pair);
+        screen_put_char((int)x, (int)(y + i), screen.ascii ? L"|" : L"\u2502", attribute, pair);
 }
 
-void screen_cursor(size_t x, size_t y)
+void screen_set_cursor(size_t x, size_t y)
 {
     screen.shows_cursor = true;
     screen.cursor_x = x;
     screen.cursor_y = y;
 }
 
-void screen_show(void)
+void screen_show_changes(void)
 {
     curs_set(screen.shows_cursor ? 1 : 0);
     if (screen.shows_cursor)
@@ -271,7 +273,7 @@ void screen_show(void)
     refresh();
 }
 
-void screen_notice(const char *text)
+void screen_show_notice(const char *text)
 {
     WINDOW *line = newwin(1, 0, LINES - 1, 0);
     if (line == NULL)
@@ -320,7 +322,7 @@ static void read_mouse(struct press *ret)
 /* Called after an Esc. Does the next character continue an escape sequence? curses reports an Esc
  * at once if it knows no such key; a person does not type the next key that fast. Returns false if
  * it was the key Esc. */
-static bool begins_sequence(void)
+static bool esc_begins_sequence(void)
 {
     wint_t c;
     int kind = wget_wch(screen.keys, &c);
@@ -335,7 +337,7 @@ static bool begins_sequence(void)
 }
 
 /* Does the character belong to pasted text? */
-static bool is_pasted(void)
+static bool char_is_pasted(void)
 {
     int64_t now_us = clock_mono_us();
     screen.pasting &= now_us - screen.pasted_us < PASTE_PAUSE_US;
@@ -347,10 +349,10 @@ static bool is_pasted(void)
  * escape sequence. */
 static bool is_no_key(int kind, wint_t c)
 {
-    if (kind == OK && sequence_takes(&screen.sequence, c, clock_mono_us()))
+    if (kind == OK && sequence_takes_char(&screen.sequence, c, clock_mono_us()))
         return true;
     if (kind == OK && c == PRESS_ESCAPE) {
-        bool begun = begins_sequence();
+        bool begun = esc_begins_sequence();
         screen.pasting &= begun; /* terminals do not paste Esc, so the end of the paste was lost */
         return begun;
     }
@@ -374,7 +376,7 @@ bool screen_read(struct press *ret)
     while (is_no_key(kind, c));
     if (kind == ERR)
         return false;
-    ret->pasted = is_pasted();
+    ret->pasted = char_is_pasted();
     if (kind != KEY_CODE_YES) {
         ret->key = c == '\n' ? PRESS_ENTER : c == 0x7F || c == 0x08 ? PRESS_BACKSPACE : (int)c;
         return true;

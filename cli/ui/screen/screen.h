@@ -12,7 +12,7 @@
  * Errors    screen_open(): MI_ENOENT, then error holds a sentence.
  * Keys      escape sequences that are not keys are skipped. Pasted text is told from keys, if
  *           the terminal does so.
- * Blocks    screen_show() while the terminal does not read. */
+ * Blocks    screen_show_changes() while the terminal does not read. */
 #ifndef MI_CLI_UI_SCREEN_SCREEN_H
 #define MI_CLI_UI_SCREEN_SCREEN_H
 
@@ -34,27 +34,27 @@ enum screen_line {
 
 MI_MUST int screen_open(struct buf *error);
 void screen_close(void); /* safe to call twice */
-/* screen_leave() gives the terminal to another program; screen_return() takes it back. */
-void screen_leave(void);
-void screen_return(void);
+/* screen_suspend() gives the terminal to another program; screen_resume() takes it back. */
+void screen_suspend(void);
+void screen_resume(void);
 
 bool screen_is_ascii(void);
 /* Reads the size of the terminal, which may have changed. */
-void screen_size(size_t *ret_width, size_t *ret_height);
-/* Not 0 if the size has changed since the last screen_size(). */
+void screen_get_size(size_t *ret_width, size_t *ret_height);
+/* Not 0 if the size has changed since the last screen_get_size(). */
 extern volatile sig_atomic_t screen_resized;
 
 void screen_clear(void); /* call before the lines of the next picture */
 /* Draws a line at column x, padded with blanks to `width`. */
 void screen_put(size_t x, size_t y, size_t width, enum screen_line kind, const struct cells *c);
-void screen_rule(size_t x, size_t y, size_t height); /* a vertical line */
+void screen_draw_rule(size_t x, size_t y, size_t height); /* a vertical line */
 /* position of the cursor in the next picture */
-void screen_cursor(size_t x, size_t y);
-void screen_show(void);
+void screen_set_cursor(size_t x, size_t y);
+void screen_show_changes(void);
 void screen_repaint(void); /* draws everything again, after the terminal's content was damaged */
-/* Shows a text in the last line at once, until the next screen_show(). The text must be safe to
+/* Shows a text in the last line at once, until the next screen_show_changes(). The text must be safe to
  * show (base/text.h). */
-void screen_notice(const char *text);
+void screen_show_notice(const char *text);
 
 /* Reads the next key. Returns false if no key is waiting. */
 bool screen_read(struct press *ret);

@@ -26,14 +26,14 @@ void cells_close(struct cells *c)
     *c = (struct cells){0};
 }
 
-static size_t end_of(const struct cells *c)
+static size_t end_of_window(const struct cells *c)
 {
     return c->width > SIZE_MAX - c->from ? SIZE_MAX : c->from + c->width;
 }
 
-bool cells_full(const struct cells *c)
+bool cells_are_full(const struct cells *c)
 {
-    return c->column >= end_of(c);
+    return c->column >= end_of_window(c);
 }
 
 struct slice cells_text(const struct cells *c, size_t span)
@@ -49,7 +49,7 @@ static bool cells_is_plain(char c)
 }
 
 /* Returns how many leading bytes, at most max, are plain: shown as they are, one column each. */
-static size_t plain_run(struct slice s, size_t max)
+static size_t plain_run_len(struct slice s, size_t max)
 {
     const uint64_t ones = UINT64_C(0x0101010101010101);
     size_t n = 0;
@@ -74,7 +74,7 @@ struct shown {
 };
 
 /* Fills *ret with how the first character of s is shown. Returns its number of bytes. */
-static size_t cells_show(struct slice s, bool ascii, struct shown *ret)
+static size_t cells_show_char(struct slice s, bool ascii, struct shown *ret)
 {
     size_t len = text_utf8_len(s.p, s.n);
     uint32_t code = len > 0 ? text_utf8_code(s.p, len) : 0;
@@ -93,7 +93,8 @@ static size_t cells_show(struct slice s, bool ascii, struct shown *ret)
 
 /* ---- spans ---------------------------------------------------------------------------------- */
 
-static void cells_put(struct cells *c, enum cells_style style, struct slice text, size_t columns)
+static void cells_put_text(struct cells *c, enum cells_style style, struct slice text,
+                           size_t columns)
 {
     struct cells_span *last = c->n > 0 ? &c->span[c->n - 1] : NULL;
     if (last == NULL || last->style != style) {
@@ -115,19 +116,19 @@ static void cells_put(struct cells *c, enum cells_style style, struct slice text
 static void cells_add_plain(struct cells *c, enum cells_style style, struct slice text)
 {
     size_t hidden = c->column < c->from ? size_min(text.n, c->from - c->column) : 0;
-    size_t shown = size_min(text.n - hidden, end_of(c) - (c->column + hidden));
+    size_t shown = size_min(text.n - hidden, end_of_window(c) - (c->column + hidden));
     if (shown > 0)
-        cells_put(c, style, (struct slice){text.p + hidden, shown}, shown);
+        cells_put_text(c, style, (struct slice){text.p + hidden, shown}, shown);
     c->column += hidden + shown;
     c->more |= hidden + shown < text.n;
     c->join = shown > 0 ? CELLS_JOIN : CELLS_JOIN_HIDDEN;
     c->marks = 0;
 }
 
-void cells_blank(struct cells *c, size_t columns)
+void cells_add_blanks(struct cells *c, size_t columns)
 {
     static const char blanks[] = "                                ";
-    while (columns > 0 && !cells_full(c)) {
+    while (columns > 0 && !cells_are_full(c)) {
         size_t n = size_min(columns, sizeof blanks - 1);
         cells_add_plain(c, CELLS_PLAIN, (struct slice){blanks, n});
         columns -= n;
@@ -142,12 +143,12 @@ static void add_character(struct cells *c, enum cells_style style, const struct 
     if (after <= c->from) {
         c->column = after;
         c->join = CELLS_JOIN_HIDDEN;
-    } else if (c->column < c->from || after > end_of(c)) {
-        c->more |= after > end_of(c);
-        cells_blank(c, after - c->column);
+    } else if (c->column < c->from || after > end_of_window(c)) {
+        c->more |= after > end_of_window(c);
+        cells_add_blanks(c, after - c->column);
         c->join = CELLS_JOIN_HIDDEN;
     } else {
-        cells_put(c, style, s->text, s->columns);
+        cells_put_text(c, style, s->text, s->columns);
         c->column = after;
         c->join = CELLS_JOIN;
     }
@@ -169,18 +170,18 @@ static bool cells_join_last(struct cells *c, const struct shown *s)
 }
 
 /* Adds one character that is not plain. Returns its number of bytes. */
-static size_t add_other(struct cells *c, enum cells_style style, struct slice text)
+static size_t add_special_character(struct cells *c, enum cells_style style, struct slice text)
 {
     struct shown s;
     if (*text.p == '\t' && c->tabs) {
-        cells_blank(c, CELLS_TAB - (c->column - c->origin) % CELLS_TAB);
+        cells_add_blanks(c, CELLS_TAB - (c->column - c->origin) % CELLS_TAB);
         return 1;
     }
-    size_t len = cells_show(text, c->ascii, &s);
+    size_t len = cells_show_char(text, c->ascii, &s);
     if (!s.escape && s.columns == 0) {
         if (cells_join_last(c, &s))
             return len;
-        (void)cells_show(text, true, &s);
+        (void)cells_show_char(text, true, &s);
     }
     if (s.escape) {
         cells_add_plain(c, CELLS_ESCAPE, s.text);
@@ -192,12 +193,12 @@ static size_t add_other(struct cells *c, enum cells_style style, struct slice te
 }
 
 /* Does the first character of the text combine with the last one of the window? */
-static bool joins(const struct cells *c, struct slice text)
+static bool joins_last_character(const struct cells *c, struct slice text)
 {
     struct shown s;
     if (c->join == CELLS_JOIN_NONE || c->marks == CELLS_MARKS_MAX || cells_is_plain(*text.p))
         return false;
-    (void)cells_show(text, c->ascii, &s);
+    (void)cells_show_char(text, c->ascii, &s);
     return !s.escape && s.columns == 0;
 }
 
@@ -205,39 +206,39 @@ void cells_add(struct cells *c, enum cells_style style, struct slice text)
 {
     c->join = CELLS_JOIN_NONE;
     while (text.n > 0) {
-        if (cells_full(c) && !joins(c, text)) {
+        if (cells_are_full(c) && !joins_last_character(c, text)) {
             c->more = true;
             return;
         }
-        size_t n = plain_run(text, end_of(c) - c->column);
+        size_t n = plain_run_len(text, end_of_window(c) - c->column);
         if (n > 0)
             cells_add_plain(c, style, (struct slice){text.p, n});
         else
-            n = add_other(c, style, text);
+            n = add_special_character(c, style, text);
         text.p += n;
         text.n -= n;
     }
 }
 
-void cells_adds(struct cells *c, enum cells_style style, const char *text)
+void cells_add_str(struct cells *c, enum cells_style style, const char *text)
 {
     cells_add(c, style, slice_of(text));
 }
 
-void cells_addf(struct cells *c, enum cells_style style, const char *fmt, ...)
+void cells_add_format(struct cells *c, enum cells_style style, const char *fmt, ...)
 {
     char text[256];
     va_list args;
     va_start(args, fmt);
     vsnprintf(text, sizeof text, fmt, args);
     va_end(args);
-    cells_adds(c, style, text);
+    cells_add_str(c, style, text);
 }
 
 /* ---- highlighting ---------------------------------------------------------------------------- */
 
 /* Splits the span at byte `at` of the text, so that a span begins there. */
-static bool cells_split(struct cells *c, size_t at)
+static bool cells_split_span(struct cells *c, size_t at)
 {
     size_t i = 0;
     while (i < c->n && at >= c->span[i].at + c->span[i].n)
@@ -257,7 +258,7 @@ static bool cells_split(struct cells *c, size_t at)
     return true;
 }
 
-void cells_mark(struct cells *c, struct slice needle)
+void cells_mark_matches(struct cells *c, struct slice needle)
 {
     struct slice text = buf_slice(&c->text);
     size_t at = 0;
@@ -267,7 +268,7 @@ void cells_mark(struct cells *c, struct slice needle)
             at--;
         while (end < text.n && text_utf8_cont(text.p + end))
             end++;
-        if (!cells_split(c, at) || !cells_split(c, end)) {
+        if (!cells_split_span(c, at) || !cells_split_span(c, end)) {
             c->failed = true;
             return;
         }
@@ -277,7 +278,7 @@ void cells_mark(struct cells *c, struct slice needle)
     }
 }
 
-void cells_ellipsis(struct cells *c)
+void cells_cut_with_ellipsis(struct cells *c)
 {
     struct cells_span *last = c->n > 0 ? &c->span[c->n - 1] : NULL;
     if (!c->more || last == NULL || last->columns == 0)
@@ -294,13 +295,13 @@ void cells_ellipsis(struct cells *c)
     last->columns -= size_min(columns, last->columns);
     c->column -= columns;
     c->more = false;
-    cells_blank(c, columns - 1);
-    cells_adds(c, CELLS_DIM, c->ascii ? "." : "\xE2\x80\xA6");
+    cells_add_blanks(c, columns - 1);
+    cells_add_str(c, CELLS_DIM, c->ascii ? "." : "\xE2\x80\xA6");
 }
 
 /* ---- measures ------------------------------------------------------------------------------- */
 
-size_t cells_columns(struct slice text, bool ascii, size_t max)
+size_t cells_text_columns(struct slice text, bool ascii, size_t max)
 {
     /* the whole text is left of the window: only columns are counted */
     struct cells c = {.from = max, .ascii = ascii};
@@ -308,24 +309,24 @@ size_t cells_columns(struct slice text, bool ascii, size_t max)
     return size_min(c.column, max);
 }
 
-size_t cells_tabbed(struct slice text, bool ascii)
+size_t cells_tabbed_columns(struct slice text, bool ascii)
 {
     struct cells c = {.from = SIZE_MAX, .ascii = ascii, .tabs = true};
     cells_add(&c, CELLS_PLAIN, text);
     return c.column;
 }
 
-size_t cells_fit(struct slice text, bool ascii, size_t columns)
+size_t cells_fitting_len(struct slice text, bool ascii, size_t columns)
 {
     struct cells c = {.from = SIZE_MAX, .ascii = ascii, .tabs = true, .join = CELLS_JOIN_NONE};
     size_t i = 0;
     while (i < text.n && text.p[i] != '\n') {
         struct slice rest = {text.p + i, text.n - i};
-        size_t n = plain_run(rest, columns - c.column);
+        size_t n = plain_run_len(rest, columns - c.column);
         if (n > 0) {
             cells_add_plain(&c, CELLS_PLAIN, (struct slice){rest.p, n});
         } else {
-            n = add_other(&c, CELLS_PLAIN, rest);
+            n = add_special_character(&c, CELLS_PLAIN, rest);
             if (c.column > columns && i > 0)
                 break;
         }
@@ -336,9 +337,9 @@ size_t cells_fit(struct slice text, bool ascii, size_t columns)
     return i;
 }
 
-size_t cells_line(struct slice text, bool ascii, size_t columns, size_t *ret_next)
+size_t cells_line_len(struct slice text, bool ascii, size_t columns, size_t *ret_next)
 {
-    size_t n = text.n > 0 ? cells_fit(text, ascii, columns) : 0;
+    size_t n = text.n > 0 ? cells_fitting_len(text, ascii, columns) : 0;
     *ret_next = n;
     if (n < text.n && (text.p[n] == '\n' || text.p[n] == ' ')) {
         *ret_next = n + 1;

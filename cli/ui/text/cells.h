@@ -47,7 +47,7 @@ struct cells_span {
     size_t at, n;   /* bytes in cells.text; all printable */
     size_t columns; /* columns of this span */
     enum cells_style style;
-    bool found; /* set by cells_mark() */
+    bool found; /* set by cells_mark_matches() */
 };
 
 /* How a combining character is added: as an escape; dropped, as its character is left of the
@@ -73,25 +73,26 @@ struct cells {
 void cells_begin(struct cells *c, size_t from, size_t width, bool ascii);
 void cells_close(struct cells *c);
 void cells_add(struct cells *c, enum cells_style style, struct slice text); /* recorded text */
-void cells_adds(struct cells *c, enum cells_style style, const char *text);
+void cells_add_str(struct cells *c, enum cells_style style, const char *text);
 /* Adds at most 255 bytes. */
-void cells_addf(struct cells *c, enum cells_style style, const char *fmt, ...) MI_FORMAT(3, 4);
-void cells_blank(struct cells *c, size_t columns);
-bool cells_full(const struct cells *c); /* text that is added now is not visible */
+void cells_add_format(struct cells *c, enum cells_style style, const char *fmt, ...)
+    MI_FORMAT(3, 4);
+void cells_add_blanks(struct cells *c, size_t columns);
+bool cells_are_full(const struct cells *c); /* text that is added now is not visible */
 /* If some text is right of the window, puts an ellipsis in the last column. */
-void cells_ellipsis(struct cells *c);
+void cells_cut_with_ellipsis(struct cells *c);
 /* Sets `found` of spans for each match of the needle in the window, ignoring case. */
-void cells_mark(struct cells *c, struct slice needle);
+void cells_mark_matches(struct cells *c, struct slice needle);
 struct slice cells_text(const struct cells *c, size_t span);
 
 /* Returns the columns of a text without tabs, at most `max`. */
-size_t cells_columns(struct slice text, bool ascii, size_t max);
-size_t cells_tabbed(struct slice text, bool ascii); /* columns, with tabs */
+size_t cells_text_columns(struct slice text, bool ascii, size_t max);
+size_t cells_tabbed_columns(struct slice text, bool ascii); /* columns, with tabs */
 /* Returns how many leading bytes fit into `columns`, at least one character. Stops before a
  * newline. Tabs become blanks. */
-size_t cells_fit(struct slice text, bool ascii, size_t columns);
+size_t cells_fitting_len(struct slice text, bool ascii, size_t columns);
 /* Returns how many bytes the first line has when the text is wrapped between words. *ret_next:
  * offset of the next line. */
-size_t cells_line(struct slice text, bool ascii, size_t columns, size_t *ret_next);
+size_t cells_line_len(struct slice text, bool ascii, size_t columns, size_t *ret_next);
 
 #endif

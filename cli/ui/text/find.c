@@ -5,12 +5,12 @@ static char find_lower(char c)
     return c >= 'A' && c <= 'Z' ? (char)(c + ('a' - 'A')) : c;
 }
 
-static char upper(char c)
+static char upper_case_letter(char c)
 {
     return c >= 'a' && c <= 'z' ? (char)(c - ('a' - 'A')) : c;
 }
 
-static bool begins(const char *p, struct slice needle)
+static bool begins_with_needle(const char *p, struct slice needle)
 {
     for (size_t i = 0; i < needle.n; i++)
         if (find_lower(p[i]) != find_lower(needle.p[i]))
@@ -19,7 +19,7 @@ static bool begins(const char *p, struct slice needle)
 }
 
 /* Returns the first position of the byte at or after p; `end` if there is none. */
-static const char *place(const char *p, const char *end, char c)
+static const char *find_byte_or_end(const char *p, const char *end, char c)
 {
     const char *at = p < end ? memchr(p, c, (size_t)(end - p)) : NULL;
     return at != NULL ? at : end;
@@ -30,18 +30,18 @@ size_t find_next(struct slice text, size_t from, struct slice needle)
     if (needle.n == 0 || needle.n > text.n || from > text.n - needle.n)
         return FIND_NONE;
     const char *end = text.p + (text.n - needle.n + 1);
-    char low = find_lower(needle.p[0]), up = upper(needle.p[0]);
+    char low = find_lower(needle.p[0]), up = upper_case_letter(needle.p[0]);
     /* next_low and next_up advance separately, so that each byte is searched at most twice */
-    const char *next_low = place(text.p + from, end, low);
-    const char *next_up = low == up ? end : place(text.p + from, end, up);
+    const char *next_low = find_byte_or_end(text.p + from, end, low);
+    const char *next_up = low == up ? end : find_byte_or_end(text.p + from, end, up);
     while (next_low < end || next_up < end) {
         const char *p = next_low < next_up ? next_low : next_up;
-        if (begins(p, needle))
+        if (begins_with_needle(p, needle))
             return (size_t)(p - text.p);
         if (p == next_low)
-            next_low = place(p + 1, end, low);
+            next_low = find_byte_or_end(p + 1, end, low);
         else
-            next_up = place(p + 1, end, up);
+            next_up = find_byte_or_end(p + 1, end, up);
     }
     return FIND_NONE;
 }
@@ -51,7 +51,7 @@ size_t find_last(struct slice text, size_t before, struct slice needle)
     if (needle.n == 0 || needle.n > text.n)
         return FIND_NONE;
     for (size_t i = size_min(before, text.n - needle.n + 1); i > 0; i--)
-        if (begins(text.p + i - 1, needle))
+        if (begins_with_needle(text.p + i - 1, needle))
             return i - 1;
     return FIND_NONE;
 }

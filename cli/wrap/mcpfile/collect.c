@@ -98,12 +98,12 @@ static const struct {
 #undef T
 #undef Y
 
-static bool level_is(struct mcpfile_scan *s, size_t level, const char *text)
+static bool level_has_text(struct mcpfile_scan *s, size_t level, const char *text)
 {
     struct buf b = {0};
     if (level >= s->depth || s->level[level].n == 0)
         return false;
-    mcpfile_string(s->f, s->level[level], &b);
+    mcpfile_append_string(s->f, s->level[level], &b);
     bool equal = !b.failed && slice_is(buf_slice(&b), text);
     s->no_memory |= b.failed;
     buf_close(&b);
@@ -112,7 +112,7 @@ static bool level_is(struct mcpfile_scan *s, size_t level, const char *text)
 
 /* If the current path leads to a value `below` levels below a server, returns the level of the
  * server (its name, or its list element); else NO_LEVEL. */
-static size_t server_level(struct mcpfile_scan *s, size_t below)
+static size_t find_server_level(struct mcpfile_scan *s, size_t below)
 {
     if (s->depth < 1 + below || s->depth > MCPFILE_LEVELS)
         return NO_LEVEL;
@@ -123,7 +123,8 @@ static size_t server_level(struct mcpfile_scan *s, size_t below)
         size_t k = 0;
         if (places[i].format != s->f->format)
             continue;
-        while (path[k] != NULL && k < s->depth && (path[k][0] == '*' || level_is(s, k, path[k])))
+        while (path[k] != NULL && k < s->depth &&
+               (path[k][0] == '*' || level_has_text(s, k, path[k])))
             k++;
         if (path[k] == NULL && s->depth == k + 1 + below)
             return k;
@@ -131,24 +132,25 @@ static size_t server_level(struct mcpfile_scan *s, size_t below)
     return NO_LEVEL;
 }
 
-static int role_of(struct mcpfile_scan *s, size_t level)
+static int role_of_level_key(struct mcpfile_scan *s, size_t level)
 {
     for (size_t i = 0; i < MI_COUNT(members); i++)
-        if ((members[i].formats >> s->f->format & 1) != 0 && level_is(s, level, members[i].name))
+        if ((members[i].formats >> s->f->format & 1) != 0 &&
+            level_has_text(s, level, members[i].name))
             return members[i].role;
     return ROLE_NONE;
 }
 
 bool mcpfile_is_server(struct mcpfile_scan *s)
 {
-    return server_level(s, 0) != NO_LEVEL;
+    return find_server_level(s, 0) != NO_LEVEL;
 }
 
 bool mcpfile_is_args(struct mcpfile_scan *s)
 {
-    if (server_level(s, 1) == NO_LEVEL)
+    if (find_server_level(s, 1) == NO_LEVEL)
         return false;
-    int role = role_of(s, s->depth - 1);
+    int role = role_of_level_key(s, s->depth - 1);
     return role == ROLE_ARGS || role == ROLE_COMMAND;
 }
 
@@ -173,10 +175,10 @@ static void add_header(struct mcpfile_scan *s, const struct mcpfile_value *v)
     f->header[f->headers++] = (struct mcpfile_header){v->key, value};
 }
 
-static char *level_text(struct mcpfile_scan *s, size_t level)
+static char *copy_level_text(struct mcpfile_scan *s, size_t level)
 {
     struct buf b = {0};
-    mcpfile_string(s->f, s->level[level], &b);
+    mcpfile_append_string(s->f, s->level[level], &b);
     char *text = b.failed ? NULL : strdup(buf_str(&b));
     s->no_memory |= text == NULL;
     buf_close(&b);
@@ -191,7 +193,7 @@ static struct mcpfile_server *find_or_add_server(struct mcpfile_scan *s, size_t 
     bool element = s->level[level].n == 0;
     if (s->why != NULL)
         return NULL;
-    char *name = element ? strdup("-") : level_text(s, level);
+    char *name = element ? strdup("-") : copy_level_text(s, level);
     s->no_memory |= name == NULL;
     if (name == NULL)
         return NULL;
@@ -213,17 +215,17 @@ static struct mcpfile_server *find_or_add_server(struct mcpfile_scan *s, size_t 
     }
     struct mcpfile_server *new = &f->server[f->servers++];
     *new = (struct mcpfile_server){.name = name, .object = s->object, .unnamed = element};
-    if (level == 3 && level_is(s, 0, "projects")) /* projects.PATH.mcpServers.NAME */
-        new->project = level_text(s, 1);
+    if (level == 3 && level_has_text(s, 0, "projects")) /* projects.PATH.mcpServers.NAME */
+        new->project = copy_level_text(s, 1);
     return new;
 }
 
 /* Returns the limit that the path's last key means in an object `timeout`; MCPFILE_NLIMITS if the
  * key is unknown. */
-static enum mcpfile_limit timeout_member(struct mcpfile_scan *s)
+static enum mcpfile_limit limit_of_timeout_key(struct mcpfile_scan *s)
 {
     for (size_t i = 0; i < MI_COUNT(timeouts); i++)
-        if (level_is(s, s->depth - 1, timeouts[i].name))
+        if (level_has_text(s, s->depth - 1, timeouts[i].name))
             return timeouts[i].limit;
     return MCPFILE_NLIMITS;
 }
@@ -235,11 +237,12 @@ static void note_common_limit(struct mcpfile_scan *s, const struct mcpfile_value
     enum mcpfile_limit limit = MCPFILE_NLIMITS;
     if (v->type != MCPFILE_OTHER || s->f->format != MCPFILE_JSON)
         return;
-    if (s->depth == 2 && ((level_is(s, 0, "experimental") && level_is(s, 1, "mcp_timeout")) ||
-                          (level_is(s, 0, "mcp") && level_is(s, 1, "timeout"))))
+    if (s->depth == 2 &&
+        ((level_has_text(s, 0, "experimental") && level_has_text(s, 1, "mcp_timeout")) ||
+         (level_has_text(s, 0, "mcp") && level_has_text(s, 1, "timeout"))))
         limit = MCPFILE_TIMEOUT;
-    else if (s->depth == 3 && level_is(s, 0, "mcp") && level_is(s, 1, "timeout"))
-        limit = timeout_member(s);
+    else if (s->depth == 3 && level_has_text(s, 0, "mcp") && level_has_text(s, 1, "timeout"))
+        limit = limit_of_timeout_key(s);
     if (limit != MCPFILE_NLIMITS)
         s->f->limit[limit] = v->token;
 }
@@ -252,13 +255,13 @@ static bool collect_note(struct mcpfile_member *m, const struct mcpfile_value *v
     return first;
 }
 
-static void note_name(struct mcpfile_scan *s, struct mcpfile_server *server,
-                      const struct mcpfile_value *v)
+static void note_server_name(struct mcpfile_scan *s, struct mcpfile_server *server,
+                             const struct mcpfile_value *v)
 {
     struct buf b = {0};
     if (!server->unnamed || v->type != MCPFILE_STRING)
         return; /* the key is the name already */
-    mcpfile_string(s->f, v->token, &b);
+    mcpfile_append_string(s->f, v->token, &b);
     char *name = b.failed ? NULL : strdup(buf_str(&b));
     s->no_memory |= name == NULL;
     if (name != NULL) {
@@ -269,7 +272,7 @@ static void note_name(struct mcpfile_scan *s, struct mcpfile_server *server,
     buf_close(&b);
 }
 
-static void note_args(struct mcpfile_server *server, const struct mcpfile_value *v)
+static void note_server_args(struct mcpfile_server *server, const struct mcpfile_value *v)
 {
     if (server->one_array || !collect_note(&server->args, v))
         server->odd = server->one_array ? "its `command` is an array, and it has `args`"
@@ -283,8 +286,8 @@ static void note_args(struct mcpfile_server *server, const struct mcpfile_value 
     server->dashes = v->dashes;
 }
 
-static void note_command(const struct mcpfile *f, struct mcpfile_server *server,
-                         const struct mcpfile_value *v)
+static void note_server_command(const struct mcpfile *f, struct mcpfile_server *server,
+                                const struct mcpfile_value *v)
 {
     bool array = v->type == MCPFILE_ARRAY && !v->mixed && v->args_n > 0 && !v->dashes;
     if (!collect_note(&server->command, v))
@@ -303,7 +306,7 @@ static void note_command(const struct mcpfile *f, struct mcpfile_server *server,
     }
 }
 
-static void note_url(struct mcpfile_server *server, const struct mcpfile_value *v)
+static void note_server_url(struct mcpfile_server *server, const struct mcpfile_value *v)
 {
     if (!collect_note(&server->url, v))
         server->remote_odd = "it has two URLs";
@@ -311,8 +314,8 @@ static void note_url(struct mcpfile_server *server, const struct mcpfile_value *
         server->remote_odd = "its URL is not a string";
 }
 
-static void note_headers(const struct mcpfile *f, struct mcpfile_server *server,
-                         const struct mcpfile_value *v)
+static void note_server_headers(const struct mcpfile *f, struct mcpfile_server *server,
+                                const struct mcpfile_value *v)
 {
     if (!collect_note(&server->headers, v) || v->type != MCPFILE_TABLE)
         server->remote_odd = "its `headers` is not one object";
@@ -323,8 +326,8 @@ static void note_headers(const struct mcpfile *f, struct mcpfile_server *server,
             server->remote_odd = "a value in its `headers` is not a string";
 }
 
-static void note_member(struct mcpfile_scan *s, size_t level, int role,
-                        const struct mcpfile_value *v)
+static void note_server_member(struct mcpfile_scan *s, size_t level, int role,
+                               const struct mcpfile_value *v)
 {
     struct mcpfile_server *server = find_or_add_server(s, level);
     if (server == NULL)
@@ -333,25 +336,26 @@ static void note_member(struct mcpfile_scan *s, size_t level, int role,
     case ROLE_NONE:
         break;
     case ROLE_NAME:
-        note_name(s, server, v);
+        note_server_name(s, server, v);
         break;
     case ROLE_COMMAND:
-        note_command(s->f, server, v);
+        note_server_command(s->f, server, v);
         break;
     case ROLE_ARGS:
-        note_args(server, v);
+        note_server_args(server, v);
         break;
     case ROLE_URL:
-        note_url(server, v);
+        note_server_url(server, v);
         break;
     case ROLE_TYPE:
         if (!collect_note(&server->type, v) || v->type != MCPFILE_STRING)
             server->remote_odd = "it does not have one `type` that is a string";
-        else if (level == 2 && level_is(s, 0, "mcp") && level_is(s, level + 1, "transport"))
+        else if (level == 2 && level_has_text(s, 0, "mcp") &&
+                 level_has_text(s, level + 1, "transport"))
             server->remote_odd = "OpenClaw has no `transport` for a command; remove this member";
         break;
     case ROLE_HEADERS:
-        note_headers(s->f, server, v);
+        note_server_headers(s->f, server, v);
         break;
     case ROLE_ENV:
         (void)collect_note(&server->env, v);
@@ -384,22 +388,22 @@ static void note_headers_table(struct mcpfile_scan *s, size_t level)
 void mcpfile_collect(struct mcpfile_scan *s, const struct mcpfile_value *v)
 {
     note_common_limit(s, v);
-    s->has_list |= s->depth == 1 && level_is(s, 0, "mcpServers");
-    size_t level = server_level(s, 2);
-    int role = level != NO_LEVEL ? role_of(s, level + 1) : ROLE_NONE;
+    s->has_list |= s->depth == 1 && level_has_text(s, 0, "mcpServers");
+    size_t level = find_server_level(s, 2);
+    int role = level != NO_LEVEL ? role_of_level_key(s, level + 1) : ROLE_NONE;
     if (role == ROLE_HEADERS && s->f->format == MCPFILE_TOML && v->on_line)
         note_headers_table(s, level);
     else if (role == ROLE_HEADERS)
         add_header(s, v);
     else if (role == ROLE_LOGIN && s->f->format == MCPFILE_TOML)
-        note_member(s, level, role, v); /* [mcp_servers.NAME.http_headers] */
-    else if (role == ROLE_LIMIT + MCPFILE_TIMEOUT && timeout_member(s) != MCPFILE_NLIMITS)
-        s->limit[timeout_member(s)] = v->token;
-    level = server_level(s, 1);
-    role = level != NO_LEVEL ? role_of(s, s->depth - 1) : ROLE_NONE;
+        note_server_member(s, level, role, v); /* [mcp_servers.NAME.http_headers] */
+    else if (role == ROLE_LIMIT + MCPFILE_TIMEOUT && limit_of_timeout_key(s) != MCPFILE_NLIMITS)
+        s->limit[limit_of_timeout_key(s)] = v->token;
+    level = find_server_level(s, 1);
+    role = level != NO_LEVEL ? role_of_level_key(s, s->depth - 1) : ROLE_NONE;
     /* `mcp.servers.command` may be a server named `command` (see places) */
-    bool server = v->type == MCPFILE_TABLE && level_is(s, 0, "mcp") && level_is(s, 1, "servers") &&
-                  level == 1;
+    bool server = v->type == MCPFILE_TABLE && level_has_text(s, 0, "mcp") &&
+                  level_has_text(s, 1, "servers") && level == 1;
     if (role != ROLE_NONE && !server)
-        note_member(s, level, role, v);
+        note_server_member(s, level, role, v);
 }

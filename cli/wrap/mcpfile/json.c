@@ -8,7 +8,7 @@
 
 /* Returns the length of the white space character here; 0 if it is none. JSON5 has more of them
  * than JSON. */
-static size_t space_len(const struct mcpfile_scan *s)
+static size_t json5_space_len(const struct mcpfile_scan *s)
 {
     static const char *const wide[] = {
         "\xC2\xA0",     "\xE1\x9A\x80", "\xE2\x80\xA8", "\xE2\x80\xA9",
@@ -30,7 +30,7 @@ static size_t space_len(const struct mcpfile_scan *s)
 static bool mcpfile_json_skip(struct mcpfile_scan *s)
 {
     for (;;) {
-        for (size_t n; (n = space_len(s)) > 0;)
+        for (size_t n; (n = json5_space_len(s)) > 0;)
             s->p += n;
         if (s->end - s->p < 2 || s->p[0] != '/')
             return true;
@@ -67,7 +67,7 @@ static bool mcpfile_json_escape(struct mcpfile_scan *s)
     return true;
 }
 
-static bool mcpfile_json_string(struct mcpfile_scan *s, struct span *ret)
+static bool mcpfile_json_scan_string(struct mcpfile_scan *s, struct span *ret)
 {
     const char *from = s->p++;
     while (s->p < s->end && *s->p != *from) {
@@ -81,52 +81,52 @@ static bool mcpfile_json_string(struct mcpfile_scan *s, struct span *ret)
     if (s->p == s->end)
         return mcpfile_fail(s, from, "unterminated string");
     s->p++;
-    *ret = mcpfile_since(s, from);
+    *ret = mcpfile_span_since(s, from);
     return true;
 }
 
 /* Scans a name without quotes. Escapes in it are not supported. */
-static bool bare_name(struct mcpfile_scan *s, struct span *ret)
+static bool scan_bare_name(struct mcpfile_scan *s, struct span *ret)
 {
     const char *from = s->p;
-    while (s->p < s->end && space_len(s) == 0 &&
+    while (s->p < s->end && json5_space_len(s) == 0 &&
            (isalnum((unsigned char)*s->p) || memchr("_$", *s->p, 2) != NULL ||
             (unsigned char)*s->p >= 0x80))
         s->p++;
-    *ret = mcpfile_since(s, from);
+    *ret = mcpfile_span_since(s, from);
     return s->p > from && !isdigit((unsigned char)*from);
 }
 
-static bool mcpfile_json_member(struct mcpfile_scan *s)
+static bool mcpfile_json_scan_member(struct mcpfile_scan *s)
 {
     struct mcpfile_value v = {0};
-    bool quoted = mcpfile_sees(s, '"') || mcpfile_sees(s, '\'');
-    if (quoted ? !mcpfile_json_string(s, &v.key) : !bare_name(s, &v.key))
+    bool quoted = mcpfile_next_is(s, '"') || mcpfile_next_is(s, '\'');
+    if (quoted ? !mcpfile_json_scan_string(s, &v.key) : !scan_bare_name(s, &v.key))
         return mcpfile_fail(s, s->p, "expected a name, in quotes or of letters, digits, _ and $");
     if (!mcpfile_json_skip(s))
         return false;
-    if (!mcpfile_sees(s, ':'))
+    if (!mcpfile_next_is(s, ':'))
         return mcpfile_fail(s, s->p, "expected a colon");
     s->p++;
     size_t depth = s->depth;
     mcpfile_push(s, v.key);
-    bool good = mcpfile_json_skip(s) && mcpfile_value(s, &v);
+    bool good = mcpfile_json_skip(s) && mcpfile_scan_value(s, &v);
     if (good) {
-        v.end = mcpfile_at(s);
+        v.end = mcpfile_offset(s);
         mcpfile_collect(s, &v);
     }
     mcpfile_pop(s, depth);
     return good;
 }
 
-static bool object(struct mcpfile_scan *s)
+static bool scan_json_object(struct mcpfile_scan *s)
 {
     size_t outer = s->object;
-    s->object = mcpfile_at(s);
+    s->object = mcpfile_offset(s);
     s->p++;
     bool good = mcpfile_json_skip(s);
-    while (good && !mcpfile_sees(s, '}'))
-        good = mcpfile_json_member(s) && mcpfile_next(s, '}');
+    while (good && !mcpfile_next_is(s, '}'))
+        good = mcpfile_json_scan_member(s) && mcpfile_has_next_element(s, '}');
     if (!good)
         return false;
     s->object = outer;
@@ -134,7 +134,7 @@ static bool object(struct mcpfile_scan *s)
     return true;
 }
 
-static bool mcpfile_json_literal(struct mcpfile_scan *s)
+static bool mcpfile_json_scan_literal(struct mcpfile_scan *s)
 {
     const char *from = s->p;
     while (s->p < s->end && (isalnum((unsigned char)*s->p) || strchr("+-.", *s->p) != NULL))
@@ -144,8 +144,8 @@ static bool mcpfile_json_literal(struct mcpfile_scan *s)
 
 bool mcpfile_scan_json(struct mcpfile_scan *s)
 {
-    static const struct mcpfile_language json = {"\"'", mcpfile_json_skip, mcpfile_json_string,
-                                                 object, mcpfile_json_literal};
+    static const struct mcpfile_language json = {"\"'", mcpfile_json_skip, mcpfile_json_scan_string,
+                                                 scan_json_object, mcpfile_json_scan_literal};
     struct mcpfile_value v = {0};
     s->language = &json;
     if (!mcpfile_json_skip(s))
@@ -154,7 +154,7 @@ bool mcpfile_scan_json(struct mcpfile_scan *s)
         return true; /* an empty file has no servers */
     if (*s->p != '{')
         return mcpfile_fail(s, s->p, "expected { at the beginning");
-    if (!mcpfile_value(s, &v) || !mcpfile_json_skip(s))
+    if (!mcpfile_scan_value(s, &v) || !mcpfile_json_skip(s))
         return false;
     return s->p == s->end || mcpfile_fail(s, s->p, "unexpected text after the last }");
 }

@@ -31,17 +31,17 @@ struct mcpfile_scan {
     bool no_memory;
 };
 
-static inline size_t mcpfile_at(const struct mcpfile_scan *s)
+static inline size_t mcpfile_offset(const struct mcpfile_scan *s)
 {
     return (size_t)(s->p - s->f->text.p);
 }
 
-static inline struct span mcpfile_since(const struct mcpfile_scan *s, const char *from)
+static inline struct span mcpfile_span_since(const struct mcpfile_scan *s, const char *from)
 {
     return (struct span){(size_t)(from - s->f->text.p), (size_t)(s->p - from)};
 }
 
-static inline bool mcpfile_sees(const struct mcpfile_scan *s, char c)
+static inline bool mcpfile_next_is(const struct mcpfile_scan *s, char c)
 {
     return s->p < s->end && *s->p == c;
 }

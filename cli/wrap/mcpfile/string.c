@@ -28,7 +28,7 @@ static bool read_scalar(struct slice text, struct buf *b)
 
 /* Appends the text of a one-line scalar, which the scan has accepted. Sets b->failed if memory is
  * short. */
-static void mcpfile_yaml_string(struct slice token, struct buf *b)
+static void append_yaml_string(struct slice token, struct buf *b)
 {
     if (token.p[0] == '"' || token.p[0] == '\'')
         b->failed |= !read_scalar(token, b);
@@ -64,7 +64,7 @@ static const char *mcpfile_string_unescape(struct buf *b, const char *p, const c
 }
 
 /* Resolves escapes that only JSON5 has. Copies other escapes for json_unescape(). */
-static void json5_escape(struct buf *b, const char **p, const char *end)
+static void append_json5_escape(struct buf *b, const char **p, const char *end)
 {
     const char *c = *p + 1; /* after the backslash */
     if (strchr("\"\\/bfnrtu", *c) != NULL) {
@@ -86,7 +86,7 @@ static void json5_escape(struct buf *b, const char **p, const char *end)
     *p = c + 1;
 }
 
-static void json_string(struct slice token, struct buf *b)
+static void append_json_string(struct slice token, struct buf *b)
 {
     struct buf json = {0};
     const char *p = token.p, *end = token.p + token.n;
@@ -97,7 +97,7 @@ static void json_string(struct slice token, struct buf *b)
     }
     while (p < end)
         if (quoted && *p == '\\')
-            json5_escape(&json, &p, end);
+            append_json5_escape(&json, &p, end);
         else
             buf_addc(&json, *p++);
     json_unescape(b, buf_slice(&json));
@@ -105,7 +105,7 @@ static void json_string(struct slice token, struct buf *b)
     buf_close(&json);
 }
 
-static void toml_string(struct slice token, struct buf *b)
+static void append_toml_string(struct slice token, struct buf *b)
 {
     char quote = token.n > 0 ? token.p[0] : '\0';
     if (quote != '"' && quote != '\'') {
@@ -127,13 +127,13 @@ static void toml_string(struct slice token, struct buf *b)
     }
 }
 
-void mcpfile_string(const struct mcpfile *f, struct span token, struct buf *b)
+void mcpfile_append_string(const struct mcpfile *f, struct span token, struct buf *b)
 {
     struct slice raw = {f->text.p + token.at, token.n};
     if (f->format == MCPFILE_TOML)
-        toml_string(raw, b);
+        append_toml_string(raw, b);
     else if (f->format == MCPFILE_YAML && raw.n > 0)
-        mcpfile_yaml_string(raw, b);
+        append_yaml_string(raw, b);
     else
-        json_string(raw, b);
+        append_json_string(raw, b);
 }

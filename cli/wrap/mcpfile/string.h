@@ -6,6 +6,6 @@
 
 /* Appends the text of the token, with escapes resolved. The token must come from a scan, which has
  * checked it. */
-void mcpfile_string(const struct mcpfile *f, struct span token, struct buf *b);
+void mcpfile_append_string(const struct mcpfile *f, struct span token, struct buf *b);
 
 #endif

@@ -6,9 +6,9 @@
 
 #include <ctype.h>
 
-static bool mcpfile_toml_pair(struct mcpfile_scan *s, bool on_line);
+static bool mcpfile_toml_scan_pair(struct mcpfile_scan *s, bool on_line);
 
-static void blanks(struct mcpfile_scan *s)
+static void skip_toml_blanks(struct mcpfile_scan *s)
 {
     while (s->p < s->end && (*s->p == ' ' || *s->p == '\t'))
         s->p++;
@@ -21,10 +21,10 @@ static bool at_line_end(const struct mcpfile_scan *s)
 }
 
 /* Skips blanks and a comment. */
-static void rest_of_line(struct mcpfile_scan *s)
+static void skip_toml_comment(struct mcpfile_scan *s)
 {
-    blanks(s);
-    if (mcpfile_sees(s, '#'))
+    skip_toml_blanks(s);
+    if (mcpfile_next_is(s, '#'))
         while (!at_line_end(s))
             s->p++;
 }
@@ -33,7 +33,7 @@ static void rest_of_line(struct mcpfile_scan *s)
 static bool mcpfile_toml_skip(struct mcpfile_scan *s)
 {
     for (;;) {
-        rest_of_line(s);
+        skip_toml_comment(s);
         if (s->p == s->end || !at_line_end(s))
             return true;
         s->p += *s->p == '\r' ? 2 : 1;
@@ -59,14 +59,14 @@ static bool mcpfile_toml_escape(struct mcpfile_scan *s, bool many_lines)
     return true;
 }
 
-static bool mcpfile_toml_string(struct mcpfile_scan *s, struct span *ret)
+static bool mcpfile_toml_scan_string(struct mcpfile_scan *s, struct span *ret)
 {
     const char *from = s->p;
     char quote = *s->p;
     bool many = s->end - s->p >= 3 && s->p[1] == quote && s->p[2] == quote;
     s->p += many ? 3 : 1;
     for (;; s->p++) {
-        while (quote == '"' && mcpfile_sees(s, '\\'))
+        while (quote == '"' && mcpfile_next_is(s, '\\'))
             if (!mcpfile_toml_escape(s, many))
                 return false;
         if (s->p == s->end || (!many && at_line_end(s)))
@@ -82,17 +82,17 @@ static bool mcpfile_toml_string(struct mcpfile_scan *s, struct span *ret)
         }
     }
     s->p++;
-    *ret = mcpfile_since(s, from);
+    *ret = mcpfile_span_since(s, from);
     return true;
 }
 
 /* ---- keys ---- */
 
-static bool key_part(struct mcpfile_scan *s)
+static bool scan_toml_key_part(struct mcpfile_scan *s)
 {
     struct span part = {0};
-    if (mcpfile_sees(s, '"') || mcpfile_sees(s, '\'')) {
-        if (!mcpfile_toml_string(s, &part))
+    if (mcpfile_next_is(s, '"') || mcpfile_next_is(s, '\'')) {
+        if (!mcpfile_toml_scan_string(s, &part))
             return false;
     } else {
         const char *from = s->p;
@@ -100,38 +100,38 @@ static bool key_part(struct mcpfile_scan *s)
             s->p++;
         if (s->p == from)
             return mcpfile_fail(s, from, "expected a key");
-        part = mcpfile_since(s, from);
+        part = mcpfile_span_since(s, from);
     }
     mcpfile_push(s, part);
     return true;
 }
 
 /* Scans a key such as a.b."c d". Each part becomes a level of the path. */
-static bool key(struct mcpfile_scan *s, struct span *ret)
+static bool scan_toml_key(struct mcpfile_scan *s, struct span *ret)
 {
     const char *from = s->p;
     for (;;) {
-        if (!key_part(s))
+        if (!scan_toml_key_part(s))
             return false;
-        *ret = mcpfile_since(s, from);
-        blanks(s);
-        if (!mcpfile_sees(s, '.'))
+        *ret = mcpfile_span_since(s, from);
+        skip_toml_blanks(s);
+        if (!mcpfile_next_is(s, '.'))
             return true;
         s->p++;
-        blanks(s);
+        skip_toml_blanks(s);
     }
 }
 
 /* ---- values ---- */
 
-static bool inline_table(struct mcpfile_scan *s)
+static bool scan_toml_inline_table(struct mcpfile_scan *s)
 {
     size_t outer = s->object;
-    s->object = mcpfile_at(s);
+    s->object = mcpfile_offset(s);
     s->p++;
     bool good = mcpfile_toml_skip(s);
-    while (good && !mcpfile_sees(s, '}'))
-        good = mcpfile_toml_pair(s, false) && mcpfile_next(s, '}');
+    while (good && !mcpfile_next_is(s, '}'))
+        good = mcpfile_toml_scan_pair(s, false) && mcpfile_has_next_element(s, '}');
     s->object = outer;
     if (good)
         s->p++;
@@ -139,7 +139,7 @@ static bool inline_table(struct mcpfile_scan *s)
 }
 
 /* Scans a number, a boolean, or a date, which may contain a blank. */
-static bool mcpfile_toml_literal(struct mcpfile_scan *s)
+static bool mcpfile_toml_scan_literal(struct mcpfile_scan *s)
 {
     const char *from = s->p;
     while (!at_line_end(s) && strchr(",]}#\"'=", *s->p) == NULL)
@@ -149,33 +149,33 @@ static bool mcpfile_toml_literal(struct mcpfile_scan *s)
     return s->p > from || mcpfile_fail(s, from, "expected a value");
 }
 
-static bool mcpfile_toml_pair(struct mcpfile_scan *s, bool on_line)
+static bool mcpfile_toml_scan_pair(struct mcpfile_scan *s, bool on_line)
 {
     struct mcpfile_value v = {.on_line = on_line};
     size_t depth = s->depth;
-    if (!key(s, &v.key))
+    if (!scan_toml_key(s, &v.key))
         return false;
-    if (!mcpfile_sees(s, '='))
+    if (!mcpfile_next_is(s, '='))
         return mcpfile_fail(s, s->p, "expected =");
     s->p++;
-    blanks(s);
-    if (!mcpfile_value(s, &v))
+    skip_toml_blanks(s);
+    if (!mcpfile_scan_value(s, &v))
         return false;
-    v.end = mcpfile_at(s);
+    v.end = mcpfile_offset(s);
     if (on_line) {
-        rest_of_line(s);
-        v.end = mcpfile_at(s);
+        skip_toml_comment(s);
+        v.end = mcpfile_offset(s);
     }
     mcpfile_collect(s, &v);
     mcpfile_pop(s, depth);
     return true;
 }
 
-static bool same_key(struct mcpfile_scan *s, struct span a, struct span b)
+static bool toml_keys_are_equal(struct mcpfile_scan *s, struct span a, struct span b)
 {
     struct buf x = {0}, y = {0};
-    mcpfile_string(s->f, a, &x);
-    mcpfile_string(s->f, b, &y);
+    mcpfile_append_string(s->f, a, &x);
+    mcpfile_append_string(s->f, b, &y);
     bool same = slice_eq(buf_slice(&x), buf_slice(&y));
     s->no_memory |= x.failed || y.failed;
     buf_close(&x);
@@ -185,13 +185,13 @@ static bool same_key(struct mcpfile_scan *s, struct span a, struct span b)
 
 /* After [[a]], a table [a.b] belongs to the last element of `a`: inserts that element into the
  * path. */
-static void enter_list(struct mcpfile_scan *s)
+static void enter_toml_list(struct mcpfile_scan *s)
 {
     struct span path[MCPFILE_LEVELS];
     size_t keys = 0;
     for (size_t i = 0; i < s->list_depth; i++) {
         bool key = s->list[i].n > 0;
-        if (key && (keys == s->depth || !same_key(s, s->list[i], s->level[keys])))
+        if (key && (keys == s->depth || !toml_keys_are_equal(s, s->list[i], s->level[keys])))
             return;
         keys += key;
     }
@@ -206,23 +206,23 @@ static void enter_list(struct mcpfile_scan *s)
 }
 
 /* Scans [a.b] or [[a.b]], which sets the table for the pairs that follow. */
-static bool mcpfile_toml_header(struct mcpfile_scan *s)
+static bool mcpfile_toml_scan_header(struct mcpfile_scan *s)
 {
     struct span whole;
-    size_t at = mcpfile_at(s);
+    size_t at = mcpfile_offset(s);
     mcpfile_pop(s, 0);
     s->object = 0;
     s->p++;
-    bool element = mcpfile_sees(s, '[');
+    bool element = mcpfile_next_is(s, '[');
     s->p += element;
-    blanks(s);
-    if (!key(s, &whole))
+    skip_toml_blanks(s);
+    if (!scan_toml_key(s, &whole))
         return false;
-    if (!mcpfile_sees(s, ']') || (element && (s->end - s->p < 2 || s->p[1] != ']')))
+    if (!mcpfile_next_is(s, ']') || (element && (s->end - s->p < 2 || s->p[1] != ']')))
         return mcpfile_fail(s, s->p, "expected ]");
     s->p += element ? 2 : 1;
     if (s->depth <= MCPFILE_LEVELS)
-        enter_list(s);
+        enter_toml_list(s);
     if (!element)
         return true;
     mcpfile_push(s, (struct span){0});
@@ -236,13 +236,13 @@ static bool mcpfile_toml_header(struct mcpfile_scan *s)
 
 bool mcpfile_scan_toml(struct mcpfile_scan *s)
 {
-    static const struct mcpfile_language toml = {"\"'", mcpfile_toml_skip, mcpfile_toml_string,
-                                                 inline_table, mcpfile_toml_literal};
+    static const struct mcpfile_language toml = {"\"'", mcpfile_toml_skip, mcpfile_toml_scan_string,
+                                                 scan_toml_inline_table, mcpfile_toml_scan_literal};
     s->language = &toml;
     while (mcpfile_toml_skip(s) && s->p < s->end) {
-        if (!(*s->p == '[' ? mcpfile_toml_header(s) : mcpfile_toml_pair(s, true)))
+        if (!(*s->p == '[' ? mcpfile_toml_scan_header(s) : mcpfile_toml_scan_pair(s, true)))
             return false;
-        rest_of_line(s);
+        skip_toml_comment(s);
         if (!at_line_end(s))
             return mcpfile_fail(s, s->p, "expected the end of the line");
     }

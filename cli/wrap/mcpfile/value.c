@@ -2,19 +2,19 @@
 
 #include "cli/wrap/mcpfile/collect.h"
 
-bool mcpfile_next(struct mcpfile_scan *s, char close)
+bool mcpfile_has_next_element(struct mcpfile_scan *s, char close)
 {
     if (!s->language->skip(s))
         return false;
-    if (mcpfile_sees(s, ',')) {
+    if (mcpfile_next_is(s, ',')) {
         s->p++;
         return s->language->skip(s);
     }
-    return mcpfile_sees(s, close) ||
+    return mcpfile_next_is(s, close) ||
            mcpfile_fail(s, s->p, close == ']' ? "expected a comma or ]" : "expected a comma or }");
 }
 
-static bool array(struct mcpfile_scan *s, struct mcpfile_value *v)
+static bool scan_array(struct mcpfile_scan *s, struct mcpfile_value *v)
 {
     bool is_args = mcpfile_is_args(s);
     size_t depth = s->depth;
@@ -22,9 +22,9 @@ static bool array(struct mcpfile_scan *s, struct mcpfile_value *v)
     s->p++;
     mcpfile_push(s, (struct span){0});
     bool good = s->language->skip(s);
-    while (good && !mcpfile_sees(s, ']')) {
+    while (good && !mcpfile_next_is(s, ']')) {
         struct mcpfile_value element = {0};
-        good = mcpfile_value(s, &element) && mcpfile_next(s, ']');
+        good = mcpfile_scan_value(s, &element) && mcpfile_has_next_element(s, ']');
         v->mixed |= element.type != MCPFILE_STRING;
         if (good && is_args && element.type == MCPFILE_STRING)
             mcpfile_add_arg(s, element.token);
@@ -36,7 +36,7 @@ static bool array(struct mcpfile_scan *s, struct mcpfile_value *v)
     return good;
 }
 
-bool mcpfile_value(struct mcpfile_scan *s, struct mcpfile_value *v)
+bool mcpfile_scan_value(struct mcpfile_scan *s, struct mcpfile_value *v)
 {
     const char *from = s->p;
     bool good;
@@ -55,12 +55,12 @@ bool mcpfile_value(struct mcpfile_scan *s, struct mcpfile_value *v)
         v->headers_n = s->f->headers - v->first_header;
     } else if (*s->p == '[') {
         v->type = MCPFILE_ARRAY;
-        good = array(s, v);
+        good = scan_array(s, v);
     } else {
         v->type = MCPFILE_OTHER;
         good = s->language->literal(s);
     }
     s->nesting--;
-    v->token = mcpfile_since(s, from);
+    v->token = mcpfile_span_since(s, from);
     return good;
 }

@@ -30,8 +30,8 @@ struct mcpfile_language {
 };
 
 /* Scans the value at the current position. */
-bool mcpfile_value(struct mcpfile_scan *s, struct mcpfile_value *v);
+bool mcpfile_scan_value(struct mcpfile_scan *s, struct mcpfile_value *v);
 /* Called after an element of a list that ends with `close`. Moves past the comma, or to `close`. */
-bool mcpfile_next(struct mcpfile_scan *s, char close);
+bool mcpfile_has_next_element(struct mcpfile_scan *s, char close);
 
 #endif

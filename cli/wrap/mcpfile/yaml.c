@@ -13,7 +13,7 @@ struct yaml {
     bool flow;          /* the current value is within brackets */
 };
 
-static bool node(struct yaml *y, struct mcpfile_value *v);
+static bool scan_yaml_node(struct yaml *y, struct mcpfile_value *v);
 
 /* Converts a character index of libyaml to a byte offset. Continues from the last index, because
  * indexes nearly always increase. */
@@ -31,7 +31,7 @@ static size_t mcpfile_yaml_offset(struct yaml *y, size_t index)
     return y->at;
 }
 
-static struct span token(struct yaml *y)
+static struct span yaml_token_span(struct yaml *y)
 {
     size_t from = mcpfile_yaml_offset(y, y->event.start_mark.index);
     return (struct span){from, mcpfile_yaml_offset(y, y->event.end_mark.index) - from};
@@ -50,9 +50,9 @@ static bool mcpfile_yaml_next(struct yaml *y)
 
 /* Notes a scalar. It counts as a string only if it is on one line, without anchor or tag, so that
  * its text can be moved. */
-static void scalar(struct yaml *y, struct mcpfile_value *v)
+static void note_yaml_scalar(struct yaml *y, struct mcpfile_value *v)
 {
-    v->token = token(y);
+    v->token = yaml_token_span(y);
     y->end = v->token.at + v->token.n;
     bool block = y->event.data.scalar.style == YAML_LITERAL_SCALAR_STYLE ||
                  y->event.data.scalar.style == YAML_FOLDED_SCALAR_STYLE;
@@ -63,7 +63,7 @@ static void scalar(struct yaml *y, struct mcpfile_value *v)
 }
 
 /* Are only blanks and one dash before the token on its line? */
-static bool follows_dash(const struct mcpfile *f, struct span token)
+static bool token_follows_dash(const struct mcpfile *f, struct span token)
 {
     const char *p = f->text.p + token.at;
     while (p > f->text.p && (p[-1] == ' ' || p[-1] == '\t'))
@@ -75,11 +75,11 @@ static bool follows_dash(const struct mcpfile *f, struct span token)
     return p == f->text.p || p[-1] == '\n';
 }
 
-static bool sequence(struct yaml *y, struct mcpfile_value *v)
+static bool scan_yaml_sequence(struct yaml *y, struct mcpfile_value *v)
 {
     struct mcpfile_scan *s = y->s;
     bool outer = y->flow, is_args = mcpfile_is_args(s);
-    size_t from = token(y).at, depth = s->depth;
+    size_t from = yaml_token_span(y).at, depth = s->depth;
     v->type = MCPFILE_ARRAY;
     v->first_arg = s->f->args;
     y->flow = y->event.data.sequence_start.style == YAML_FLOW_SEQUENCE_STYLE;
@@ -87,7 +87,7 @@ static bool sequence(struct yaml *y, struct mcpfile_value *v)
     mcpfile_push(s, (struct span){0});
     while (mcpfile_yaml_next(y) && y->event.type != YAML_SEQUENCE_END_EVENT) {
         struct mcpfile_value element = {0};
-        if (!node(y, &element))
+        if (!scan_yaml_node(y, &element))
             break;
         v->mixed |= element.type != MCPFILE_STRING;
         if (is_args && element.type == MCPFILE_STRING)
@@ -97,10 +97,10 @@ static bool sequence(struct yaml *y, struct mcpfile_value *v)
     if (s->why != NULL)
         return false;
     if (y->flow)
-        y->end = token(y).at + token(y).n;
+        y->end = yaml_token_span(y).at + yaml_token_span(y).n;
     y->flow = outer;
     v->args_n = s->f->args - v->first_arg;
-    v->uneven = v->dashes && v->args_n > 0 && !follows_dash(s->f, s->f->arg[v->first_arg]);
+    v->uneven = v->dashes && v->args_n > 0 && !token_follows_dash(s->f, s->f->arg[v->first_arg]);
     v->token = (struct span){from, y->end - from};
     return true;
 }
@@ -118,7 +118,7 @@ static bool mcpfile_yaml_skip(struct yaml *y)
 {
     for (size_t open = 0;;) {
         yaml_event_type_t type = y->event.type;
-        struct span t = token(y);
+        struct span t = yaml_token_span(y);
         if (t.n > 0)
             y->end = t.at + t.n;
         open += type == YAML_SEQUENCE_START_EVENT || type == YAML_MAPPING_START_EVENT;
@@ -132,18 +132,18 @@ static bool mcpfile_yaml_skip(struct yaml *y)
 
 /* Scans a member whose key begins at the current event. If the key is empty or not a scalar, skips
  * the member. */
-static bool mcpfile_yaml_member(struct yaml *y)
+static bool mcpfile_yaml_scan_member(struct yaml *y)
 {
     struct mcpfile_scan *s = y->s;
     struct mcpfile_value v = {.on_line = !y->flow};
     size_t depth = s->depth;
-    v.key = y->event.type == YAML_SCALAR_EVENT ? token(y) : (struct span){0};
+    v.key = y->event.type == YAML_SCALAR_EVENT ? yaml_token_span(y) : (struct span){0};
     if (v.key.n == 0)
         return mcpfile_yaml_skip(y) && mcpfile_yaml_next(y) && mcpfile_yaml_skip(y);
     if (!mcpfile_yaml_next(y))
         return false;
     mcpfile_push(s, v.key);
-    bool good = node(y, &v);
+    bool good = scan_yaml_node(y, &v);
     if (good) {
         v.end = v.on_line ? mcpfile_yaml_line_end(s->f, y->end) : y->end;
         mcpfile_collect(s, &v);
@@ -152,22 +152,22 @@ static bool mcpfile_yaml_member(struct yaml *y)
     return good;
 }
 
-static bool mapping(struct yaml *y, struct mcpfile_value *v)
+static bool scan_yaml_mapping(struct yaml *y, struct mcpfile_value *v)
 {
     struct mcpfile_scan *s = y->s;
     bool outer = y->flow;
-    size_t from = token(y).at, object = s->object;
+    size_t from = yaml_token_span(y).at, object = s->object;
     v->type = MCPFILE_TABLE;
     v->first_header = s->f->headers;
     y->flow = y->event.data.mapping_start.style == YAML_FLOW_MAPPING_STYLE;
     s->object = from;
     while (mcpfile_yaml_next(y) && y->event.type != YAML_MAPPING_END_EVENT)
-        if (!mcpfile_yaml_member(y))
+        if (!mcpfile_yaml_scan_member(y))
             break;
     if (s->why != NULL)
         return false;
     if (y->flow)
-        y->end = token(y).at + token(y).n;
+        y->end = yaml_token_span(y).at + yaml_token_span(y).n;
     s->object = object;
     y->flow = outer;
     v->headers_n = s->f->headers - v->first_header;
@@ -176,28 +176,29 @@ static bool mapping(struct yaml *y, struct mcpfile_value *v)
 }
 
 /* Scans the value that begins at the current event. */
-static bool node(struct yaml *y, struct mcpfile_value *v)
+static bool scan_yaml_node(struct yaml *y, struct mcpfile_value *v)
 {
     bool good = true;
     if (y->s->nesting == MCPFILE_DEPTH_MAX)
-        return mcpfile_fail(y->s, y->s->f->text.p + token(y).at, "too many nested brackets");
+        return mcpfile_fail(y->s, y->s->f->text.p + yaml_token_span(y).at,
+                            "too many nested brackets");
     y->s->nesting++;
     if (y->event.type == YAML_SCALAR_EVENT) {
-        scalar(y, v);
+        note_yaml_scalar(y, v);
     } else if (y->event.type == YAML_SEQUENCE_START_EVENT) {
-        good = sequence(y, v);
+        good = scan_yaml_sequence(y, v);
     } else if (y->event.type == YAML_MAPPING_START_EVENT) {
-        good = mapping(y, v);
+        good = scan_yaml_mapping(y, v);
     } else {
         v->type = MCPFILE_OTHER; /* an alias */
-        v->token = token(y);
+        v->token = yaml_token_span(y);
         y->end = v->token.at + v->token.n;
     }
     y->s->nesting--;
     return good;
 }
 
-static bool document(struct yaml *y)
+static bool scan_yaml_document(struct yaml *y)
 {
     struct mcpfile_value v = {0};
     if (!mcpfile_yaml_next(y) ||
@@ -205,10 +206,11 @@ static bool document(struct yaml *y)
         return false;
     if (y->event.type == YAML_STREAM_END_EVENT)
         return true; /* an empty file has no servers */
-    if (!mcpfile_yaml_next(y) || !node(y, &v) || !mcpfile_yaml_next(y) || !mcpfile_yaml_next(y))
+    if (!mcpfile_yaml_next(y) || !scan_yaml_node(y, &v) || !mcpfile_yaml_next(y) ||
+        !mcpfile_yaml_next(y))
         return false;
     return y->event.type == YAML_STREAM_END_EVENT ||
-           mcpfile_fail(y->s, y->s->f->text.p + token(y).at, "expected one document");
+           mcpfile_fail(y->s, y->s->f->text.p + yaml_token_span(y).at, "expected one document");
 }
 
 bool mcpfile_scan_yaml(struct mcpfile_scan *s)
@@ -220,7 +222,7 @@ bool mcpfile_scan_yaml(struct mcpfile_scan *s)
     }
     yaml_parser_set_encoding(&y.parser, YAML_UTF8_ENCODING);
     yaml_parser_set_input_string(&y.parser, (const unsigned char *)s->f->text.p, s->f->text.n);
-    bool good = document(&y);
+    bool good = scan_yaml_document(&y);
     yaml_event_delete(&y.event);
     yaml_parser_delete(&y.parser);
     return good;

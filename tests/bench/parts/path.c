@@ -55,8 +55,8 @@ static void rules(void *ctx, struct slice unused)
     struct call *c = ctx;
     struct protocol_asked asked;
     (void)unused;
-    (void)protocol_request(&c->rules, PARTY_CLIENT, &c->m[0], &asked);
-    (void)protocol_answer(&c->rules, PARTY_SERVER, &c->m[1], &asked);
+    (void)protocol_check_request(&c->rules, PARTY_CLIENT, &c->m[0], &asked);
+    (void)protocol_check_answer(&c->rules, PARTY_SERVER, &c->m[1], &asked);
 }
 
 static void arguments(void *ctx, struct slice unused)
@@ -107,7 +107,7 @@ static void open_db(struct call *c, const char *dir)
         die("cannot open a database");
     run(c->db, "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;"
                "PRAGMA wal_autocheckpoint = 0");
-    if (schema_ready(c->db) < 0 ||
+    if (schema_make_ready(c->db) < 0 ||
         sqlite3_prepare_v3(
             c->db,
             "INSERT INTO messages (id, session_id, seq, t_us, direction, origin, kind,"
@@ -180,7 +180,7 @@ static void line(const char *name, double us, double all)
 
 int main(int argc, char **argv)
 {
-    struct call c = {.redact = redact_present()};
+    struct call c = {.redact = redact_current()};
     struct buf text[2] = {{0}, {0}};
     struct rpc tools;
     if (argc != 2 || c.redact == NULL)
@@ -193,7 +193,7 @@ int main(int argc, char **argv)
     if (rpc_read(slice_of(list), &tools) < 0)
         die("a message that is none");
     store_open(&c.store, argv[1]);
-    tools_page(&c.tools, &tools, 0);
+    tools_add_page(&c.tools, &tools, 0);
 
     static const struct {
         const char *name;
@@ -226,6 +226,6 @@ int main(int argc, char **argv)
     for (int i = 0; i < 2; i++)
         buf_close(&text[i]);
     buf_close(&clean);
-    redact_use(NULL);
+    redact_set_current(NULL);
     return 0;
 }

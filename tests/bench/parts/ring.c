@@ -28,7 +28,7 @@ struct both {
 
 static void append(struct ring *w, struct slice record)
 {
-    char *place = ring_place(w, record.n);
+    char *place = ring_reserve_record(w, record.n);
     if (place == NULL)
         die("no room");
     memcpy(place, record.p, record.n);
@@ -112,9 +112,9 @@ static _Noreturn void run_reader(int fd, bool sleeps, const int wakes[2])
     while (!ring_is_finished(&r)) {
         if (read_all(&r) > 0 && ring_release(&r))
             wake(wakes[0]);
-        if (sleeps && ring_sleep(&r)) {
+        if (sleeps && ring_reader_sleep(&r)) {
             wait_until_woken(wakes[1]);
-            ring_awake(&r);
+            ring_reader_awake(&r);
         }
     }
     _exit(0);
@@ -156,7 +156,7 @@ static double two_processes(struct slice record, bool sleeps)
         die("no process");
     if (pid == 0)
         run_reader(fd, sleeps, wakes);
-    ring_writer_waits(&w, sleeps);
+    ring_set_writer_waits(&w, sleeps);
     for (int i = 0; i < TRIPS; i++)
         us[i] = trip(&w, record, sleeps, wakes);
     if (ring_end(&w))

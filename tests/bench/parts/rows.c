@@ -138,7 +138,7 @@ int main(int argc, char **argv)
     struct target t = {.sanitizer = {.level = RECORD_STANDARD}};
     struct vault_dir dir;
     struct buf text[2] = {{0}, {0}}, error = {0};
-    if (argc != 2 || redact_present() == NULL)
+    if (argc != 2 || redact_current() == NULL)
         die("name a directory for its vault");
     request(&text[0], MESSAGE);
     answer(&text[1], words, MESSAGE - 40);
@@ -147,7 +147,7 @@ int main(int argc, char **argv)
     if (vault_dir_open(&dir, argv[1], true, &error) < 0 ||
         writer_open(&t.writer, &dir, false, &error) < 0)
         die(buf_str(&error));
-    writer_level(t.writer, RECORD_STANDARD);
+    writer_set_level(t.writer, RECORD_STANDARD);
     struct session_record session = {.uid = slice_of(UID),
                                      .name = slice_of("rows"),
                                      .command = slice_of("[]"),
@@ -172,6 +172,6 @@ int main(int argc, char **argv)
     buf_close(&text[0]);
     buf_close(&text[1]);
     buf_close(&error);
-    redact_use(NULL);
+    redact_set_current(NULL);
     return 0;
 }

@@ -84,7 +84,7 @@ static void share(struct redact *r, const char *vault, const char *name, struct 
 
 int main(int argc, char **argv)
 {
-    struct redact *r = redact_present();
+    struct redact *r = redact_current();
     struct buf b = {0};
     if (argc != 2)
         die("name a directory for its vault");
@@ -113,6 +113,6 @@ int main(int argc, char **argv)
     share(r, vault, "image of 1 MiB", &b);
     buf_close(&b);
     buf_close(&clean);
-    redact_use(NULL);
+    redact_set_current(NULL);
     return 0;
 }

@@ -41,7 +41,7 @@ static inline void store_open(struct store *r, const char *vault)
     if (uid_make(clock_wall_us(), r->uid) < 0 || vault_dir_open(&r->dir, vault, true, &why) < 0 ||
         writer_open(&r->writer, &r->dir, false, &why) < 0)
         die(buf_str(&why));
-    writer_level(r->writer, RECORD_STANDARD);
+    writer_set_level(r->writer, RECORD_STANDARD);
     session.uid = slice_of(r->uid);
     if (writer_session_add(r->writer, &session, &r->session) < 0)
         die(writer_error(r->writer));
@@ -51,7 +51,7 @@ static inline void store_open(struct store *r, const char *vault)
 static inline void store_add(struct store *r, const struct rpc *m, struct slice line)
 {
     struct row row = {
-        .kind = row_kind_of(m->kind),
+        .kind = row_kind_of_rpc(m->kind),
         .seq = ++r->seq,
         .t_us = (int64_t)r->seq,
         .direction = m->kind == RPC_REQUEST ? ROW_C2S : ROW_S2C,

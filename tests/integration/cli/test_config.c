@@ -233,8 +233,8 @@ static bool is_hidden(const char *text)
 {
     struct buf out = {0};
     size_t n = 0;
-    assert_non_null(redact_present());
-    assert_int_equal(redact_value(redact_present(), slice_of(text), &out, &n), 0);
+    assert_non_null(redact_current());
+    assert_int_equal(redact_value(redact_current(), slice_of(text), &out, &n), 0);
     buf_close(&out);
     return n > 0;
 }
@@ -250,11 +250,11 @@ static void test_settings_redact_rules_of_a_valid_file_are_in_force(void **state
     assert_true(is_hidden("[\"see T-123\"]"));
     assert_true(is_hidden("{\"password\":\"x\"}"));
     settings_close(&s);
-    redact_use(NULL);
+    redact_set_current(NULL);
     config_is("[redact]\nkeys = badge_no\nkees = room\n");
     file_fails(&alpha, "alpha server", "config.ini:3: unknown rule 'kees'");
     assert_false(is_hidden("{\"badgeNo\":\"x\"}"));
-    redact_use(NULL);
+    redact_set_current(NULL);
 }
 
 static void test_settings_unreadable_file_is_rejected(void **state)

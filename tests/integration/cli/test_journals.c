@@ -32,7 +32,7 @@ static int make_directories(void **state)
     snprintf(f->vault, sizeof f->vault, "%s/.vault", f->dir);
     snprintf(f->other, sizeof f->other, "%s/.other", f->dir);
     snprintf(f->link, sizeof f->link, "%s/.link", f->dir);
-    journal_file_dir(f->dir);
+    journal_file_set_dir(f->dir);
     *state = f;
     return mkdir(f->vault, 0700) == 0 && mkdir(f->other, 0700) == 0 &&
                    symlink(f->vault, f->link) == 0
@@ -46,7 +46,7 @@ static int remove_directories(void **state)
     char command[128];
     snprintf(command, sizeof command, "rm -rf %s", f->dir);
     int rc = system(command);
-    journal_file_dir(NULL);
+    journal_file_set_dir(NULL);
     free(f);
     return rc;
 }
@@ -55,7 +55,7 @@ static void begin(struct session *s, const char *vault, const char *name)
 {
     struct buf start = {0}, problem = {0};
     char uid[UID_LEN + 1];
-    journal_file_problem(&problem);
+    journal_file_find_problem(&problem);
     if (problem.n > 0) {
         print_message("skipped: %s\n", buf_str(&problem));
         buf_close(&problem);
@@ -92,7 +92,7 @@ static void attach(struct session *s, pid_t pid)
 
 static void put(struct session *s, size_t n)
 {
-    char *p = ring_place(&s->w, n);
+    char *p = ring_reserve_record(&s->w, n);
     assert_non_null(p);
     memset(p, 'x', n);
     ring_add(&s->w, KIND, n);

@@ -35,14 +35,14 @@ static int setup(void **state)
     strcpy(base, "/dev/shm/mi-test-XXXXXX");
     assert_non_null(mkdtemp(base));
     assert_true(snprintf(journals, sizeof journals, "%s/journals", base) > 0);
-    journal_file_dir(journals);
+    journal_file_set_dir(journals);
     return 0;
 }
 
 static int teardown(void **state)
 {
     (void)state;
-    journal_file_dir(NULL);
+    journal_file_set_dir(NULL);
     char command[PATH_MAX + 16];
     if (base[0] == '\0')
         return 0;
@@ -108,7 +108,7 @@ static void check_unnamed(const char *reason)
     journal_file_close(&reader);
     journal_file_close(&f);
     buf_clear(&why);
-    journal_file_problem(&why);
+    journal_file_find_problem(&why);
     assert_non_null(strstr(buf_str(&why), reason));
     buf_close(&why);
 }
@@ -144,9 +144,9 @@ static void test_file_missing_directory_is_made_private(void **state)
 static void test_file_default_directory_is_named_after_the_user(void **state)
 {
     (void)state;
-    journal_file_dir(NULL);
+    journal_file_set_dir(NULL);
     struct buf b = {0}, want = {0};
-    journal_file_where(&b);
+    journal_file_append_dir(&b);
     buf_printf(&want, "/dev/shm/mcp-interposer-%u", (unsigned)geteuid());
     assert_string_equal(buf_str(&b), buf_str(&want));
     buf_close(&b);
@@ -160,10 +160,10 @@ static void test_file_relative_path_and_slashes_at_the_end(void **state)
     char uid[UID_LEN + 1], here[PATH_MAX];
     assert_non_null(getcwd(here, sizeof here));
     assert_int_equal(chdir(base), 0);
-    journal_file_dir("journals//");
+    journal_file_set_dir("journals//");
     assert_int_equal(chdir(here), 0);
     struct buf b = {0};
-    journal_file_where(&b);
+    journal_file_append_dir(&b);
     assert_string_equal(buf_str(&b), journals);
     buf_close(&b);
     struct journal_file f = make(uid);
@@ -176,7 +176,7 @@ static void test_file_too_long_path_is_not_used(void **state)
     static char path[PATH_MAX + 2];
     memset(path, 'x', sizeof path - 1);
     path[0] = '/';
-    journal_file_dir(path);
+    journal_file_set_dir(path);
     check_unnamed("too long");
     assert_int_equal(journal_file_open_dir(), -1);
 }
@@ -187,7 +187,7 @@ static void test_file_directory_that_cannot_be_made_is_not_used(void **state)
     need_tmpfs();
     char path[2 * PATH_MAX];
     assert_true(snprintf(path, sizeof path, "%s/missing/journals", base) > 0);
-    journal_file_dir(path);
+    journal_file_set_dir(path);
     check_unnamed("cannot make");
     assert_int_equal(journal_file_open_dir(), -1);
 }
@@ -200,7 +200,7 @@ static void test_file_directory_of_another_user_is_not_used(void **state)
         assert_int_equal(mkdir(journals, 0700), 0);
         assert_int_equal(chown(journals, 12345, (gid_t)-1), 0);
     } else {
-        journal_file_dir("/dev/shm");
+        journal_file_set_dir("/dev/shm");
     }
     check_unnamed("belongs to another user");
 }
@@ -230,7 +230,7 @@ static void test_file_symbolic_link_to_a_directory_is_not_followed(void **state)
     assert_int_equal(symlink(target, journals), 0);
     check_unnamed("is a symbolic link");
     assert_true(snprintf(slash, sizeof slash, "%s/", journals) > 0);
-    journal_file_dir(slash);
+    journal_file_set_dir(slash);
     check_unnamed("is a symbolic link");
     assert_int_equal(rmdir(target), 0); /* it is empty */
 }
@@ -263,7 +263,7 @@ static void test_file_directory_on_a_disk_is_not_used(void **state)
         print_message("every writable directory is on tmpfs\n");
         skip();
     }
-    journal_file_dir(path);
+    journal_file_set_dir(path);
     check_unnamed("is not on tmpfs");
     assert_int_equal(rmdir(path), 0); /* it is empty */
 }
@@ -748,7 +748,7 @@ static void test_file_problem_is_empty_and_leaves_nothing(void **state)
     (void)state;
     need_tmpfs();
     struct buf b = {0};
-    journal_file_problem(&b);
+    journal_file_find_problem(&b);
     assert_string_equal(buf_str(&b), "");
     buf_close(&b);
     assert_int_equal(rmdir(journals), 0); /* it is empty */

@@ -54,26 +54,26 @@ static size_t length_of(const struct test *t, uint64_t number)
 
 static char *wait_for_place(struct test *t, size_t n)
 {
-    char *place = ring_place(&t->w, n);
+    char *place = ring_reserve_record(&t->w, n);
     if (place != NULL)
         return place;
     if (ring_publish(&t->w))
         wake(t->to_reader);
-    ring_writer_waits(&t->w, true);
-    while ((place = ring_place(&t->w, n)) == NULL) {
+    ring_set_writer_waits(&t->w, true);
+    while ((place = ring_reserve_record(&t->w, n)) == NULL) {
         require(errno == ENOBUFS, "no memory");
         wait_until_woken(t->to_writer);
     }
-    ring_writer_waits(&t->w, false);
+    ring_set_writer_waits(&t->w, false);
     return place;
 }
 
 static void wait_until_stored(struct test *t)
 {
-    ring_writer_waits(&t->w, true);
+    ring_set_writer_waits(&t->w, true);
     while (!ring_is_stored(&t->w))
         wait_until_woken(t->to_writer);
-    ring_writer_waits(&t->w, false);
+    ring_set_writer_waits(&t->w, false);
 }
 
 static void *run_writer(void *ctx)
@@ -118,9 +118,9 @@ static void *run_reader(void *ctx)
         if (n > 0) {
             if (ring_release(&t->r))
                 wake(t->to_writer);
-        } else if (ring_sleep(&t->r)) {
+        } else if (ring_reader_sleep(&t->r)) {
             wait_until_woken(t->to_reader);
-            ring_awake(&t->r);
+            ring_reader_awake(&t->r);
         }
     }
     require(number == t->records, "records are missing");

@@ -33,13 +33,13 @@ static void test_live_lines_go_both_ways_and_the_last_needs_no_newline(void **st
     (void)state;
     struct live *l = begin("read x; echo \"got $x\"; printf end");
     struct slice line;
-    assert_int_equal(live_send(l, slice_of("one")), 0);
-    assert_int_equal(live_recv(l, in_s(20), &line), LIVE_LINE);
+    assert_int_equal(live_send_line(l, slice_of("one")), 0);
+    assert_int_equal(live_receive_line(l, in_s(20), &line), LIVE_LINE);
     assert_true(slice_is(line, "got one"));
-    assert_int_equal(live_recv(l, in_s(20), &line), LIVE_LINE);
+    assert_int_equal(live_receive_line(l, in_s(20), &line), LIVE_LINE);
     assert_true(slice_is(line, "end"));
-    assert_int_equal(live_recv(l, in_s(20), &line), LIVE_ENDED);
-    assert_int_equal(live_send(l, slice_of("too late")), 0);
+    assert_int_equal(live_receive_line(l, in_s(20), &line), LIVE_ENDED);
+    assert_int_equal(live_send_line(l, slice_of("too late")), 0);
     assert_int_equal(live_close(l, 20 * SECOND), 0);
 }
 
@@ -50,15 +50,15 @@ static void check_end(const char *script, const char *text, bool unread)
         struct live *l = begin(script);
         struct slice line;
         struct buf said = {0};
-        assert_int_equal(live_recv(l, in_s(20), &line), LIVE_LINE); /* "ready" */
+        assert_int_equal(live_receive_line(l, in_s(20), &line), LIVE_LINE); /* "ready" */
         for (int i = 0; late && i < 20; i++)
-            (void)!live_recv(l, clock_mono_us() + 5000, &line);
-        assert_int_equal(live_send(l, slice_of("one")), 0);
-        assert_int_equal(live_recv(l, in_s(20), &line), LIVE_ENDED);
+            (void)!live_receive_line(l, clock_mono_us() + 5000, &line);
+        assert_int_equal(live_send_line(l, slice_of("one")), 0);
+        assert_int_equal(live_receive_line(l, in_s(20), &line), LIVE_ENDED);
         live_end_text(l, &said);
         assert_string_equal(buf_str(&said), text);
-        assert_int_equal(live_read(l), unread ? 0 : live_sent(l));
-        assert_int_equal(live_next_us(l), -1);
+        assert_int_equal(live_read_output(l), unread ? 0 : live_sent_bytes(l));
+        assert_int_equal(live_next_wait_us(l), -1);
         buf_close(&said);
         (void)live_close(l, 200000);
     }
@@ -85,8 +85,8 @@ static void test_live_proxy_that_exits_a_while_after_its_output_ended_has_exited
     struct slice line;
     struct buf said = {0};
     live_is_proxy(l);
-    assert_int_equal(live_recv(l, in_s(20), &line), LIVE_LINE);
-    assert_int_equal(live_recv(l, in_s(20), &line), LIVE_ENDED);
+    assert_int_equal(live_receive_line(l, in_s(20), &line), LIVE_LINE);
+    assert_int_equal(live_receive_line(l, in_s(20), &line), LIVE_ENDED);
     live_end_text(l, &said);
     assert_string_equal(buf_str(&said), "exited with status 6");
     buf_close(&said);
@@ -99,11 +99,11 @@ static void test_live_answer_of_a_server_that_closed_its_stdin_is_received(void 
     (void)state;
     struct live *l = begin("read x; exec <&-; sleep 1.2; echo got $x; sleep 1000");
     struct slice line;
-    assert_int_equal(live_send(l, slice_of("one")), 0);
-    assert_int_equal(live_recv(l, in_s(20), &line), LIVE_LINE);
+    assert_int_equal(live_send_line(l, slice_of("one")), 0);
+    assert_int_equal(live_receive_line(l, in_s(20), &line), LIVE_LINE);
     assert_true(slice_is(line, "got one"));
-    assert_int_equal(live_send(l, slice_of("two")), 0);
-    assert_int_equal(live_recv(l, in_s(20), &line), LIVE_ENDED);
+    assert_int_equal(live_send_line(l, slice_of("two")), 0);
+    assert_int_equal(live_receive_line(l, in_s(20), &line), LIVE_ENDED);
     (void)live_close(l, 200000);
 }
 
@@ -117,9 +117,9 @@ static void test_live_large_lines_do_not_deadlock(void **state)
     for (int i = 0; i < 3000000; i++)
         buf_addc(&big, 'x');
     for (int i = 0; i < 3; i++)
-        assert_int_equal(live_send(l, buf_slice(&big)), 0);
+        assert_int_equal(live_send_line(l, buf_slice(&big)), 0);
     for (int i = 0; i < 3; i++) {
-        assert_int_equal(live_recv(l, in_s(60), &line), LIVE_LINE);
+        assert_int_equal(live_receive_line(l, in_s(60), &line), LIVE_LINE);
         assert_int_equal(line.n, big.n);
     }
     assert_int_equal(live_close(l, 20 * SECOND), 0);
@@ -131,10 +131,10 @@ static void test_live_deadline_passes_and_the_line_may_still_come(void **state)
     (void)state;
     struct live *l = begin("read x; echo late");
     struct slice line;
-    assert_int_equal(live_recv(l, clock_mono_us() + 20000, &line), LIVE_TIMEOUT);
-    assert_int_equal(live_recv(l, clock_mono_us() - 1, &line), LIVE_TIMEOUT);
-    assert_int_equal(live_send(l, slice_of("")), 0);
-    assert_int_equal(live_recv(l, in_s(20), &line), LIVE_LINE);
+    assert_int_equal(live_receive_line(l, clock_mono_us() + 20000, &line), LIVE_TIMEOUT);
+    assert_int_equal(live_receive_line(l, clock_mono_us() - 1, &line), LIVE_TIMEOUT);
+    assert_int_equal(live_send_line(l, slice_of("")), 0);
+    assert_int_equal(live_receive_line(l, in_s(20), &line), LIVE_LINE);
     assert_true(slice_is(line, "late"));
     assert_int_equal(live_close(l, 20 * SECOND), 0);
 }
@@ -147,21 +147,21 @@ static void test_live_error_for_an_unreadable_answer_has_a_time(void **state)
     struct slice line;
     int fd, in;
     bool waits;
-    assert_int_equal(live_recv(l, in_s(20), &line), LIVE_LINE);
+    assert_int_equal(live_receive_line(l, in_s(20), &line), LIVE_LINE);
     assert_true(slice_is(line, "log"));
-    live_watch(l, &fd, &in, &waits);
-    while (live_next_us(l) < 0) { /* until the second line is read */
+    live_watched_fds(l, &fd, &in, &waits);
+    while (live_next_wait_us(l) < 0) { /* until the second line is read */
         struct pollfd p = {.fd = fd, .events = POLLIN};
         assert_true(poll(&p, 1, 20000) >= 0);
-        (void)!live_recv(l, 0, &line);
+        (void)!live_receive_line(l, 0, &line);
     }
-    while (live_recv(l, 0, &line) == LIVE_TIMEOUT) {
-        int64_t us = live_next_us(l);
+    while (live_receive_line(l, 0, &line) == LIVE_TIMEOUT) {
+        int64_t us = live_next_wait_us(l);
         assert_in_range(us, 0, 100000);
         usleep((unsigned)us);
     }
     assert_non_null(memmem(line.p, line.n, "malformed-answer", 16));
-    assert_int_equal(live_next_us(l), -1);
+    assert_int_equal(live_next_wait_us(l), -1);
     (void)live_close(l, 100000);
 }
 
@@ -171,7 +171,7 @@ static void test_live_stubborn_server_is_killed_with_its_children(void **state)
     struct live *l = begin("trap '' TERM; sleep 1000 & echo $!; while :; do sleep 1000; done");
     struct slice line;
     char text[32];
-    assert_int_equal(live_recv(l, in_s(20), &line), LIVE_LINE);
+    assert_int_equal(live_receive_line(l, in_s(20), &line), LIVE_LINE);
     assert_true(line.n < sizeof text);
     snprintf(text, sizeof text, "%.*s", (int)line.n, line.p);
     pid_t child = atoi(text);
@@ -224,7 +224,7 @@ static void test_live_line_over_the_limit_is_not_a_lack_of_memory(void **state)
         skip();
     struct live *l = begin("head -c 134300000 /dev/zero | tr '\\0' x; read x");
     struct slice line;
-    assert_int_equal(live_recv(l, in_s(60), &line), LIVE_TOO_LONG);
+    assert_int_equal(live_receive_line(l, in_s(60), &line), LIVE_TOO_LONG);
     (void)live_close(l, 20 * SECOND);
 }
 
@@ -234,8 +234,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_live_lines_go_both_ways_and_the_last_needs_no_newline),
         cmocka_unit_test(test_live_end_is_how_the_server_ended_not_what_is_noticed_first),
-        cmocka_unit_test(
-            test_live_proxy_that_exits_a_while_after_its_output_ended_has_exited),
+        cmocka_unit_test(test_live_proxy_that_exits_a_while_after_its_output_ended_has_exited),
         cmocka_unit_test(test_live_answer_of_a_server_that_closed_its_stdin_is_received),
         cmocka_unit_test(test_live_large_lines_do_not_deadlock),
         cmocka_unit_test(test_live_deadline_passes_and_the_line_may_still_come),

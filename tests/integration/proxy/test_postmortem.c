@@ -63,7 +63,7 @@ static bool until(struct fixture *f, bool (*fact)(const struct postmortem *), in
 static const char *sentence(struct fixture *f)
 {
     buf_clear(&f->text);
-    postmortem_sentence(&f->text, &f->pm);
+    postmortem_append_sentence(&f->text, &f->pm);
     return buf_str(&f->text);
 }
 
@@ -77,7 +77,7 @@ static void assert_json(struct fixture *f, const char *text)
 {
     struct json_scan scan;
     buf_clear(&f->text);
-    postmortem_json(&f->text, &f->pm);
+    postmortem_append_json(&f->text, &f->pm);
     assert_int_equal(json_scan(buf_slice(&f->text), NULL, NULL, &scan), 0);
     if (strstr(buf_str(&f->text), text) == NULL)
         fail_msg("not in the JSON: %s\nbut: %s", text, buf_str(&f->text));

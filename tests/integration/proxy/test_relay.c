@@ -408,7 +408,7 @@ static void test_relay_muted_writes_nothing_and_counts_what_is_not_read(void **s
     put(f, "one\n", 4);
     while (outbox_accepted(&f->box) < 4)
         turn(f);
-    relay_mute(&f->r);
+    relay_stop_writing(&f->r);
     put(f, "two\n", 4);
     while (f->lines < 2)
         turn(f);
@@ -595,7 +595,8 @@ static void put_part(struct fixture *f, size_t n)
     char part[4096];
     memset(part, 'x', sizeof part);
     int64_t until = clock_mono_us() + 20000000;
-    for (size_t to = line_partial(&f->r.lines) + n, left = n; line_partial(&f->r.lines) < to;) {
+    for (size_t to = line_partial_bytes(&f->r.lines) + n, left = n;
+         line_partial_bytes(&f->r.lines) < to;) {
         left -= put(f, part, size_min(left, sizeof part));
         turn(f);
         assert_true(clock_mono_us() < until);
@@ -616,7 +617,7 @@ static void test_relay_pipes_are_wide_while_a_long_line_passes(void **state)
     while (f->lines == 0)
         turn(f);
     assert_int_equal(pipe_size(f->out_r), RELAY_WIDE);
-    relay_narrow(&f->r);
+    relay_narrow_pipes(&f->r);
     assert_int_equal(pipe_size(f->in_w), in);
     assert_int_equal(pipe_size(f->out_r), RELAY_WIDE); /* it is full */
     turn(f);
@@ -626,7 +627,7 @@ static void test_relay_pipes_are_wide_while_a_long_line_passes(void **state)
         take(f, 4096);
     }
     assert_true(relay_is_wide(&f->r));
-    relay_narrow(&f->r);
+    relay_narrow_pipes(&f->r);
     assert_int_equal(pipe_size(f->out_r), out);
     assert_false(relay_is_wide(&f->r));
 }
@@ -661,7 +662,7 @@ static void test_relay_unfinished_line_is_not_read_while_too_much_is_unsent(void
     put_until_full(f, 499);
     assert_true(f->r.stops & RELAY_FULL);
     uint64_t read_before = f->bytes;
-    assert_true(line_partial(&f->r.lines) > 0);
+    assert_true(line_partial_bytes(&f->r.lines) > 0);
     assert_false(ev_is_active(&f->r.unfinished_timer)); /* no wake-ups when idle */
     for (int i = 0; i < 20; i++) {
         usleep(2000);

@@ -269,7 +269,7 @@ static void test_process_waits_for_a_locked_database(void **state)
     UNTIL(heard(f, 'o'));
     pid_t locker = sql_lock(&f->j.t, 0);
     put_message(&f->j, "{\"a\":1}");
-    ring_writer_waits(&f->j.ring, true);
+    ring_set_writer_waits(&f->j.ring, true);
     wake(f);
     UNTIL(trouble_of(f) == RING_BUSY);
     UNTIL(heard(f, 'c'));

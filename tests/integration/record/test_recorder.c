@@ -235,7 +235,7 @@ static void test_recorder_stopped_under_load_holds_then_loses_in_bounded_memory(
         int64_t us = clock_mono_us() - start;
         longest = us > longest ? us : longest;
         assert_in_range(f->r->waiting.cap, 0, (size_t)2 << 20);
-        assert_in_range(ring_behind(&f->r->ring), 0, RECORDER_JOURNAL_MAX);
+        assert_in_range(ring_unread_bytes(&f->r->ring), 0, RECORDER_JOURNAL_MAX);
     }
     assert_true(longest >= 50000); /* it was held once, before the first loss */
     uint64_t lost = f->r->lost.n;
@@ -364,7 +364,7 @@ static void check_tools(struct fixture *f, const char *uid)
 {
     assert_int_equal(f->before.n, 1);
     assert_string_equal(f->before.tool[0].name.p, "add");
-    assert_true(tools_whole(&f->before));
+    assert_true(tools_are_complete(&f->before));
     assert_string_equal(f->before_uid, uid);
 }
 

@@ -402,7 +402,7 @@ static void test_recorder_entries_are_invisible_before_they_are_published(void *
     struct fixture *f = *state;
     begin_pass(f);
     add(f, 10);
-    assert_int_equal(ring_behind(&f->r->ring), 0);
+    assert_int_equal(ring_unread_bytes(&f->r->ring), 0);
     assert_int_equal(recorder_publish(f->r), RECORDER_PUBLISHED);
     close_it(f);
     assert_int_equal(orders->n, 1);
@@ -459,7 +459,7 @@ static void test_recorder_pass_keeps_metadata_while_messages_are_lost(void **sta
     orders->trouble = RING_FAILING;
     assert_int_equal(publish_until(f, RECORDER_PUBLISHED), RECORDER_PUBLISHED);
     struct running running = {.pid = 1};
-    recorder_running(f->r, &running);
+    recorder_record_processes(f->r, &running);
     add(f, 10);
     journal_update(recorder_journal(f->r),
                    &(struct session_update){.end_reason = slice_of("done")});
@@ -633,7 +633,7 @@ static void test_recorder_process_that_exits_is_replaced(void **state)
     begin_pass(f);
     pid_t first = recorder_pid(f->r);
     struct running running = {.pid = 1};
-    recorder_running(f->r, &running);
+    recorder_record_processes(f->r, &running);
     journal_update(recorder_journal(f->r),
                    &(struct session_update){.client_name = slice_of("client")});
     orders->stores = false;
@@ -739,9 +739,9 @@ static void test_recorder_close_waits_for_the_previous_tools(void **state)
 static void test_recorder_works_without_a_directory_for_journals(void **state)
 {
     struct fixture *f = *state;
-    journal_file_dir("/nonexistent");
+    journal_file_set_dir("/nonexistent");
     begin_pass(f);
-    journal_file_dir(journals_dir);
+    journal_file_set_dir(journals_dir);
     assert_false(f->r->file.has_name);
     assert_int_equal(add_and_publish(f, 10), RECORDER_PUBLISHED);
     pid_t first = recorder_pid(f->r);
@@ -769,18 +769,18 @@ static void test_recorder_lags_while_a_long_line_would_take_too_much_memory(void
     orders->stores = false;
     add(f, 20 * MIB);
     assert_int_equal(recorder_publish(f->r), RECORDER_PUBLISHED);
-    assert_false(recorder_lags(f->r, MIB / 2, 0)); /* not a long line */
-    assert_false(recorder_lags(f->r, 3 * MIB, 0));
-    assert_true(recorder_lags(f->r, 8 * MIB, 0));
-    assert_true(recorder_lags(f->r, 8 * MIB, RECORDER_LAG_US - 1));
+    assert_false(recorder_is_behind(f->r, MIB / 2, 0)); /* not a long line */
+    assert_false(recorder_is_behind(f->r, 3 * MIB, 0));
+    assert_true(recorder_is_behind(f->r, 8 * MIB, 0));
+    assert_true(recorder_is_behind(f->r, 8 * MIB, RECORDER_LAG_US - 1));
     recorder_lag_watch(f->r, 8 * MIB, 0);
     orders->stores = true;
     int changed = f->changed;
     /* the proxy waits already: it is told when something is stored, however soon that is */
-    while (f->changed == changed || recorder_lags(f->r, 8 * MIB, 0))
+    while (f->changed == changed || recorder_is_behind(f->r, 8 * MIB, 0))
         ev_run(f->loop, EVRUN_ONCE);
     assert_true(ring_is_stored(&f->r->ring));
-    assert_false(recorder_lags(f->r, 64 * MIB, 0)); /* nothing to wait for */
+    assert_false(recorder_is_behind(f->r, 64 * MIB, 0)); /* nothing to wait for */
     changed = f->changed;
     recorder_lag_watch(f->r, 64 * MIB, 0); /* it has changed before: told at once */
     while (f->changed == changed)
@@ -801,12 +801,12 @@ static void test_recorder_lags_no_longer_than_a_second(void **state)
     while (f->changed == changed)
         ev_run(f->loop, EVRUN_ONCE);
     assert_in_range(clock_mono_us() - since, 40000, DEADLINE_US);
-    assert_false(recorder_lags(f->r, 8 * MIB, RECORDER_LAG_US));
-    assert_false(recorder_lags(f->r, 9 * MIB, 0)); /* nor does the next line wait */
-    assert_false(recorder_lags(f->r, 2 * MIB, 0)); /* that one need not */
-    assert_true(recorder_lags(f->r, 9 * MIB, 0));
-    assert_true(recorder_lags(f->r, 60 * MIB, RECORDER_LAG_US)); /* it would not fit */
-    assert_false(recorder_lags(f->r, 60 * MIB, RECORDER_LAG_FULL_US));
+    assert_false(recorder_is_behind(f->r, 8 * MIB, RECORDER_LAG_US));
+    assert_false(recorder_is_behind(f->r, 9 * MIB, 0)); /* nor does the next line wait */
+    assert_false(recorder_is_behind(f->r, 2 * MIB, 0)); /* that one need not */
+    assert_true(recorder_is_behind(f->r, 9 * MIB, 0));
+    assert_true(recorder_is_behind(f->r, 60 * MIB, RECORDER_LAG_US)); /* it would not fit */
+    assert_false(recorder_is_behind(f->r, 60 * MIB, RECORDER_LAG_FULL_US));
     assert_false(ring_is_stored(&f->r->ring));
 }
 
@@ -814,7 +814,7 @@ static void wait_for_trouble(struct fixture *f, enum ring_trouble trouble)
 {
     int64_t until = clock_mono_us() + DEADLINE_US;
     orders->trouble = trouble;
-    while (trouble_of(f->r) != trouble)
+    while (recorder_trouble(f->r) != trouble)
         assert_true(clock_mono_us() < until);
 }
 
@@ -824,15 +824,15 @@ static void test_recorder_paces_the_client_while_half_of_the_journal_is_not_stor
     begin_pass(f);
     orders->stores = false;
     assert_int_equal(add_and_publish(f, 31 * MIB), RECORDER_PUBLISHED);
-    assert_false(recorder_paces(f->r));
+    assert_false(recorder_slow_down(f->r));
     assert_int_equal(add_and_publish(f, 31 * MIB), RECORDER_PUBLISHED);
     int changed = f->changed;
-    assert_true(recorder_paces(f->r));
-    assert_true(recorder_paces(f->r)); /* another turn in between */
+    assert_true(recorder_slow_down(f->r));
+    assert_true(recorder_slow_down(f->r)); /* another turn in between */
     while (f->changed == changed)
         ev_run(f->loop, EVRUN_ONCE);
     int64_t until = clock_mono_us() + DEADLINE_US;
-    while (recorder_paces(f->r))
+    while (recorder_slow_down(f->r))
         assert_true(clock_mono_us() < until);
 
     struct row answer = {.kind = KIND_RESULT, .direction = ROW_S2C};
@@ -840,21 +840,21 @@ static void test_recorder_paces_the_client_while_half_of_the_journal_is_not_stor
     f->added++;
     assert_int_equal(recorder_publish(f->r), RECORDER_PUBLISHED);
     assert_false(
-        recorder_paces(f->r)); /* a message of the server: the client did not send too much */
+        recorder_slow_down(f->r)); /* a message of the server: the client did not send too much */
 
     wait_for_trouble(f, RING_FAILING);
     assert_int_equal(add_and_publish(f, 10), RECORDER_PUBLISHED);
-    assert_false(recorder_paces(f->r)); /* --on-record-error decides */
+    assert_false(recorder_slow_down(f->r)); /* --on-record-error decides */
     wait_for_trouble(f, RING_FINE);
     assert_int_equal(add_and_publish(f, 10), RECORDER_PUBLISHED);
-    assert_true(recorder_paces(f->r));
+    assert_true(recorder_slow_down(f->r));
 
     orders->stores = true;
     until = clock_mono_us() + DEADLINE_US;
     while (!ring_is_stored(&f->r->ring))
         assert_true(clock_mono_us() < until);
     assert_int_equal(add_and_publish(f, 10), RECORDER_PUBLISHED);
-    assert_false(recorder_paces(f->r));
+    assert_false(recorder_slow_down(f->r));
 }
 
 static void test_recorder_returns_the_memory_of_a_burst(void **state)
@@ -867,7 +867,7 @@ static void test_recorder_returns_the_memory_of_a_burst(void **state)
         add(f, BYTES);
         assert_int_equal(recorder_publish(f->r), RECORDER_PUBLISHED);
         assert_true(memory(f) > BYTES);
-        ring_return(&f->r->ring, SIZE_MAX);
+        ring_return_memory(&f->r->ring, SIZE_MAX);
         assert_true(memory(f) > BYTES); /* it is in use */
         orders->stores = true;
         while (memory(f) > LITTLE) /* without another message */

@@ -415,16 +415,16 @@ static void test_store_of_a_locked_database_waits_and_reports_it(void **state)
     pid_t locker = sql_lock(&j->t, 0);
     put_message(j, "{\"second\":2}");
     put_event(j, "spawn", NULL);
-    ring_writer_waits(&j->ring, true);
+    ring_set_writer_waits(&j->ring, true);
     for (int i = 0; i < 3; i++) {
         assert_int_equal(store_batch(o.s, &o.r, &n), STORE_BUSY);
         assert_int_equal(n, 0);
         assert_int_equal(trouble_of(&o), RING_BUSY);
         assert_int_equal(o.changed, 1);
     }
-    assert_int_equal(ring_behind(&o.r),
+    assert_int_equal(ring_unread_bytes(&o.r),
                      atomic_load(&o.r.shared->head) - atomic_load(&o.r.shared->tail));
-    assert_true(ring_behind(&o.r) > 0);
+    assert_true(ring_unread_bytes(&o.r) > 0);
     sql_unlock(locker);
     assert_stored(&o, 2);
     assert_int_equal(o.changed, 3); /* tail, trouble */
@@ -662,7 +662,7 @@ static void test_store_of_a_removed_vault_ends_and_the_next_one_makes_it_again(v
     }
     assert_int_equal(result, STORE_GONE);
     assert_true(said_holds("the vault was removed; creating it again: vault="));
-    assert_true(ring_behind(&o.r) > 0);
+    assert_true(ring_unread_bytes(&o.r) > 0);
     close_it(&o);
     put_end(j);
     assert_int_equal(record_in_child(j->uid, 0, 0), 0);
@@ -703,7 +703,7 @@ static void test_store_skips_an_entry_that_is_damaged(void **state)
     struct journal_unit *j = *state;
     journal_unit_open(j, NULL);
     put_message(j, "{\"first\":1}");
-    char *p = ring_place(&j->ring, 3);
+    char *p = ring_reserve_record(&j->ring, 3);
     memcpy(p, "abc", 3);
     ring_add(&j->ring, ENTRY_MESSAGE, 3);
     put_message(j, "{\"second\":2}");
@@ -817,7 +817,7 @@ static void test_orphan_is_sanitized_with_the_rules_of_its_session(void **state)
     struct redact *own;
     assert_int_equal(redact_open(&own, &error), 0);
     assert_int_equal(redact_add_rule(own, "keys", "colour", &error), 0);
-    redact_use(own);
+    redact_set_current(own);
     journal_unit_open(j, "{\"version\":\"2.1\",\"rules\":[[\"keys\",\"shoe_size\"]]}");
     put_message(j, "{\"shoe_size\":\"forty\",\"colour\":\"green\",\"x\":1}");
     journal_unit_die(j);
@@ -827,10 +827,10 @@ static void test_orphan_is_sanitized_with_the_rules_of_its_session(void **state)
     assert_null(strstr(body, "green"));
     assert_non_null(strstr(open_prompt(&j->t, "SELECT redact_rules FROM sessions"), "shoe_size"));
     struct buf rules = {0};
-    assert_ptr_equal(redact_present(), own); /* unchanged */
-    redact_rules(own, &rules);
+    assert_ptr_equal(redact_current(), own); /* unchanged */
+    redact_write_rules(own, &rules);
     assert_null(strstr(buf_str(&rules), "shoe_size"));
-    redact_use(NULL);
+    redact_set_current(NULL);
     buf_close(&rules);
     buf_close(&error);
 }
@@ -890,20 +890,20 @@ static void test_upkeep_looks_for_dead_sessions_from_time_to_time(void **state)
     open_it(&o, j);
     assert_int_equal(store_ready(o.s, &o.r), STORE_DONE);
     upkeep_open(&u, o.s, &none, NULL, NULL);
-    int64_t wait_us = upkeep_idle(&u);
+    int64_t wait_us = upkeep_run_when_idle(&u);
     assert_true(wait_us > 0 && wait_us <= UPKEEP_DEAD_US);
     for (int id = 2; id <= 3; id++) {
         char sql[80];
         leave_dead_session(j, id);
-        (void)upkeep_idle(&u); /* not due */
+        (void)upkeep_run_when_idle(&u); /* not due */
         snprintf(sql, sizeof sql, "SELECT end_reason FROM sessions WHERE id = %d", id);
         assert_string_equal(open_prompt(&j->t, sql), "-");
         u.look_us = clock_mono_us();
-        wait_us = upkeep_idle(&u);
+        wait_us = upkeep_run_when_idle(&u);
         assert_string_equal(open_prompt(&j->t, sql), "killed");
         for (int n = 0; u.fill_us != INT64_MAX && n < 10; n++) { /* its calls are added */
             u.fill_us = clock_mono_us();
-            wait_us = upkeep_idle(&u);
+            wait_us = upkeep_run_when_idle(&u);
         }
         assert_true(wait_us > UPKEEP_DEAD_US && wait_us <= UPKEEP_LOOK_US);
         snprintf(sql, sizeof sql, "SELECT calls FROM sessions WHERE id = %d", id);

@@ -82,13 +82,13 @@ static int play(const char *path, size_t *ret_bytes)
     if (st == 0)
         st = conversation_begin(conversation, now);
     for (size_t i = 0; st == 0 && i < MI_COUNT(lines); i++) {
-        st = conversation_line(conversation, slice_of(lines[i]), now);
+        st = conversation_handle_line(conversation, slice_of(lines[i]), now);
         now += PACE_GAP_US;
         if (st == 0)
             st = conversation_advance(conversation, now);
     }
     if (st == 0)
-        st = conversation_hangup(conversation, now);
+        st = conversation_client_hung_up(conversation, now);
     conversation_close(conversation);
     source_close(source);
     misses_close(&misses);

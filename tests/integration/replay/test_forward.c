@@ -106,8 +106,8 @@ static void was_kept(struct forward_test *t, const char *lines)
 /* A line of the live server. */
 static void live(struct forward_test *t, const char *line)
 {
-    assert_int_equal(conversation_live_line(t->play.conversation, slice_of(line), t->play.now_us),
-                     0);
+    assert_int_equal(
+        conversation_handle_live_line(t->play.conversation, slice_of(line), t->play.now_us), 0);
 }
 
 /* The client has sent initialize and a miss with the id 9; the server got both. */
@@ -154,7 +154,7 @@ static void test_forward_miss_starts_the_server_and_waits_for_the_handshake(void
                "8", TEXT("c")) "\n<" RESULT("\"x\"", TEXT("b")) "\n");
     assert_int_equal(p->misses.counts.live, 2);
     assert_int_equal(p->misses.counts.missed, 0);
-    assert_int_equal(conversation_playbacks(p->conversation), 0);
+    assert_int_equal(conversation_count_playbacks(p->conversation), 0);
 }
 
 static void test_forward_answer_to_no_request_is_dropped(void **state)
@@ -192,7 +192,8 @@ static void test_forward_server_that_cannot_be_used_refuses_all_misses(void **st
     server_refused(p, "9", -32000, "the live server rejected initialize");
     client(p, CALL("10", "read", "{\"n\":9}"));
     server_refused(p, "10", -32000, "the live server rejected initialize");
-    assert_int_equal(conversation_live_line(p->conversation, (struct slice){0}, p->now_us), 0);
+    assert_int_equal(conversation_handle_live_line(p->conversation, (struct slice){0}, p->now_us),
+                     0);
     client(p, CALL("11", "read", "{\"n\":1}"));
     server_said(p, RESULT("11", TEXT("one")) "\n");
     assert_int_equal(t->started, 1);
@@ -212,10 +213,11 @@ static void test_forward_server_that_ends_refuses_what_is_pending(void **state)
     struct forward_test *t = *state;
     begin_ready(t, RECORDING);
     client(&t->play, CALL("10", "read", "{\"n\":10}"));
-    assert_int_equal(conversation_live_line(t->play.conversation, (struct slice){0}, NOW), 0);
+    assert_int_equal(conversation_handle_live_line(t->play.conversation, (struct slice){0}, NOW),
+                     0);
     assert_non_null(strstr(buf_str(&t->play.said), "\"id\":9,"));
     server_refused(&t->play, "10", -32000, "the live server exited with status 7");
-    assert_int_equal(conversation_playbacks(t->play.conversation), 0);
+    assert_int_equal(conversation_count_playbacks(t->play.conversation), 0);
 }
 
 static void test_forward_requests_of_the_server_get_ids_of_their_own(void **state)

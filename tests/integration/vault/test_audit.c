@@ -124,8 +124,8 @@ static void expect(struct fixture *f, enum audit_status status, enum audit_kind 
     struct audit *a = NULL;
     f->sessions = f->wrong = 0;
     assert_int_equal(audit_open(&a, f->t.vault, &calls, &f->error), 0);
-    assert_int_equal(audit_log(a, NULL), 0);
-    assert_int_equal(audit_sessions(a), 0);
+    assert_int_equal(audit_check_log(a, NULL), 0);
+    assert_int_equal(audit_check_sessions(a), 0);
     audit_close(a);
     assert_int_equal(f->sessions, 1);
     assert_int_equal(f->wrong, 0);

@@ -191,20 +191,20 @@ static void test_bodies_new_range_is_reported_once_and_from_1_mib(void **state)
     static char body[300000];
     memset(body, 'b', sizeof body);
     bodies_open(&b, f->d.fd, false);
-    assert_false(bodies_new(&b, &from, &to));
+    assert_false(bodies_take_new_range(&b, &from, &to));
     for (int i = 0; i < 3; i++) {
         assert_int_equal(bodies_add(&b, UID, (struct slice){body, sizeof body}, &at), 0);
-        assert_false(bodies_new(&b, &from, &to)); /* less than a MiB */
+        assert_false(bodies_take_new_range(&b, &from, &to)); /* less than a MiB */
     }
     assert_int_equal(bodies_add(&b, UID, (struct slice){body, sizeof body}, &at), 0);
-    assert_true(bodies_new(&b, &from, &to));
+    assert_true(bodies_take_new_range(&b, &from, &to));
     assert_int_equal(from, 0);
     assert_int_equal(to, 4 * 300001);
-    assert_false(bodies_new(&b, &from, &to));
+    assert_false(bodies_take_new_range(&b, &from, &to));
     bodies_close(&b);
     bodies_open(&b, f->d.fd, false); /* earlier bodies are not new */
     assert_int_equal(bodies_add(&b, UID, slice_of("x"), &at), 0);
-    assert_false(bodies_new(&b, &from, &to));
+    assert_false(bodies_take_new_range(&b, &from, &to));
     bodies_close(&b);
 }
 

@@ -313,7 +313,7 @@ static bool fill_in_child(struct fixture *f, int64_t us)
             writer_open(&f->w, &f->d, false, &f->error) < 0)
             _exit(1);
         while (more)
-            if (call_fill_step(&fill, f->w, 1000000, &more) < 0 && !writer_busy(f->w))
+            if (call_fill_step(&fill, f->w, 1000000, &more) < 0 && !writer_is_busy(f->w))
                 _exit(2);
         _exit(0);
     }

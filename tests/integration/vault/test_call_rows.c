@@ -1,4 +1,4 @@
-/* call_rows: calls of the table, and those that are derived from messages, answer a question alike. */
+/* call_rows_read: calls of the table, and those that are derived from messages, answer a question alike. */
 #include "vault/query/reader.h"
 
 #include "cli/frame/group_line.h"

@@ -58,7 +58,7 @@ static int add(struct files *f, int64_t id, const char *name)
 static int64_t count(struct files *f)
 {
     int64_t n;
-    assert_int_equal(db_number(&f->d, COUNT, &n, DB_WITH(db_int(0))), 0);
+    assert_int_equal(db_read_number(&f->d, COUNT, &n, DB_WITH(db_int(0))), 0);
     return n;
 }
 
@@ -68,10 +68,10 @@ static void test_db_binds_values_by_type(void **state)
     int64_t id = 7;
     assert_int_equal(add(f, INT64_MAX, "x"), 0);
     assert_int_equal(add(f, 2, NULL), 0);
-    assert_int_equal(db_number(&f->d, TEXT, &id, DB_WITH(db_text(slice_of("x")))), 0);
+    assert_int_equal(db_read_number(&f->d, TEXT, &id, DB_WITH(db_text(slice_of("x")))), 0);
     assert_true(id == INT64_MAX);
     /* NULL is not a number: as if there were no row */
-    assert_int_equal(db_number(&f->d, TEXT, &id, DB_WITH(db_text(slice_of("y")))), MI_ENOENT);
+    assert_int_equal(db_read_number(&f->d, TEXT, &id, DB_WITH(db_text(slice_of("y")))), MI_ENOENT);
     assert_int_equal(id, 0);
     assert_int_equal(count(f), 2);
 }
@@ -86,7 +86,7 @@ static void test_db_error_names_the_database_and_the_reason(void **state)
     snprintf(expected, sizeof expected, "cannot change %s: UNIQUE constraint failed: t.id",
              f->path);
     assert_string_equal(buf_str(&f->error), expected);
-    assert_int_equal(db_number(&f->d, WRONG, &n, NULL, 0), MI_ESTORE);
+    assert_int_equal(db_read_number(&f->d, WRONG, &n, NULL, 0), MI_ESTORE);
     if (strstr(buf_str(&f->error), "no such table: nowhere") == NULL)
         fail_msg("%s", buf_str(&f->error));
     assert_int_equal(count(f), 1); /* the connection is as good as before */
@@ -117,12 +117,12 @@ static void test_db_snapshot_does_not_see_later_rows(void **state)
     assert_int_equal(add(f, 1, "x"), 0);
     assert_int_equal(db_open(&r, &reader, f->path, &error), 0);
     assert_int_equal(db_begin(&r), 0);
-    assert_int_equal(db_number(&r, COUNT, &n, DB_WITH(db_int(0))), 0);
+    assert_int_equal(db_read_number(&r, COUNT, &n, DB_WITH(db_int(0))), 0);
     assert_int_equal(add(f, 2, "y"), 0);
-    assert_int_equal(db_number(&r, COUNT, &n, DB_WITH(db_int(0))), 0);
+    assert_int_equal(db_read_number(&r, COUNT, &n, DB_WITH(db_int(0))), 0);
     assert_int_equal(n, 1);
     assert_int_equal(db_end(&r, 0), 0);
-    assert_int_equal(db_number(&r, COUNT, &n, DB_WITH(db_int(0))), 0);
+    assert_int_equal(db_read_number(&r, COUNT, &n, DB_WITH(db_int(0))), 0);
     assert_int_equal(n, 2);
     assert_int_equal(db_run(&r, ADD, DB_WITH(db_int(3))), MI_ESTORE);
     assert_non_null(strstr(buf_str(&error), "readonly"));
@@ -141,7 +141,7 @@ static void test_db_reader_connects_again_when_a_writer_has_started(void **state
     db_close(&f->d); /* the last connection removes SQLite's files */
     assert_int_equal(db_open(&r, &reader, f->path, &error), 0);
     assert_false(r.shared);
-    assert_int_equal(db_number(&r, COUNT, &n, DB_WITH(db_int(0))), 0);
+    assert_int_equal(db_read_number(&r, COUNT, &n, DB_WITH(db_int(0))), 0);
     assert_false(db_is_outdated(&r));
     assert_int_equal(db_open(&f->d, &writer, f->path, &f->error), 0);
     assert_int_equal(add(f, 2, "y"), 0);
@@ -149,7 +149,7 @@ static void test_db_reader_connects_again_when_a_writer_has_started(void **state
     assert_int_equal(db_begin(&r), 0);
     assert_true(r.shared);
     assert_int_equal(r.connections, 2);
-    assert_int_equal(db_number(&r, COUNT, &n, DB_WITH(db_int(0))), 0);
+    assert_int_equal(db_read_number(&r, COUNT, &n, DB_WITH(db_int(0))), 0);
     assert_int_equal(n, 2);
     assert_int_equal(db_end(&r, 0), 0);
     db_close(&r);
@@ -172,18 +172,18 @@ static void test_db_texts_that_were_asked_last_are_not_prepared_again(void **sta
     sqlite3_stmt *first = ask_number(f, one, 1),
                  *second = ask_number(f, one, 2); /* the first is in use */
     assert_true(first != second);
-    assert_int_equal(db_done(&f->d, second, SQLITE_ROW), 0);
-    assert_int_equal(db_done(&f->d, first, SQLITE_ROW), 0);
+    assert_int_equal(db_finish_statement(&f->d, second, SQLITE_ROW), 0);
+    assert_int_equal(db_finish_statement(&f->d, first, SQLITE_ROW), 0);
     sqlite3_stmt *third = ask_number(f, two, 3), *again = ask_number(f, one, 4);
     assert_true(again == first || again == second);
     assert_int_equal(sqlite3_step(again), SQLITE_DONE);
-    assert_int_equal(db_done(&f->d, again, SQLITE_DONE), 0);
-    assert_int_equal(db_done(&f->d, third, SQLITE_ROW), 0);
+    assert_int_equal(db_finish_statement(&f->d, again, SQLITE_DONE), 0);
+    assert_int_equal(db_finish_statement(&f->d, third, SQLITE_ROW), 0);
     size_t n = 0;
     for (int i = 0; i < 3 * DB_KEPT; i++) {
         char text[32];
         snprintf(text, sizeof text, "SELECT ?1 + 0 * %d", i);
-        assert_int_equal(db_done(&f->d, ask_number(f, text, i), SQLITE_ROW), 0);
+        assert_int_equal(db_finish_statement(&f->d, ask_number(f, text, i), SQLITE_ROW), 0);
     }
     for (sqlite3_stmt *q = NULL; (q = sqlite3_next_stmt(f->d.db, q)) != NULL;)
         n++;

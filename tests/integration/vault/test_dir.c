@@ -140,7 +140,7 @@ static void test_dir_vault_accessible_to_others_becomes_private_again(void **sta
     const struct temp *t = *state;
     struct vault_dir d;
     assert_int_equal(open_at(&d, t->vault, true, NULL), 0);
-    int fd = vault_dir_file(d.fd, VAULT_DB, O_RDWR | O_CREAT);
+    int fd = vault_dir_open_file(d.fd, VAULT_DB, O_RDWR | O_CREAT);
     assert_true(fd >= 0);
     close(fd);
     vault_dir_close(&d);
@@ -207,16 +207,16 @@ static void test_dir_sub_is_made_private_and_only_on_request(void **state)
     const struct temp *t = *state;
     struct vault_dir d;
     assert_int_equal(open_at(&d, t->vault, true, NULL), 0);
-    assert_int_equal(vault_dir_sub(d.fd, "Logs", false), MI_EIO);
+    assert_int_equal(vault_dir_open_sub(d.fd, "Logs", false), MI_EIO);
     assert_int_equal(errno, ENOENT);
     umask(0);
-    int sub = vault_dir_sub(d.fd, "Logs", true);
+    int sub = vault_dir_open_sub(d.fd, "Logs", true);
     umask(022);
     assert_true(sub >= 0);
     assert_true(fcntl(sub, F_GETFD) & FD_CLOEXEC);
     assert_int_equal(mode_of(temp_path(t, "vault/Logs")), 0700);
     close(sub);
-    sub = vault_dir_sub(d.fd, "Logs", true); /* again */
+    sub = vault_dir_open_sub(d.fd, "Logs", true); /* again */
     assert_true(sub >= 0);
     close(sub);
     vault_dir_close(&d);
@@ -229,15 +229,15 @@ static void test_dir_sub_that_is_a_link_or_a_file_is_rejected(void **state)
     assert_int_equal(open_at(&d, t->vault, true, NULL), 0);
     assert_int_equal(mkdir(temp_path(t, "elsewhere"), 0700), 0);
     assert_int_equal(symlink("../elsewhere", temp_path(t, "vault/Logs")), 0);
-    assert_int_equal(vault_dir_sub(d.fd, "Logs", true), MI_EIO);
-    assert_int_equal(vault_dir_sub(d.fd, "Logs", false), MI_EIO);
-    int fd = vault_dir_file(d.fd, "Bodies", O_WRONLY | O_CREAT);
+    assert_int_equal(vault_dir_open_sub(d.fd, "Logs", true), MI_EIO);
+    assert_int_equal(vault_dir_open_sub(d.fd, "Logs", false), MI_EIO);
+    int fd = vault_dir_open_file(d.fd, "Bodies", O_WRONLY | O_CREAT);
     assert_true(fd >= 0);
     close(fd);
-    assert_int_equal(vault_dir_sub(d.fd, "Bodies", true), MI_EIO);
+    assert_int_equal(vault_dir_open_sub(d.fd, "Bodies", true), MI_EIO);
     assert_int_equal(errno, ENOTDIR);
     assert_int_equal(symlink("nowhere", temp_path(t, "vault/Dangling")), 0);
-    assert_int_equal(vault_dir_sub(d.fd, "Dangling", true), MI_EIO);
+    assert_int_equal(vault_dir_open_sub(d.fd, "Dangling", true), MI_EIO);
     assert_false(exists(temp_path(t, "vault/nowhere")));
     vault_dir_close(&d);
 }
@@ -248,22 +248,22 @@ static void test_dir_file_is_private_and_never_a_link(void **state)
     struct vault_dir d;
     assert_int_equal(open_at(&d, t->vault, true, NULL), 0);
     umask(0);
-    int fd = vault_dir_file(d.fd, "f", O_RDWR | O_CREAT);
+    int fd = vault_dir_open_file(d.fd, "f", O_RDWR | O_CREAT);
     umask(022);
     assert_true(fd >= 0);
     assert_int_equal(mode_of(temp_path(t, "vault/f")), 0600);
     assert_true(fcntl(fd, F_GETFD) & FD_CLOEXEC);
-    assert_true(vault_dir_linked(fd));
+    assert_true(vault_dir_is_linked(fd));
     assert_int_equal(unlink(temp_path(t, "vault/f")), 0);
-    assert_false(vault_dir_linked(fd));
+    assert_false(vault_dir_is_linked(fd));
     close(fd);
-    assert_int_equal(vault_dir_file(d.fd, "f", O_RDWR), MI_EIO);
+    assert_int_equal(vault_dir_open_file(d.fd, "f", O_RDWR), MI_EIO);
     assert_int_equal(errno, ENOENT);
     assert_int_equal(symlink("target", temp_path(t, "vault/f")), 0);
-    assert_int_equal(vault_dir_file(d.fd, "f", O_RDWR | O_CREAT), MI_EIO);
+    assert_int_equal(vault_dir_open_file(d.fd, "f", O_RDWR | O_CREAT), MI_EIO);
     assert_int_equal(errno, ELOOP);
     assert_false(exists(temp_path(t, "vault/target")));
-    assert_false(vault_dir_linked(-1));
+    assert_false(vault_dir_is_linked(-1));
     vault_dir_close(&d);
 }
 
@@ -277,7 +277,7 @@ static void test_dir_file_that_is_a_fifo_does_not_block(void **state)
     pid_t pid = fork();
     if (pid == 0) {
         alarm(60);
-        int fd = vault_dir_file(d.fd, "f", O_WRONLY | O_APPEND | O_CREAT);
+        int fd = vault_dir_open_file(d.fd, "f", O_WRONLY | O_APPEND | O_CREAT);
         _exit(fd >= 0 ? 1 : 0);
     }
     int status = -1;

@@ -91,7 +91,7 @@ static void test_failure_of_an_upgrade_survives_its_rollback(void **state)
     struct temp *t = *state;
     sqlite3 *db = sql_vault(t);
     sql_run(db, "PRAGMA user_version = 0");
-    assert_int_equal(schema_ready(db), MI_ESTORE);
+    assert_int_equal(schema_make_ready(db), MI_ESTORE);
     assert_string_equal(failure_text(db), "table sessions already exists");
     sqlite3_close(db);
 }

@@ -85,7 +85,7 @@ static bool on_selected(void *ctx, const struct query_session *s)
 static bool on_any(void *ctx, const struct query_session *s)
 {
     struct selected *x = ctx;
-    x->by_check[s->id] = filter_session(x->f, x->time, s);
+    x->by_check[s->id] = filter_matches_session(x->f, x->time, s);
     return true;
 }
 
@@ -97,7 +97,7 @@ static void test_filter_condition_agrees_with_the_check(void **state)
     assert_int_equal(query_open(&q, v->temp.vault, &error), 0);
     for (size_t i = 0; i < 2 * MI_COUNT(filters); i++) {
         struct selected x = {&filters[i / 2], i % 2 != 0 ? FILTER_BEGAN : FILTER_HOLDS, {0}, {0}};
-        assert_int_equal(query_sessions_of(q, x.f, x.time, 0, on_selected, &x), 0);
+        assert_int_equal(query_matching_sessions(q, x.f, x.time, 0, on_selected, &x), 0);
         assert_int_equal(query_sessions(q, 0, on_any, &x), 0);
         if (memcmp(x.by_sql, x.by_check, sizeof x.by_sql) != 0)
             fail_msg("filter %zu, time %d", i / 2, (int)x.time);
@@ -123,7 +123,7 @@ static void test_filter_condition_of_a_limited_list_selects_that_many(void **sta
     int n = 0;
     f.server = "git*";
     assert_int_equal(query_open(&q, v->temp.vault, &error), 0);
-    assert_int_equal(query_sessions_of(q, &f, FILTER_BEGAN, 7, count_one, &n), 0);
+    assert_int_equal(query_matching_sessions(q, &f, FILTER_BEGAN, 7, count_one, &n), 0);
     assert_int_equal(n, 7);
     query_close(q);
     buf_close(&error);
@@ -153,7 +153,7 @@ static void test_filter_project_is_a_directory_and_those_below_it(void **state)
         if (rows[i].cwd != NULL)
             s.cwd = slice_of(rows[i].cwd);
         f.project = rows[i].project;
-        if (filter_session(&f, FILTER_HOLDS, &s) != rows[i].matches)
+        if (filter_matches_session(&f, FILTER_HOLDS, &s) != rows[i].matches)
             fail_msg("row %zu", i);
     }
 }
@@ -242,14 +242,14 @@ static bool on_selected_event(void *ctx, const struct query_event *e)
 static bool on_any_message(void *ctx, const struct query_message *m)
 {
     struct messages *x = ctx;
-    x->by_check[m->seq] = filter_message(x->f, 7 * HOUR, m);
+    x->by_check[m->seq] = filter_matches_message(x->f, 7 * HOUR, m);
     return true;
 }
 
 static bool on_any_event(void *ctx, const struct query_event *e)
 {
     struct messages *x = ctx;
-    x->events_by_check += filter_event(x->f, 7 * HOUR, e);
+    x->events_by_check += filter_matches_event(x->f, 7 * HOUR, e);
     return true;
 }
 

@@ -19,9 +19,9 @@ static struct query_message message(int64_t seq, const char *dir, const char *ki
     return (struct query_message){
         .seq = seq,
         .t_us = seq * 10,
-        .direction = value_of(&row_directions, slice_of(dir)),
+        .direction = value_of_word(&row_directions, slice_of(dir)),
         .origin = ROW_PEER,
-        .kind = value_of(&row_kinds, slice_of(kind)),
+        .kind = value_of_word(&row_kinds, slice_of(kind)),
         .action = ROW_FORWARDED,
         .rpc_id = slice_of("1"),
         .method = method != NULL ? slice_of(method) : (struct slice){0},

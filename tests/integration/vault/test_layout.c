@@ -1,4 +1,4 @@
-/* The schema of a database is compared with the one that schema_ready() makes. */
+/* The schema of a database is compared with the one that schema_make_ready() makes. */
 #include "vault/store/layout.h"
 
 #include "tests/support/vault_unit.h"
@@ -7,7 +7,7 @@
 static int open_made(void **state)
 {
     sqlite3 *db;
-    if (sqlite3_open(":memory:", &db) != SQLITE_OK || schema_ready(db) < 0)
+    if (sqlite3_open(":memory:", &db) != SQLITE_OK || schema_make_ready(db) < 0)
         return -1;
     *state = db;
     return 0;
@@ -70,7 +70,7 @@ static void test_layout_of_an_upgraded_database_has_no_faults(void **state)
         assert_int_equal(sqlite3_open(":memory:", &db), SQLITE_OK);
         sql_run(db, text);
         expect_readers(db, 0);
-        assert_int_equal(schema_ready(db), 0);
+        assert_int_equal(schema_make_ready(db), 0);
         expect_faults(db, "");
         expect_readers(db, 0);
         sqlite3_close(db);

@@ -582,7 +582,7 @@ static void test_query_timeline_pages_are_bounded_by_bytes(void **state)
     sql_run(v->db, "COMMIT");
     struct query *q = open_it(v);
     struct page_row *page = NULL;
-    assert_int_equal(page_messages(q, NULL, 1, 0, 100, &page), 0);
+    assert_int_equal(page_read_messages(q, NULL, 1, 0, 100, &page), 0);
     size_t rows = 0;
     for (struct page_row *h = page; h != NULL; h = h->next)
         rows++;

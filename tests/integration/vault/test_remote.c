@@ -118,7 +118,7 @@ static void test_remote_sessions_before_since_are_not_read(void **state)
     uid_of(s.sessions - 1, uid);
     uid_begin(f.since_us, since);
     assert_true(strcmp(uid, since) < 0);
-    assert_int_equal(query_sessions_of(q, &f, FILTER_BEGAN, 0, on_none, NULL), 0);
+    assert_int_equal(query_matching_sessions(q, &f, FILTER_BEGAN, 0, on_none, NULL), 0);
     assert_int_equal(s.asked, 1);
     query_close(q);
 }
@@ -141,7 +141,7 @@ static void test_remote_sessions_of_a_server_are_asked_for(void **state)
         struct filter f = FILTER_ANY;
         int n = 0;
         f.server = names[i];
-        assert_int_equal(query_sessions_of(q, &f, FILTER_BEGAN, 0, is_even, &n), 0);
+        assert_int_equal(query_matching_sessions(q, &f, FILTER_BEGAN, 0, is_even, &n), 0);
         assert_int_equal(n, SESSIONS / 2);
         assert_true(i > 0 || s.named > 0);
         query_close(q);
@@ -411,11 +411,11 @@ static void test_remote_words_are_found_in_the_sessions_that_are_searched(void *
     assert_true(search_query(index, &terms, &match));
     assert_int_equal(search_file(index, group, 9, NULL, NULL), 0);
     struct matches m = {.q = q};
-    assert_int_equal(search_words_of(index, group, 9, buf_str(&match), on_match, &m), 0);
+    assert_int_equal(search_ask_words(index, group, 9, buf_str(&match), on_match, &m), 0);
     assert_int_equal(m.n, 9 * 450);
     int asked = s.asked;
     m = (struct matches){.q = q, .ends_after = 5};
-    assert_int_equal(search_words_of(index, group, 9, buf_str(&match), on_match, &m), 0);
+    assert_int_equal(search_ask_words(index, group, 9, buf_str(&match), on_match, &m), 0);
     assert_int_equal(m.n, 5);
     assert_true(s.asked - asked < 20);
     buf_close(&match);

@@ -50,8 +50,8 @@ static pid_t kid(struct fixture *f)
 static struct running of_group(struct fixture *f)
 {
     struct running r;
-    running_self(&r);
-    running_server(&r, f->kid[0], f->kid[0]);
+    running_describe_self(&r);
+    running_describe_server(&r, f->kid[0], f->kid[0]);
     return r;
 }
 
@@ -70,14 +70,14 @@ static void test_running_self_is_this_process_and_live(void **state)
 {
     (void)state;
     struct running r;
-    running_self(&r);
+    running_describe_self(&r);
     assert_int_equal(r.pid, getpid());
     assert_int_equal(r.client_pid, getppid());
     assert_true(r.pid_start == process_start(getpid()));
     assert_true(r.pid_namespace > 0);
     assert_int_equal(r.server_pid, 0);
     struct running_row row = row_of(r);
-    assert_int_equal(running_look(&none, &row), SESSION_LIVE);
+    assert_int_equal(running_row_state(&none, &row), SESSION_LIVE);
     assert_false(running_client_exited(&r));
 }
 
@@ -85,12 +85,12 @@ static void test_running_proxy_with_another_start_time_has_exited(void **state)
 {
     (void)state;
     struct running r;
-    running_self(&r);
+    running_describe_self(&r);
     struct running_row row = row_of(r);
     row.r.pid_start++;
-    assert_int_equal(running_look(&none, &row), SESSION_DIED);
+    assert_int_equal(running_row_state(&none, &row), SESSION_DIED);
     row.r.pid_start = 0;
-    assert_int_equal(running_look(&none, &row), SESSION_DIED);
+    assert_int_equal(running_row_state(&none, &row), SESSION_DIED);
     r.client_start++;
     assert_true(running_client_exited(&r));
     r.client_start = 0; /* unknown when the row was written */
@@ -101,26 +101,26 @@ static void test_running_on_another_machine_is_elsewhere(void **state)
 {
     (void)state;
     struct running r;
-    running_self(&r);
+    running_describe_self(&r);
     struct running_row row = row_of(r);
     row.r.pid_start++;
     row.r.pid_namespace++; /* another container of this machine */
-    assert_int_equal(running_look(&none, &row), SESSION_ELSEWHERE);
+    assert_int_equal(running_row_state(&none, &row), SESSION_ELSEWHERE);
     row.r.pid_namespace = 0;
-    assert_int_equal(running_look(&none, &row), SESSION_ELSEWHERE);
+    assert_int_equal(running_row_state(&none, &row), SESSION_ELSEWHERE);
     row.r.pid_namespace = r.pid_namespace;
     snprintf(row.host, sizeof row.host, "renamed");
-    assert_int_equal(running_look(&none, &row),
+    assert_int_equal(running_row_state(&none, &row),
                      SESSION_DIED); /* this machine, with another host name */
     row.r.boot[0] ^= 1;
-    assert_int_equal(running_look(&none, &row), SESSION_ELSEWHERE);
+    assert_int_equal(running_row_state(&none, &row), SESSION_ELSEWHERE);
     row = row_of(r);
     row.r.boot[0] ^= 1; /* this machine, before a reboot */
-    assert_int_equal(running_look(&none, &row), SESSION_DIED);
+    assert_int_equal(running_row_state(&none, &row), SESSION_DIED);
     row.r.boot[0] = '\0'; /* unknown: the process decides */
-    assert_int_equal(running_look(&none, &row), SESSION_LIVE);
+    assert_int_equal(running_row_state(&none, &row), SESSION_LIVE);
     row.r.pid_namespace++;
-    assert_int_equal(running_look(&none, &row), SESSION_ELSEWHERE);
+    assert_int_equal(running_row_state(&none, &row), SESSION_ELSEWHERE);
 }
 
 /* ---- the lock ------------------------------------------------------------------------------- */
@@ -203,20 +203,20 @@ static void test_running_session_of_another_namespace_is_judged_by_its_lock(void
     assert_int_equal(mkdir(f->t.vault, 0700), 0);
     int dir = open(f->t.vault, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     int fd = running_lock_open(dir);
-    running_self(&r);
+    running_describe_self(&r);
     r.pid_namespace++;
     struct running_row row = row_of(r);
     row.session_id = 5;
     snprintf(row.host, sizeof row.host, "container");
     struct running_list l = {.lock = running_lock_find(dir)};
-    assert_int_equal(running_look(&l, &row), SESSION_ELSEWHERE);
+    assert_int_equal(running_row_state(&l, &row), SESSION_ELSEWHERE);
     assert_int_equal(running_lock_take(fd, dir, 5), 0);
-    assert_int_equal(running_look(&l, &row), SESSION_LIVE);
+    assert_int_equal(running_row_state(&l, &row), SESSION_LIVE);
     assert_false(running_is_here(&row.r));
     close(fd);
-    assert_int_equal(running_look(&l, &row), SESSION_DIED);
+    assert_int_equal(running_row_state(&l, &row), SESSION_DIED);
     row.r.boot[0] ^= 1; /* another machine has the file without this one's locks */
-    assert_int_equal(running_look(&l, &row), SESSION_ELSEWHERE);
+    assert_int_equal(running_row_state(&l, &row), SESSION_ELSEWHERE);
     running_close(&l);
     close(dir);
 }
@@ -232,14 +232,14 @@ static void test_running_group_is_the_recorded_one(void **state)
     struct running r = of_group(f);
     assert_int_equal(r.server_pid, f->kid[0]);
     assert_int_equal(r.server_session, getsid(0));
-    assert_int_equal(running_group(&r, p, 4), 2);
-    assert_int_equal(running_group(&r, p, 1), 1);
+    assert_int_equal(running_read_group(&r, p, 4), 2);
+    assert_int_equal(running_read_group(&r, p, 1), 1);
     struct running other = r;
     other.boot[0] ^= 1;
-    assert_int_equal(running_group(&other, p, 4), 0);
+    assert_int_equal(running_read_group(&other, p, 4), 0);
     other = r;
     other.pid_namespace++;
-    assert_int_equal(running_group(&other, p, 4), 0);
+    assert_int_equal(running_read_group(&other, p, 4), 0);
 }
 
 static void test_running_group_with_another_start_time_is_not_the_same(void **state)
@@ -250,9 +250,9 @@ static void test_running_group_with_another_start_time_is_not_the_same(void **st
     kid(f);
     struct running r = of_group(f);
     r.server_start++;
-    assert_int_equal(running_group(&r, p, 4), 0);
+    assert_int_equal(running_read_group(&r, p, 4), 0);
     r.server_start -= 2;
-    assert_int_equal(running_group(&r, p, 4), 0);
+    assert_int_equal(running_read_group(&r, p, 4), 0);
 }
 
 /* A launcher has exited: the members of its group are younger, and in its session. */
@@ -266,14 +266,14 @@ static void test_running_group_without_its_leader_is_known_by_age_and_session(vo
     kill(f->kid[0], SIGKILL);
     siginfo_t si;
     assert_int_equal(waitid(P_PID, (id_t)f->kid[0], &si, WEXITED | WNOWAIT), 0);
-    assert_int_equal(running_group(&r, p, 4), 1);
+    assert_int_equal(running_read_group(&r, p, 4), 1);
     assert_int_equal(p[0].pid, f->kid[1]);
     struct running other = r;
     other.server_session++;
-    assert_int_equal(running_group(&other, p, 4), 0);
+    assert_int_equal(running_read_group(&other, p, 4), 0);
     other = r;
     other.server_start = process_start(f->kid[1]) + 1;
-    assert_int_equal(running_group(&other, p, 4), 0);
+    assert_int_equal(running_read_group(&other, p, 4), 0);
 }
 
 static void test_running_group_is_never_our_own_or_every_process(void **state)
@@ -281,13 +281,13 @@ static void test_running_group_is_never_our_own_or_every_process(void **state)
     (void)state;
     struct process p[4];
     struct running r;
-    running_self(&r);
-    running_server(&r, getpid(), getpgrp());
-    assert_int_equal(running_group(&r, p, 4), 0);
+    running_describe_self(&r);
+    running_describe_server(&r, getpid(), getpgrp());
+    assert_int_equal(running_read_group(&r, p, 4), 0);
     r.server_group = 0;
-    assert_int_equal(running_group(&r, p, 4), 0);
+    assert_int_equal(running_read_group(&r, p, 4), 0);
     r.server_group = 1;
-    assert_int_equal(running_group(&r, p, 4), 0);
+    assert_int_equal(running_read_group(&r, p, 4), 0);
 }
 
 /* ---- the table ------------------------------------------------------------------------------ */
@@ -317,7 +317,7 @@ static struct session *open_session(struct fixture *f, const struct running *r)
                                .pid = 1};
     assert_int_equal(writer_begin(s->w, 0), 0);
     assert_int_equal(writer_session_add(s->w, &n, &s->id), 0);
-    assert_int_equal(writer_running(s->w, s->id, r), 0);
+    assert_int_equal(writer_store_running(s->w, s->id, r), 0);
     assert_int_equal(writer_commit(s->w), 0);
     buf_close(&error);
     return s;
@@ -335,7 +335,7 @@ static void end_session(struct session *s)
     struct session_update u = {.end_reason = slice_of("client-closed"), .ended_at_us = 5};
     assert_int_equal(writer_begin(s->w, 0), 0);
     assert_int_equal(writer_session_update(s->w, s->id, &u), 0);
-    assert_int_equal(writer_running(s->w, s->id, NULL), 0);
+    assert_int_equal(writer_store_running(s->w, s->id, NULL), 0);
     assert_int_equal(writer_commit(s->w), 0);
     close_session(s);
 }
@@ -359,7 +359,7 @@ static void test_running_row_is_added_and_removed_with_the_session(void **state)
     assert_string_equal(l.row[0].r.boot, mine.boot);
     assert_true(l.row[0].r.server_start == mine.server_start);
     assert_int_equal(l.row[0].r.server_session, mine.server_session);
-    assert_int_equal(running_look(&l, &l.row[0]), SESSION_LIVE);
+    assert_int_equal(running_row_state(&l, &l.row[0]), SESSION_LIVE);
     running_close(&l);
     running_close(&l);
     end_session(s);

@@ -247,14 +247,14 @@ static void test_writer_position_is_stored_with_the_rows_before_it(void **state)
     assert_int_equal(position(f, id), 0);
     assert_int_equal(writer_begin(f->s, 0), 0);
     assert_int_equal(writer_add(f->s, id, UID, &r), 0);
-    assert_int_equal(writer_position(f->s, id, 100), 0);
-    assert_int_equal(writer_position(f->s, id, (uint64_t)1 << 40), 0);
+    assert_int_equal(writer_store_position(f->s, id, 100), 0);
+    assert_int_equal(writer_store_position(f->s, id, (uint64_t)1 << 40), 0);
     assert_int_equal(position(f, id), (uint64_t)1 << 40);
     assert_int_equal(writer_commit(f->s), 0);
     assert_int_equal(writer_begin(f->s, 0), 0);
     r.seq = 2;
     assert_int_equal(writer_add(f->s, id, UID, &r), 0);
-    assert_int_equal(writer_position(f->s, id, (uint64_t)1 << 41), 0);
+    assert_int_equal(writer_store_position(f->s, id, (uint64_t)1 << 41), 0);
     writer_rollback(f->s);
     assert_int_equal(position(f, id), (uint64_t)1 << 40);
     assert_int_equal(position(f, id + 1), 0);
@@ -270,7 +270,7 @@ static void test_writer_position_of_a_removed_session_is_not_taken_over(void **s
     struct fixture *f = *state;
     open_store(f, false);
     int64_t id = add_session(f);
-    assert_int_equal(writer_position(f->s, id, 4096), 0);
+    assert_int_equal(writer_store_position(f->s, id, 4096), 0);
     assert_int_equal(add_session(f), id); /* a recorder that was started again */
     assert_int_equal(position(f, id), 4096);
     open_prompt(&f->t, "DELETE FROM sessions");
@@ -322,7 +322,7 @@ static void test_writer_session_after_the_last_id_is_an_error(void **state)
         assert_int_equal(writer_begin(f->s, 0), 0);
         assert_int_equal(writer_session_add(f->s, &other, &id), MI_ESTORE);
         assert_non_null(strstr(writer_error(f->s), "no id is left for a session"));
-        assert_false(writer_busy(f->s) || writer_damaged(f->s) || writer_full(f->s));
+        assert_false(writer_is_busy(f->s) || writer_is_damaged(f->s) || writer_is_full(f->s));
         writer_rollback(f->s);
         assert_string_equal(open_prompt(&f->t, "SELECT count(*) FROM sessions"), "1");
         open_prompt(&f->t, "DELETE FROM calls");
@@ -438,7 +438,7 @@ static void test_writer_row_outside_a_transaction_is_committed(void **state)
     open_store(f, false);
     int64_t id = add_session(f);
     struct row r = a_row(1, "{}");
-    writer_wait(f->s, 0);
+    writer_set_wait(f->s, 0);
     assert_int_equal(writer_add(f->s, id, UID, &r), 0);
     assert_string_equal(open_prompt(&f->t, "SELECT seq, body FROM messages"), "1|{}");
 }
@@ -551,7 +551,7 @@ static void test_writer_keeps_its_lock_when_another_one_is_opened(void **state)
     assert_true(is_locked(f));
     assert_int_equal(vault_dir_open(&dir, f->t.vault, true, &f->error), 0);
     assert_int_equal(writer_open(&other, &dir, false, &f->error), 0);
-    assert_int_equal(writer_position(other, id, 1), 0);
+    assert_int_equal(writer_store_position(other, id, 1), 0);
     assert_int_equal(writer_checkpoint(other), 0);
     writer_close(other);
     vault_dir_close(&dir);
@@ -712,7 +712,7 @@ static void test_writer_log_that_is_a_link_is_not_followed(void **state)
 
 static int acted;
 
-static void act_on_press(sqlite3_context *ctx, int n, sqlite3_value **v)
+static void act(sqlite3_context *ctx, int n, sqlite3_value **v)
 {
     (void)n, (void)v;
     acted++;
@@ -723,7 +723,7 @@ static void act_on_press(sqlite3_context *ctx, int n, sqlite3_value **v)
 static int with_act(sqlite3 *db, char **error, const void *api)
 {
     (void)error, (void)api;
-    return sqlite3_create_function(db, "act", 0, SQLITE_UTF8, NULL, act_on_press, NULL, NULL);
+    return sqlite3_create_function(db, "act", 0, SQLITE_UTF8, NULL, act, NULL, NULL);
 }
 
 static void test_writer_schema_of_another_program_cannot_run_code(void **state)
@@ -757,15 +757,15 @@ static void test_writer_waits_for_a_held_lock_for_the_given_time(void **state)
         int64_t start = clock_mono_us();
         assert_int_equal(writer_begin(f->s, waits[i]), MI_ESTORE);
         int64_t took = clock_mono_us() - start;
-        assert_true(writer_busy(f->s));
-        assert_false(writer_full(f->s));
+        assert_true(writer_is_busy(f->s));
+        assert_false(writer_is_full(f->s));
         assert_true(took >= waits[i]);
         assert_true(took < waits[i] + 2000000); /* generous, because the machine may be busy */
-        writer_wait(f->s, waits[i]); /* a row outside a transaction waits in the same way */
+        writer_set_wait(f->s, waits[i]); /* a row outside a transaction waits in the same way */
         start = clock_mono_us();
         assert_int_equal(writer_add(f->s, id, UID, &r), MI_ESTORE);
         took = clock_mono_us() - start;
-        assert_true(writer_busy(f->s));
+        assert_true(writer_is_busy(f->s));
         assert_true(took >= waits[i]);
     }
     sql_unlock(h);
@@ -799,12 +799,12 @@ static void test_writer_begin_later_leaves_the_lock_to_others_until_rows_are_ins
     writer_begin_later(f->s, 0);
     assert_int_equal(writer_add(f->s, id, UID, &r), 0);
     assert_int_equal(writer_commit(f->s), MI_ESTORE);
-    assert_true(writer_busy(f->s));
+    assert_true(writer_is_busy(f->s));
     writer_rollback(f->s);
     writer_begin_later(f->s,
                        0); /* a body is not written while the lock is held by another process */
     assert_int_equal(writer_add(f->s, id, UID, &large), MI_ESTORE);
-    assert_true(writer_busy(f->s));
+    assert_true(writer_is_busy(f->s));
     writer_rollback(f->s);
     sql_unlock(h);
     struct row alone = a_row(3, "{}");
@@ -854,7 +854,7 @@ static void test_writer_full_disk_stores_none_of_the_batch_and_all_of_the_next(v
     writer_rollback(f->s);
     limit_files(RLIM_INFINITY);
     assert_int_equal(st, MI_ESTORE);
-    assert_false(writer_busy(f->s));
+    assert_false(writer_is_busy(f->s));
     assert_string_equal(open_prompt(&f->t, "SELECT count(*), max(seq) FROM messages"), "10|10");
     fill(f, id, 11, 10, &st);
     assert_int_equal(st, 0);
@@ -920,17 +920,17 @@ static void test_writer_vanished_if_the_path_leads_to_another_file(void **state)
 {
     struct fixture *f = *state;
     open_store(f, false);
-    assert_false(writer_vanished(f->s, f->t.vault));
+    assert_false(writer_database_vanished(f->s, f->t.vault));
     assert_int_equal(rename(f->t.vault, temp_path(&f->t, "moved")), 0);
-    assert_true(writer_vanished(f->s, f->t.vault));
+    assert_true(writer_database_vanished(f->s, f->t.vault));
     assert_int_equal(rename(temp_path(&f->t, "moved"), f->t.vault), 0);
-    assert_false(writer_vanished(f->s, f->t.vault));
+    assert_false(writer_database_vanished(f->s, f->t.vault));
     assert_int_equal(unlink(temp_path(&f->t, "vault/interposer.db")), 0);
-    assert_true(writer_vanished(f->s, f->t.vault));
+    assert_true(writer_database_vanished(f->s, f->t.vault));
     FILE *file = fopen(temp_path(&f->t, "vault/interposer.db"), "we");
     assert_non_null(file);
     fclose(file);
-    assert_true(writer_vanished(f->s, f->t.vault)); /* another file with that name */
+    assert_true(writer_database_vanished(f->s, f->t.vault)); /* another file with that name */
 }
 
 static void test_writer_log_grows_until_it_is_checkpointed(void **state)

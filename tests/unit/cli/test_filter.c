@@ -40,7 +40,7 @@ static bool is_of_server(const char *glob, struct slice name)
 {
     struct filter f = FILTER_ANY;
     f.server = glob;
-    return filter_session(&f, FILTER_HOLDS, &(struct query_session){.name = name});
+    return filter_matches_session(&f, FILTER_HOLDS, &(struct query_session){.name = name});
 }
 
 static void test_filter_names_are_exact_or_globs(void **state)
@@ -85,14 +85,16 @@ static void test_filter_tool_matches_only_targets_of_calls(void **state)
 {
     (void)state;
     struct slice call = slice_of("tools/call"), read = slice_of("resources/read");
-    assert_true(filter_call(&(struct filter){0}, (struct slice){0}, (struct slice){0}));
-    assert_true(filter_call(&(struct filter){.tool = "send_*"}, call, slice_of("send_mail")));
-    assert_false(filter_call(&(struct filter){.tool = "send_*"}, read, slice_of("send_mail")));
+    assert_true(filter_matches_call(&(struct filter){0}, (struct slice){0}, (struct slice){0}));
+    assert_true(
+        filter_matches_call(&(struct filter){.tool = "send_*"}, call, slice_of("send_mail")));
     assert_false(
-        filter_call(&(struct filter){.tool = "send_*"}, (struct slice){0}, slice_of("send_mail")));
-    assert_false(filter_call(&(struct filter){.method = "resources/*", .tool = "send_*"}, call,
-                             slice_of("send_mail")));
-    assert_true(filter_call(&(struct filter){.method = "tools/*"}, call, slice_of("x")));
+        filter_matches_call(&(struct filter){.tool = "send_*"}, read, slice_of("send_mail")));
+    assert_false(filter_matches_call(&(struct filter){.tool = "send_*"}, (struct slice){0},
+                                     slice_of("send_mail")));
+    assert_false(filter_matches_call(&(struct filter){.method = "resources/*", .tool = "send_*"},
+                                     call, slice_of("send_mail")));
+    assert_true(filter_matches_call(&(struct filter){.method = "tools/*"}, call, slice_of("x")));
 }
 
 static void test_filter_time_applies_to_session_starts_and_to_messages(void **state)
@@ -104,25 +106,25 @@ static void test_filter_time_applies_to_session_starts_and_to_messages(void **st
     filter_read(&f, &s);
     assert_int_equal(f.since_us, ten);
     assert_int_equal(f.until_us, ten + hour);
-    assert_true(filter_at(&f, ten));
-    assert_false(filter_at(&f, ten - 1));
-    assert_false(filter_at(&f, ten + hour));
+    assert_true(filter_includes_time(&f, ten));
+    assert_false(filter_includes_time(&f, ten - 1));
+    assert_false(filter_includes_time(&f, ten + hour));
     struct query_session x = {.name = slice_of("a"), .started_at_us = ten - hour};
-    assert_false(filter_session(&f, FILTER_BEGAN, &x));
-    assert_true(filter_session(&f, FILTER_HOLDS, &x)); /* it is still open */
+    assert_false(filter_matches_session(&f, FILTER_BEGAN, &x));
+    assert_true(filter_matches_session(&f, FILTER_HOLDS, &x)); /* it is still open */
     x.ended_at_us = ten - 1;
-    assert_false(filter_session(&f, FILTER_HOLDS, &x));
+    assert_false(filter_matches_session(&f, FILTER_HOLDS, &x));
     x.ended_at_us = ten;
-    assert_true(filter_session(&f, FILTER_HOLDS, &x));
+    assert_true(filter_matches_session(&f, FILTER_HOLDS, &x));
     x.started_at_us = ten + hour;
-    assert_false(filter_session(&f, FILTER_HOLDS, &x));
+    assert_false(filter_matches_session(&f, FILTER_HOLDS, &x));
     settings_close(&s);
     s = READ("--server", "g*", "x");
     filter_read(&f, &s);
     x = (struct query_session){.name = slice_of("git"), .started_at_us = 1};
-    assert_true(filter_session(&f, FILTER_BEGAN, &x));
+    assert_true(filter_matches_session(&f, FILTER_BEGAN, &x));
     x.name = slice_of("files");
-    assert_false(filter_session(&f, FILTER_BEGAN, &x));
+    assert_false(filter_matches_session(&f, FILTER_BEGAN, &x));
     settings_close(&s);
 }
 

@@ -132,7 +132,7 @@ static void test_launch_of_a_wrapped_server_is_replaced(void **state)
         assert_int_equal(wrap_inspect(&f, &f.server[0], &v), 0);
         assert_int_equal(v.state, WRAP_WRAPPED);
         assert_true(v.ours);
-        assert_true(wrap_redirect(&e, &f, &f.server[0], &v, redirects[i].command));
+        assert_true(wrap_edit_redirect(&e, &f, &f.server[0], &v, redirects[i].command));
         edits_apply(&e, old, &got);
         assert_string_equal(buf_str(&got), redirects[i].new);
         buf_close(&got);

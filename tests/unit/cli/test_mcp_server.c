@@ -52,7 +52,7 @@ static int tear_down(void **state)
 }
 
 /* The answer to a line with 'single' quotes; "": none. */
-static const char *open_prompt(struct fixture *f, const char *line)
+static const char *ask(struct fixture *f, const char *line)
 {
     struct buf b = {0};
     struct json_scan scan;
@@ -70,14 +70,14 @@ static const char *open_prompt(struct fixture *f, const char *line)
 
 static void has(struct fixture *f, const char *line, const char *part)
 {
-    const char *answer = open_prompt(f, line);
+    const char *answer = ask(f, line);
     if (strstr(answer, part) == NULL)
         fail_msg("%s\n  was answered: %s\n  without: %s", line, answer, part);
 }
 
 static void lacks(struct fixture *f, const char *line, const char *part)
 {
-    const char *answer = open_prompt(f, line);
+    const char *answer = ask(f, line);
     if (answer[0] == '\0' || strstr(answer, part) != NULL)
         fail_msg("%s\n  was answered: %s\n  with: %s", line, answer, part);
 }
@@ -119,14 +119,14 @@ static void test_server_initialize_selects_the_revision(void **state)
 
 static void test_server_tools_have_what_the_revision_knows(void **state)
 {
-    (void)open_prompt(*state, INITIALIZE("2024-11-05"));
+    (void)ask(*state, INITIALIZE("2024-11-05"));
     has(*state, LIST, "\"inputSchema\":{\"type\":\"object\"");
     lacks(*state, LIST, "\"annotations\"");
     lacks(*state, LIST, "\"outputSchema\"");
-    (void)open_prompt(*state, INITIALIZE("2025-03-26"));
+    (void)ask(*state, INITIALIZE("2025-03-26"));
     has(*state, LIST, "\"annotations\":{\"readOnlyHint\":true");
     lacks(*state, LIST, "\"outputSchema\"");
-    (void)open_prompt(*state, INITIALIZE("2025-06-18"));
+    (void)ask(*state, INITIALIZE("2025-06-18"));
     has(*state, LIST, "\"name\":\"list_sessions\",\"title\":\"List recorded sessions\"");
     has(*state, LIST, "\"outputSchema\":{\"type\":\"object\"");
     lacks(*state, LIST, "ttlMs");
@@ -138,10 +138,10 @@ static void test_server_tools_have_what_the_revision_knows(void **state)
 
 static void test_server_results_have_what_the_revision_knows(void **state)
 {
-    (void)open_prompt(*state, INITIALIZE("2025-03-26"));
+    (void)ask(*state, INITIALIZE("2025-03-26"));
     has(*state, CALL("list_sessions", "{}"), "\"content\":[{\"type\":\"text\",\"text\":\"Recorded");
     lacks(*state, CALL("list_sessions", "{}"), "structuredContent");
-    (void)open_prompt(*state, INITIALIZE("2025-06-18"));
+    (void)ask(*state, INITIALIZE("2025-06-18"));
     has(*state, CALL("list_sessions", "{}"), "\"structuredContent\":{\"notice\":\"Recorded");
     has(*state, MODERN("tools/call", ",'name':'list_sessions'"), "\"structuredContent\"");
     has(*state, MODERN("tools/call", ",'name':'list_sessions'"), "\"resultType\":\"complete\"");
@@ -188,8 +188,8 @@ static void test_server_modern_request_needs_its_meta(void **state)
 
 static void test_server_modern_request_does_not_change_the_connection(void **state)
 {
-    (void)open_prompt(*state, INITIALIZE("2024-11-05"));
-    (void)open_prompt(*state, MODERN("tools/list", ""));
+    (void)ask(*state, INITIALIZE("2024-11-05"));
+    (void)ask(*state, MODERN("tools/list", ""));
     lacks(*state, LIST, "resultType");
     lacks(*state, LIST, "annotations");
 }
@@ -234,7 +234,7 @@ static void test_server_messages_without_an_answer_get_none(void **state)
         "{'jsonrpc':'2.0','id':7,'error':{}}",
     };
     for (size_t i = 0; i < MI_COUNT(rows); i++)
-        assert_string_equal(open_prompt(*state, rows[i]), "");
+        assert_string_equal(ask(*state, rows[i]), "");
     has(*state, "{'jsonrpc':'2.0','id':7,'method':'ping'}",
         "{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{}}");
 }
@@ -248,10 +248,10 @@ static void test_server_invalid_arguments_are_errors_of_the_revision(void **stat
         CALL("stats", "{'by':'weekday'}"), CALL("findings", "{'from':'me'}"),
         CALL("search", "{'text':''}"),     CALL("list_sessions", "{'failed':'yes'}"),
     };
-    (void)open_prompt(*state, INITIALIZE("2025-06-18"));
+    (void)ask(*state, INITIALIZE("2025-06-18"));
     for (size_t i = 0; i < MI_COUNT(rows); i++)
         has(*state, rows[i], "\"error\":{\"code\":-32602,\"message\":\"invalid arguments: ");
-    (void)open_prompt(*state, INITIALIZE("2025-11-25"));
+    (void)ask(*state, INITIALIZE("2025-11-25"));
     for (size_t i = 0; i < MI_COUNT(rows); i++) {
         has(*state, rows[i], "\"text\":\"invalid arguments: ");
         has(*state, rows[i], "\"isError\":true");
@@ -288,21 +288,21 @@ static void test_server_cancelled_call_is_not_answered(void **state)
 {
     struct fixture *f = *state;
     f->cancelled = true;
-    assert_string_equal(open_prompt(f, CALL("stats", "{}")), "");
+    assert_string_equal(ask(f, CALL("stats", "{}")), "");
     has(f, LIST, "\"tools\""); /* too late */
 }
 
 static void test_server_batch_is_answered_in_2025_03_26(void **state)
 {
-    (void)open_prompt(*state, INITIALIZE("2025-03-26"));
-    assert_string_equal(open_prompt(*state,
+    (void)ask(*state, INITIALIZE("2025-03-26"));
+    assert_string_equal(ask(*state,
                                     "[{'jsonrpc':'2.0','id':1,'method':'ping'},"
                                     "{'jsonrpc':'2.0','method':'notifications/initialized'},"
                                     "{'jsonrpc':'2.0','id':2,'method':'ping'}]"),
                         "[{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}},"
                         "{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{}}]");
     assert_string_equal(
-        open_prompt(*state, "[{'jsonrpc':'2.0','method':'notifications/initialized'}]"), "");
+        ask(*state, "[{'jsonrpc':'2.0','method':'notifications/initialized'}]"), "");
     has(*state, "[]", "an empty batch");
     has(*state, "[7,{'jsonrpc':'2.0','id':1,'method':'ping'}]",
         "[{\"jsonrpc\":\"2.0\",\"id\":null");

@@ -13,7 +13,7 @@ struct row {
 
 static void shows(const struct row *r, size_t max)
 {
-    struct query_message m = {.kind = value_of(&row_kinds, slice_of(r->kind))};
+    struct query_message m = {.kind = value_of_word(&row_kinds, slice_of(r->kind))};
     if (r->method != NULL)
         m.method = slice_of(r->method);
     size_t n = strlen(r->body);

@@ -46,7 +46,7 @@ static void say(struct recheck *r, const char *line, int64_t seq, struct buf *go
         .seq = seq,
         .direction = line[0] == '>' || rpc.kind == RPC_REQUEST ? ROW_C2S : ROW_S2C,
         .origin = line[0] == '*' ? ROW_INTERPOSER : ROW_PEER,
-        .kind = row_kind_of(rpc.kind),
+        .kind = row_kind_of_rpc(rpc.kind),
         .action = ROW_FORWARDED,
         .method = rpc.method,
         .request_seq = atoi(line + 2),

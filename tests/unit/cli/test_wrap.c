@@ -80,14 +80,14 @@ static int change(struct slice text, enum mcpfile_format format, bool wrap, uint
             assert_int_equal(wrap_inspect(&f, &f.server[i], &v), 0);
             bool wanted = which >> (i % 64) & 1;
             if (wanted && wrap && v.state == WRAP_PLAIN) {
-                assert_true(wrap_add(&e, &f, &f.server[i], &with));
+                assert_true(wrap_edit_add(&e, &f, &f.server[i], &with));
                 n++;
             } else if (wanted && wrap && remote_too && v.state == WRAP_REMOTE &&
                        fits(&f, &f.server[i])) {
                 assert_true(remote_add(&e, &f, &f.server[i], &with));
                 n++;
             } else if (wanted && !wrap && v.state == WRAP_WRAPPED) {
-                assert_true(wrap_remove(&e, &f, &f.server[i], &v));
+                assert_true(wrap_edit_remove(&e, &f, &f.server[i], &v));
                 n++;
             }
             wrap_view_close(&v);
@@ -581,7 +581,7 @@ static bool survives(struct slice text, enum mcpfile_format format, size_t nth,
         st = wrap_inspect(&f, &f.server[i], &v);
         if (st == 0) {
             if (v.state == WRAP_PLAIN)
-                assert_true(wrap_add(&e, &f, &f.server[i], &with));
+                assert_true(wrap_edit_add(&e, &f, &f.server[i], &with));
             else if (v.state == WRAP_REMOTE)
                 st = remote_check(&f, &f.server[i], &why);
             if (st == 0 && v.state == WRAP_REMOTE && why == NULL)
@@ -779,7 +779,7 @@ static void test_mcpfile_string_of_each_kind_is_read(void **state)
     for (size_t i = 0; i < MI_COUNT(strings); i++) {
         struct mcpfile f = {.text = slice_of(strings[i].token), .format = strings[i].format};
         struct buf b = {0};
-        mcpfile_string(&f, (struct span){0, f.text.n}, &b);
+        mcpfile_append_string(&f, (struct span){0, f.text.n}, &b);
         assert_string_equal(buf_str(&b), strings[i].says);
         buf_close(&b);
     }

@@ -141,7 +141,7 @@ static void make(struct made *m, size_t n, size_t redacted, bool rotated)
     m->salt = calloc(n, sizeof *m->salt);
     m->commitment = calloc(n, sizeof *m->commitment);
     m->groups = (n + PLACES_GROUP - 1) / PLACES_GROUP;
-    m->group = calloc(tree_nodes(m->groups), sizeof *m->group);
+    m->group = calloc(tree_count_nodes(m->groups), sizeof *m->group);
     for (size_t i = 0; i < n; i++) {
         memcpy(m->salt[i].b, &i, sizeof i);
         m->commitment[i] =
@@ -149,8 +149,8 @@ static void make(struct made *m, size_t n, size_t redacted, bool rotated)
         places_add(&p, &m->commitment[i]);
     }
     for (size_t g = 0; g < m->groups; g++)
-        m->group[g] = places_group(m->commitment + g * PLACES_GROUP,
-                                   size_min(PLACES_GROUP, n - g * PLACES_GROUP));
+        m->group[g] = places_group_digest(m->commitment + g * PLACES_GROUP,
+                                          size_min(PLACES_GROUP, n - g * PLACES_GROUP));
     tree_fill(m->group, m->groups);
     end_slices(f);
     m->end = commit(&m->salt[0], f, MI_COUNT(end_fields));
@@ -194,11 +194,11 @@ static void write_note(struct made *m, const struct secret_key *k, struct buf *n
     struct buf text = {0};
     struct tree t = {0};
     for (size_t i = 0; i < m->leaves; i++) {
-        m->hash[i] = tree_leaf(buf_slice(&m->leaf[i]));
+        m->hash[i] = tree_leaf_digest(buf_slice(&m->leaf[i]));
         tree_add(&t, &m->hash[i]);
     }
     tree_fill(m->hash, m->leaves);
-    struct checkpoint c = {slice_of(ORIGIN), m->leaves, tree_root(&t)};
+    struct checkpoint c = {slice_of(ORIGIN), m->leaves, tree_root_digest(&t)};
     checkpoint_write(&text, &c);
     assert_int_equal(note_sign(note, buf_slice(&text), k), 0);
     buf_close(&text);
@@ -225,21 +225,21 @@ static void bundle(struct made *m, const struct secret_key *k, size_t from, size
     struct slice end[MI_COUNT(end_fields)];
     write_note(m, k, &note);
     bundle_write(&o, b, buf_slice(&note));
-    bundle_section(&o, BUNDLE_LEAVES);
+    bundle_begin_section(&o, BUNDLE_LEAVES);
     for (size_t i = 1; i < m->leaves; i++)
         bundle_leaf(&o, i, buf_slice(&m->leaf[i]), m->hash, m->leaves);
-    bundle_section(&o, BUNDLE_REDACTIONS);
+    bundle_begin_section(&o, BUNDLE_REDACTIONS);
     for (size_t i = 0; m->redacted > 0 && i < 2; i++) {
         bundle_redaction(&o, m->seal + 1 + i);
         bundle_line(&o, buf_slice(&m->lines[i]));
         bundle_redaction_end(&o);
     }
-    bundle_section(&o, BUNDLE_GROUPS);
+    bundle_begin_section(&o, BUNDLE_GROUPS);
     for (size_t g = 0; g < m->groups; g++)
         if (g == 0 || (g * PLACES_GROUP < to && (g + 1) * PLACES_GROUP > from))
             bundle_group(&o, g, m->commitment + g * PLACES_GROUP,
                          size_min(PLACES_GROUP, m->n - g * PLACES_GROUP), m->group, m->groups);
-    bundle_section(&o, BUNDLE_RECORDS);
+    bundle_begin_section(&o, BUNDLE_RECORDS);
     write_record(m, &o, 0);
     for (size_t i = from > 0 ? from : 1; i < to; i++)
         write_record(m, &o, i);

@@ -105,15 +105,15 @@ static void test_key_signature_is_that_of_the_example(void **state)
     assert_true(base64_read(slice_of(SIGNATURE), want, sizeof want));
     assert_memory_equal(want, k.public.hash, KEY_HASH_N);
     assert_memory_equal(want + KEY_HASH_N, got, SIGNATURE_N);
-    assert_true(key_verifies(&k.public, slice_of(TEXT), got));
+    assert_true(key_verify_signature(&k.public, slice_of(TEXT), got));
     for (size_t bit = 0; bit < 8 * SIGNATURE_N; bit++) {
         got[bit / 8] ^= (uint8_t)(1 << bit % 8);
-        assert_false(key_verifies(&k.public, slice_of(TEXT), got));
+        assert_false(key_verify_signature(&k.public, slice_of(TEXT), got));
         got[bit / 8] ^= (uint8_t)(1 << bit % 8);
     }
-    assert_false(key_verifies(&k.public, slice_of(TEXT "\n"), got));
+    assert_false(key_verify_signature(&k.public, slice_of(TEXT "\n"), got));
     k.public.b[0] ^= 1;
-    assert_false(key_verifies(&k.public, slice_of(TEXT), got));
+    assert_false(key_verify_signature(&k.public, slice_of(TEXT), got));
     key_erase(&k);
 }
 
@@ -151,8 +151,8 @@ static void test_key_made_keys_differ_and_sign(void **state)
     assert_int_equal(key_make(slice_of("one"), &b), 0);
     assert_false(key_eq(&a.public, &b.public));
     assert_int_equal(key_sign(&a, slice_of("text"), signature), 0);
-    assert_true(key_verifies(&a.public, slice_of("text"), signature));
-    assert_false(key_verifies(&b.public, slice_of("text"), signature));
+    assert_true(key_verify_signature(&a.public, slice_of("text"), signature));
+    assert_false(key_verify_signature(&b.public, slice_of("text"), signature));
     key_erase(&a);
     static const struct secret_key none;
     assert_memory_equal(&a, &none, sizeof a);

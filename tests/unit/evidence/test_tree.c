@@ -31,7 +31,7 @@ static int make_leaves(void **state)
     for (size_t i = 0; i < N; i++) {
         char text[16];
         snprintf(text, sizeof text, "leaf %zu", i);
-        leaves[i] = tree_leaf(slice_of(text));
+        leaves[i] = tree_leaf_digest(slice_of(text));
     }
     return 0;
 }
@@ -55,13 +55,13 @@ static void test_tree_roots_are_those_of_certificate_transparency(void **state)
     (void)state;
     struct tree t = {0};
     char hex[DIGEST_HEX + 1];
-    struct digest root = tree_root(&t);
+    struct digest root = tree_root_digest(&t);
     digest_hex(&root, hex);
     assert_string_equal(hex, "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
     for (size_t i = 0; i < MI_COUNT(known); i++) {
-        struct digest leaf = tree_leaf((struct slice){known[i].entry, known[i].n});
+        struct digest leaf = tree_leaf_digest((struct slice){known[i].entry, known[i].n});
         tree_add(&t, &leaf);
-        root = tree_root(&t);
+        root = tree_root_digest(&t);
         digest_hex(&root, hex);
         assert_string_equal(hex, known[i].root);
     }
@@ -72,13 +72,13 @@ static void test_tree_grows_as_defined_and_survives_being_packed(void **state)
     (void)state;
     struct tree t = {0};
     for (size_t n = 0; n <= N; n++) {
-        struct digest want = root_by_definition(leaves, n), got = tree_root(&t);
+        struct digest want = root_by_definition(leaves, n), got = tree_root_digest(&t);
         assert_true(digest_eq(&got, &want));
         struct buf b = {0};
         struct tree again;
         tree_pack(&t, &b);
         assert_true(tree_unpack(&again, n, buf_slice(&b)));
-        got = tree_root(&again);
+        got = tree_root_digest(&again);
         assert_true(digest_eq(&got, &want));
         struct slice less = {buf_slice(&b).p, b.n > 0 ? b.n - 1 : 0};
         assert_false(b.n > 0 && tree_unpack(&again, n, less));
@@ -97,10 +97,10 @@ static const struct digest *nodes_of(size_t n)
 {
     static struct digest node[3 * N];
     struct digest want = root_by_definition(leaves, n);
-    assert_in_range(tree_nodes(n), n, MI_COUNT(node));
+    assert_in_range(tree_count_nodes(n), n, MI_COUNT(node));
     memcpy(node, leaves, n * sizeof *node);
     tree_fill(node, n);
-    assert_true(digest_eq(&node[tree_nodes(n) - 1], &want));
+    assert_true(digest_eq(&node[tree_count_nodes(n) - 1], &want));
     return node;
 }
 
@@ -111,21 +111,21 @@ static void test_tree_proofs_of_all_leaves_lead_to_the_root(void **state)
         struct digest want = root_by_definition(leaves, n), proof[TREE_DEPTH + 1], root;
         const struct digest *node = nodes_of(n);
         for (size_t at = 0; at < n; at++) {
-            size_t k = tree_prove(node, n, at, proof);
+            size_t k = tree_make_proof(node, n, at, proof);
             assert_in_range(k, 0, 7);
-            assert_true(tree_proved(&leaves[at], n, at, proof, k, &root));
+            assert_true(tree_root_of_proof(&leaves[at], n, at, proof, k, &root));
             assert_true(digest_eq(&root, &want));
             /* at another place, of another leaf, too short and too long */
             for (size_t other = 0; other <= n; other++)
-                if (other != at && tree_proved(&leaves[at], n, other, proof, k, &root))
+                if (other != at && tree_root_of_proof(&leaves[at], n, other, proof, k, &root))
                     assert_false(digest_eq(&root, &want));
             if (n > 1) {
-                assert_true(!tree_proved(&leaves[(at + 1) % n], n, at, proof, k, &root) ||
+                assert_true(!tree_root_of_proof(&leaves[(at + 1) % n], n, at, proof, k, &root) ||
                             !digest_eq(&root, &want));
-                assert_false(tree_proved(&leaves[at], n, at, proof, k - 1, &root));
+                assert_false(tree_root_of_proof(&leaves[at], n, at, proof, k - 1, &root));
             }
             proof[k] = want;
-            assert_false(tree_proved(&leaves[at], n, at, proof, k + 1, &root));
+            assert_false(tree_root_of_proof(&leaves[at], n, at, proof, k + 1, &root));
         }
     }
 }
@@ -139,11 +139,11 @@ static void test_tree_proof_with_any_other_bit_is_refused(void **state)
         struct digest want = root_by_definition(leaves, n), proof[TREE_DEPTH], root;
         const struct digest *node = nodes_of(n);
         for (size_t at = 0; at < n; at += 1 + n / 8) {
-            size_t k = tree_prove(node, n, at, proof);
+            size_t k = tree_make_proof(node, n, at, proof);
             for (size_t bit = 0; bit < k * DIGEST_N * 8; bit++) {
                 uint8_t *byte = &proof[bit / 8 / DIGEST_N].b[bit / 8 % DIGEST_N];
                 *byte ^= (uint8_t)(1 << bit % 8);
-                assert_true(!tree_proved(&leaves[at], n, at, proof, k, &root) ||
+                assert_true(!tree_root_of_proof(&leaves[at], n, at, proof, k, &root) ||
                             !digest_eq(&root, &want));
                 *byte ^= (uint8_t)(1 << bit % 8);
             }
@@ -155,10 +155,10 @@ static void test_tree_proof_of_nothing_is_refused(void **state)
 {
     (void)state;
     struct digest root;
-    assert_false(tree_proved(&leaves[0], 0, 0, leaves, 0, &root));
-    assert_false(tree_proved(&leaves[0], 1, 1, leaves, 0, &root));
-    assert_false(tree_proved(&leaves[0], 7, 7, leaves, 3, &root));
-    assert_true(tree_proved(&leaves[0], 1, 0, leaves, 0, &root));
+    assert_false(tree_root_of_proof(&leaves[0], 0, 0, leaves, 0, &root));
+    assert_false(tree_root_of_proof(&leaves[0], 1, 1, leaves, 0, &root));
+    assert_false(tree_root_of_proof(&leaves[0], 7, 7, leaves, 3, &root));
+    assert_true(tree_root_of_proof(&leaves[0], 1, 0, leaves, 0, &root));
     assert_true(digest_eq(&root, &leaves[0]));
 }
 
@@ -170,7 +170,7 @@ static void test_places_are_groups_in_a_tree(void **state)
     static const size_t sizes[] = {0, 1, 63, 64, 65, 127, 128, 129, 4095, 4096, 4097};
     static struct digest commitments[4097];
     for (size_t i = 0; i < MI_COUNT(commitments); i++)
-        commitments[i] = tree_leaf((struct slice){(const char *)&i, sizeof i});
+        commitments[i] = tree_leaf_digest((struct slice){(const char *)&i, sizeof i});
     static struct places p;
     for (size_t i = 0; i < MI_COUNT(sizes); i++) {
         static struct digest groups[MI_COUNT(commitments) / PLACES_GROUP + 1];
@@ -178,13 +178,13 @@ static void test_places_are_groups_in_a_tree(void **state)
         while (p.n < sizes[i])
             places_add(&p, &commitments[p.n]);
         for (size_t at = 0; at < sizes[i]; at += PLACES_GROUP)
-            groups[n++] = tree_leaf((struct slice){
+            groups[n++] = tree_leaf_digest((struct slice){
                 (const char *)&commitments[at], DIGEST_N * size_min(PLACES_GROUP, sizes[i] - at)});
         struct digest want = root_by_definition(groups, n), got = places_root(&p);
         if (!digest_eq(&got, &want))
             fail_msg("the root over %zu records", sizes[i]);
         assert_int_equal(p.groups.n, sizes[i] / PLACES_GROUP);
-        assert_int_equal(places_rest(&p), sizes[i] % PLACES_GROUP);
+        assert_int_equal(places_count_rest(&p), sizes[i] % PLACES_GROUP);
     }
 }
 

@@ -89,7 +89,7 @@ static char byte_of(uint64_t number, size_t i)
 /* Adds a record, whose kind and bytes follow from its number. */
 static bool add(struct pair *p, uint64_t number, size_t n)
 {
-    char *place = ring_place(&p->w, n);
+    char *place = ring_reserve_record(&p->w, n);
     if (place == NULL)
         return false;
     assert_int_equal((uintptr_t)place % 8, 0);
@@ -143,7 +143,7 @@ static void test_ring_new_is_empty(void **state)
     open_pair(&p, SMALL, SMALL);
     assert_int_equal(next(&p), MI_ENOENT);
     assert_true(ring_is_stored(&p.w));
-    assert_int_equal(ring_behind(&p.r), 0);
+    assert_int_equal(ring_unread_bytes(&p.r), 0);
     assert_false(ring_is_finished(&p.r));
     assert_false(ring_publish(&p.w));
     assert_int_equal(atomic_load(&p.r.shared->trying), RING_NONE);
@@ -191,7 +191,7 @@ static void test_ring_passes_records_of_each_size(void **state)
     for (size_t n = 0; n <= max; n += step) {
         publish(&p, n, n);
         assert_false(ring_is_stored(&p.w));
-        uint64_t behind = ring_behind(&p.r), at = take(&p, n, n);
+        uint64_t behind = ring_unread_bytes(&p.r), at = take(&p, n, n);
         assert_true(at >= end && at < end + 4096); /* the rest of a step may be skipped */
         assert_int_equal(behind, at - end + size_of_record(n));
         end = at + size_of_record(n);
@@ -236,9 +236,9 @@ static void test_ring_shows_records_only_after_publish(void **state)
     open_pair(&p, SMALL, SMALL);
     assert_true(add(&p, 1, 10));
     assert_true(add(&p, 2, 20));
-    assert_non_null(ring_place(&p.w, 5000)); /* forgotten */
+    assert_non_null(ring_reserve_record(&p.w, 5000)); /* forgotten */
     assert_int_equal(next(&p), MI_ENOENT);
-    assert_int_equal(ring_behind(&p.r), 0);
+    assert_int_equal(ring_unread_bytes(&p.r), 0);
     assert_false(ring_is_stored(&p.w));
     assert_false(ring_publish(&p.w));
     assert_true(add(&p, 3, 30));
@@ -262,16 +262,16 @@ static void test_ring_at_its_limit_has_no_room_until_release(void **state)
         for (uint64_t i = 0; i < 10; i++)
             publish(&p, lap + i, N);
         errno = 0;
-        assert_null(ring_place(&p.w, 0));
+        assert_null(ring_reserve_record(&p.w, 0));
         assert_int_equal(errno, ENOBUFS);
-        assert_null(ring_place(&p.w, N));
+        assert_null(ring_reserve_record(&p.w, N));
         for (uint64_t i = 0; i < 10; i++)
             take(&p, lap + i, N);
-        assert_null(ring_place(&p.w, 0)); /* read, but not released */
+        assert_null(ring_reserve_record(&p.w, 0)); /* read, but not released */
         ring_rewind(&p.r);
         take(&p, lap, N);
         assert_false(ring_release(&p.r)); /* the first */
-        assert_null(ring_place(&p.w, N + 8));
+        assert_null(ring_reserve_record(&p.w, N + 8));
         publish(&p, lap + 10, N);
         for (uint64_t i = 1; i < 11; i++)
             take(&p, lap + i, N);
@@ -289,20 +289,20 @@ static void test_ring_accepts_a_long_record_only_while_empty(void **state)
     /* at every position: the end of the record before moves by 8 */
     for (size_t lap = 0; lap < 2100; lap++) {
         publish(&p, 1, 0);
-        assert_null(ring_place(&p.w, max));
+        assert_null(ring_reserve_record(&p.w, max));
         assert_int_equal(errno, ENOBUFS);
         take(&p, 1, 0);
         assert_false(ring_release(&p.r));
         if (lap % 7 == 0 || lap > 2000) {
             publish(&p, lap, max);
-            assert_null(ring_place(&p.w, 0));
+            assert_null(ring_reserve_record(&p.w, 0));
             take(&p, lap, max);
             assert_false(ring_release(&p.r));
         }
         errno = 0;
-        assert_null(ring_place(&p.w, max + 1));
+        assert_null(ring_reserve_record(&p.w, max + 1));
         assert_int_equal(errno, EMSGSIZE);
-        assert_null(ring_place(&p.w, SIZE_MAX));
+        assert_null(ring_reserve_record(&p.w, SIZE_MAX));
     }
     close_pair(&p);
 }
@@ -328,7 +328,7 @@ static void test_ring_of_any_limit_never_overwrites_records(void **state)
             if (unit_random(&random, 4) == 0)
                 assert_false(ring_release(&p.r));
         }
-        assert_true(ring_behind(&p.r) <= SMALL);
+        assert_true(ring_unread_bytes(&p.r) <= SMALL);
     }
     assert_true(added > 100);
     close_pair(&p);
@@ -344,7 +344,7 @@ static void test_ring_without_memory_gives_no_place(void **state)
     publish(&p, 1, 4000); /* the first step */
     no_memory = true;
     errno = 0;
-    assert_null(ring_place(&p.w, 4000));
+    assert_null(ring_reserve_record(&p.w, 4000));
     assert_int_equal(errno, ENOSPC);
     publish(&p, 2, 50); /* fits into the first step */
     no_memory = false;
@@ -423,7 +423,7 @@ static void test_ring_with_light_traffic_needs_little_memory(void **state)
     struct unit_random random = {3};
     while (done < total) {
         size_t n = unit_random(&random, 60000) >> unit_random(&random, 8);
-        char *place = ring_place(&p.w, n);
+        char *place = ring_reserve_record(&p.w, n);
         assert_non_null(place);
         if (n > 0)
             place[0] = place[n - 1] = 'x';
@@ -475,16 +475,16 @@ static void test_ring_returns_its_memory_in_parts(void **state)
     open_pair(&p, (uint64_t)16 << 20, (uint64_t)8 << 20);
     for (int lap = 0; lap < 3; lap++) {
         pass_burst(&p);
-        assert_true(ring_memory(&p.w) >= (size_t)8 << 20);
-        while (ring_memory(&p.w) > RING_KEPT) {
-            size_t before = ring_memory(&p.w);
-            ring_return(&p.w, (size_t)1 << 20);
-            assert_true(ring_memory(&p.w) < before);
-            assert_true(before - ring_memory(&p.w) <= (size_t)1 << 20);
-            assert_true(memory_of(&p) <= ring_memory(&p.w) + OTHER_MEMORY);
+        assert_true(ring_memory_bytes(&p.w) >= (size_t)8 << 20);
+        while (ring_memory_bytes(&p.w) > RING_KEPT) {
+            size_t before = ring_memory_bytes(&p.w);
+            ring_return_memory(&p.w, (size_t)1 << 20);
+            assert_true(ring_memory_bytes(&p.w) < before);
+            assert_true(before - ring_memory_bytes(&p.w) <= (size_t)1 << 20);
+            assert_true(memory_of(&p) <= ring_memory_bytes(&p.w) + OTHER_MEMORY);
         }
-        ring_return(&p.w, SIZE_MAX);
-        assert_int_equal(ring_memory(&p.w), RING_KEPT);
+        ring_return_memory(&p.w, SIZE_MAX);
+        assert_int_equal(ring_memory_bytes(&p.w), RING_KEPT);
     }
     /* not that of records */
     assert_true(add(&p, 1, 600000));
@@ -492,7 +492,7 @@ static void test_ring_returns_its_memory_in_parts(void **state)
     assert_false(ring_publish(&p.w));
     take(&p, 1, 600000);
     assert_false(ring_release(&p.r));
-    ring_return(&p.w, SIZE_MAX);
+    ring_return_memory(&p.w, SIZE_MAX);
     take(&p, 2, 600000);
     close_pair(&p);
 }
@@ -575,12 +575,12 @@ static void test_ring_new_reader_finishes_an_interrupted_release(void **state)
         n++;
     assert_int_equal(errno, ENOBUFS);
     assert_false(ring_publish(&p.w));
-    ring_writer_waits(&p.w, true);
+    ring_set_writer_waits(&p.w, true);
     atomic_store(&p.w.shared->tail, atomic_load(&p.w.shared->head));
     ring_close(&p.r);
     assert_int_equal(ring_open(&p.r, p.fd), 0);
     assert_true(ring_release(&p.r));
-    ring_writer_waits(&p.w, false);
+    ring_set_writer_waits(&p.w, false);
     publish(&p, 5, 1000);
     take(&p, 5, 1000);
     close_pair(&p);
@@ -611,20 +611,20 @@ static void test_ring_wakes_a_sleeping_reader_once(void **state)
     struct pair p;
     open_pair(&p, SMALL, SMALL);
     publish(&p, 1, 10);
-    assert_false(ring_sleep(&p.r)); /* there is a record */
+    assert_false(ring_reader_sleep(&p.r)); /* there is a record */
     publish(&p, 2, 10);
     take(&p, 1, 10);
     take(&p, 2, 10);
-    assert_true(ring_sleep(&p.r)); /* although nothing is released */
+    assert_true(ring_reader_sleep(&p.r)); /* although nothing is released */
     assert_false(ring_publish(&p.w));
     assert_true(add(&p, 3, 10));
     assert_true(ring_publish(&p.w));
     publish(&p, 4, 10); /* it is being woken */
-    ring_awake(&p.r);
+    ring_reader_awake(&p.r);
     take(&p, 3, 10);
     take(&p, 4, 10);
-    assert_true(ring_sleep(&p.r));
-    ring_awake(&p.r);
+    assert_true(ring_reader_sleep(&p.r));
+    ring_reader_awake(&p.r);
     publish(&p, 5, 10); /* it woke up for another reason */
     close_pair(&p);
 }
@@ -636,7 +636,7 @@ static void test_ring_wakes_a_waiting_writer_until_it_stops_waiting(void **state
     open_pair(&p, SMALL, SMALL);
     publish(&p, 1, 10);
     publish(&p, 2, 10);
-    ring_writer_waits(&p.w, true);
+    ring_set_writer_waits(&p.w, true);
     take(&p, 1, 10);
     assert_true(ring_release(&p.r));
     take(&p, 2, 10);
@@ -644,7 +644,7 @@ static void test_ring_wakes_a_waiting_writer_until_it_stops_waiting(void **state
     assert_true(ring_set_trouble(&p.r, RING_BUSY));
     assert_false(ring_set_trouble(&p.r, RING_BUSY)); /* no change */
     assert_int_equal(atomic_load(&p.w.shared->trouble), RING_BUSY);
-    ring_writer_waits(&p.w, false);
+    ring_set_writer_waits(&p.w, false);
     assert_false(ring_set_trouble(&p.r, RING_FINE));
     assert_false(ring_release(&p.r));
     close_pair(&p);
@@ -655,14 +655,14 @@ static void test_ring_that_ended_is_finished_when_all_is_stored(void **state)
     (void)state;
     struct pair p;
     open_pair(&p, SMALL, SMALL);
-    assert_true(ring_sleep(&p.r));
+    assert_true(ring_reader_sleep(&p.r));
     assert_true(add(&p, 1, 10));
     assert_true(ring_end(&p.w)); /* publishes, and wakes */
-    assert_false(ring_sleep(&p.r));
+    assert_false(ring_reader_sleep(&p.r));
     assert_false(ring_is_finished(&p.r));
     take(&p, 1, 10);
     assert_false(ring_is_finished(&p.r));
-    assert_false(ring_sleep(&p.r)); /* not even without records */
+    assert_false(ring_reader_sleep(&p.r)); /* not even without records */
     assert_false(ring_release(&p.r));
     assert_true(ring_is_finished(&p.r));
     assert_true(ring_is_finished(&p.w));

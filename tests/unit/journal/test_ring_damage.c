@@ -67,7 +67,7 @@ static int make_file(uint64_t released)
     assert_int_equal(ring_create(&w, fd, SIZE, SIZE, slice_of("about")), 0);
     assert_int_equal(ring_open(&r, fd), 0);
     for (uint64_t i = 0; i < released + RECORDS; i++) {
-        char *place = ring_place(&w, RECORD);
+        char *place = ring_reserve_record(&w, RECORD);
         assert_non_null(place);
         memset(place, 'a', RECORD);
         ring_add(&w, 1, RECORD);
@@ -128,9 +128,9 @@ static int use(int fd, size_t *ret_n)
     (void)!ring_release(&r);
     st = read_all(&r, ret_n);
     (void)!ring_release(&r);
-    (void)!ring_sleep(&r);
+    (void)!ring_reader_sleep(&r);
     (void)ring_is_finished(&r);
-    (void)ring_behind(&r);
+    (void)ring_unread_bytes(&r);
     ring_close(&r);
     assert_true(st == MI_ENOENT || st == MI_EPROTO);
     return st == MI_ENOENT ? 0 : st;
@@ -372,7 +372,7 @@ static void test_ring_damaged_in_use_stays_within_its_mapping(void **state)
             assert_int_equal(ring_create(&w, fd, SIZE, SIZE, slice_of("about")), 0);
             assert_int_equal(ring_open(&r, fd), 0);
             for (int lap = 0; lap < 60; lap++) {
-                char *place = ring_place(&w, RECORD);
+                char *place = ring_reserve_record(&w, RECORD);
                 if (place != NULL) {
                     assert_true(place >= w.data && place + RECORD <= (char *)w.shared + w.mapped);
                     memset(place, 'a', RECORD);

@@ -279,27 +279,27 @@ static void wait_until_woken(void)
 
 static char *place_when_there_is_room(size_t number, size_t n)
 {
-    char *place = ring_place(&w, n);
+    char *place = ring_reserve_record(&w, n);
     if (place != NULL)
         return place;
-    ring_writer_waits(&w, true);
-    while ((place = ring_place(&w, n)) == NULL) {
+    ring_set_writer_waits(&w, true);
+    while ((place = ring_reserve_record(&w, n)) == NULL) {
         require(errno == ENOBUFS, "a place is missing for another reason than room");
         wait_until_woken();
         at_place(1, &w, number);
     }
-    ring_writer_waits(&w, false);
+    ring_set_writer_waits(&w, false);
     return place;
 }
 
 static void wait_until_stored(size_t number)
 {
-    ring_writer_waits(&w, true);
+    ring_set_writer_waits(&w, true);
     while (!ring_is_stored(&w)) {
         wait_until_woken();
         at_place(2, &w, number);
     }
-    ring_writer_waits(&w, false);
+    ring_set_writer_waits(&w, false);
 }
 
 static void fill(char *place, size_t n, size_t number)
@@ -375,10 +375,10 @@ static void run_reader(void)
     for (at_place(4, &r, 0); !ring_is_finished(&r); at_place(4, &r, 0)) {
         if (read_records())
             continue;
-        if (ring_sleep(&r)) {
+        if (ring_reader_sleep(&r)) {
             wait_until_woken();
             at_place(5, &r, 0);
-            ring_awake(&r);
+            ring_reader_awake(&r);
         }
     }
     reader.state = SIDE_IS_DONE;
@@ -415,7 +415,7 @@ static void begin_at(uint64_t position_now)
     w.end = position_now;
     w.freed = position_now - position_now % PAGE;
     w.to = w.data + position_now % SIZE;
-    w.left = round_up(position_now, PAGE) - position_now;
+    w.left = round_up_to_multiple(position_now, PAGE) - position_now;
     if (w.left == 0)
         return;
     page_is_allocated[page] = true;
@@ -631,7 +631,7 @@ static int set_up(void **state)
     assert_int_equal(ring_create(&created, fd, SIZE, SIZE, slice_of("about")), 0);
     assert_int_equal(created.size, SIZE);
     assert_int_equal(created.step, PAGE);
-    assert_int_equal(real_allocate(fd, 0, layout_of(SIZE, 5).end), 0);
+    assert_int_equal(real_allocate(fd, 0, ring_layout(SIZE, 5).end), 0);
     close(fd);
     writer.stack = malloc(STACK);
     reader.stack = malloc(STACK);

@@ -282,7 +282,7 @@ static void store_batch(struct table *t, struct call_set *c, const struct call_m
         t->row[t->n++] = c->call[i];
     for (size_t i = 0; i < late_n; i++) {
         struct call *call = row_of(t, late_seq[i]);
-        if (call != NULL && call_ends(call, &late[i]))
+        if (call != NULL && message_ends_call(call, &late[i]))
             call_end(call, &late[i]);
     }
     call_set_clear(c);
@@ -406,7 +406,8 @@ static void test_calls_taken_need_no_memory(void **state)
 /* Results of methods that fill a model's context, of the client's requests, and only if their answer was forwarded. */
 static void test_calls_tokens_are_those_of_results_for_the_client(void **state)
 {
-    static const char body[] = "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"one\"}]}}";
+    static const char body[] = "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"content\":[{\"type\":"
+                               "\"text\",\"text\":\"one\"}]}}";
     static const struct {
         const char *method;
         enum row_direction direction;

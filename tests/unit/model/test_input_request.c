@@ -71,8 +71,8 @@ static void test_input_request_answers(void **state)
         {"{\"roots\":[]}", "accepted"},
     };
     for (size_t i = 0; i < MI_COUNT(rows); i++)
-        assert_string_equal(input_answer_word(value_of_text(rows[i].result), false), rows[i].word);
-    assert_string_equal(input_answer_word((struct json_value){0}, true), "failed");
+        assert_string_equal(input_outcome_word(value_of_text(rows[i].result), false), rows[i].word);
+    assert_string_equal(input_outcome_word((struct json_value){0}, true), "failed");
 }
 
 int main(void)

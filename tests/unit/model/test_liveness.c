@@ -23,7 +23,7 @@ static void test_liveness_end_and_lock_decide_before_processes(void **state)
     (void)state;
     for (unsigned i = 0; i < 216; i++) {
         struct liveness f = combination(i);
-        enum session_state s = liveness_of(&f);
+        enum session_state s = session_state_by_liveness(&f);
         if (f.ended)
             assert_int_equal(s, SESSION_ENDED);
         else if (f.lock == LIVENESS_LOCKED)
@@ -60,10 +60,10 @@ static void test_liveness_without_a_lock_follows_from_its_process(void **state)
                              .pids = rows[i].pids,
                              .host = rows[i].host,
                              .process = rows[i].process};
-        assert_int_equal(liveness_of(&f), rows[i].state);
+        assert_int_equal(session_state_by_liveness(&f), rows[i].state);
         f.lock = LIVENESS_UNLOCKED; /* says nothing of another boot */
         if (f.boot != LIVENESS_HERE)
-            assert_int_equal(liveness_of(&f), rows[i].state);
+            assert_int_equal(session_state_by_liveness(&f), rows[i].state);
     }
 }
 

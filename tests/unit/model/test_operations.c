@@ -21,7 +21,7 @@ static struct call_message message_of(const char *const *lines, int64_t seq)
         .direction = is_answer ? (server_asks ? ROW_C2S : ROW_S2C)
                      : is_s2c  ? ROW_S2C
                                : ROW_C2S,
-        .kind = row_kind_of(m.kind),
+        .kind = row_kind_of_rpc(m.kind),
         .method = m.method,
         .target = rpc_target(&m),
         .finding = m.is_error.type == JSON_TRUE ? slice_of("tool-error") : (struct slice){0},
@@ -40,7 +40,7 @@ static void run(struct operations *o, const char *const *lines, size_t n, int64_
         int step = call_set_add(&set, &m, &call, &seq);
         assert_true(step >= 0);
         if (m.kind == KIND_NOTIFICATION)
-            operations_note(o, m.direction, m.seq, m.t_us, &m.link);
+            operations_note_task_state(o, m.direction, m.seq, m.t_us, &m.link);
         else if (step == CALLS_BEGAN)
             operations_begin(o, call, &m.link);
         else if (step == CALLS_ENDED)

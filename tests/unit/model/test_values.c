@@ -10,7 +10,7 @@ static void test_values_each_stored_word_is_read_as_its_value(void **state)
     (void)state;
     for (size_t i = 0; i < MI_COUNT(tables); i++)
         for (unsigned v = 0; v < tables[i]->n; v++)
-            assert_int_equal(value_of(tables[i], slice_of(value_word(tables[i], v))), v);
+            assert_int_equal(value_of_word(tables[i], slice_of(value_word(tables[i], v))), v);
 }
 
 static void test_values_unknown_words_are_read_as_unknown(void **state)
@@ -20,8 +20,8 @@ static void test_values_unknown_words_are_read_as_unknown(void **state)
     for (size_t i = 0; i < MI_COUNT(tables); i++) {
         const struct value_words *t = tables[i];
         for (size_t k = 0; k < MI_COUNT(words); k++)
-            assert_int_equal(value_of(t, slice_of(words[k])), t->n);
-        assert_int_equal(value_of(t, (struct slice){0}), t->n);
+            assert_int_equal(value_of_word(t, slice_of(words[k])), t->n);
+        assert_int_equal(value_of_word(t, (struct slice){0}), t->n);
         assert_string_equal(value_word(t, (unsigned)t->n), "unknown");
         assert_string_equal(value_word(t, 1000), "unknown");
     }
@@ -30,12 +30,12 @@ static void test_values_unknown_words_are_read_as_unknown(void **state)
 static void test_values_each_message_kind_has_its_stored_word(void **state)
 {
     (void)state;
-    assert_string_equal(row_kind_name(row_kind_of(RPC_INVALID)), "noise");
-    assert_string_equal(row_kind_name(row_kind_of(RPC_REQUEST)), "request");
-    assert_string_equal(row_kind_name(row_kind_of(RPC_NOTIFICATION)), "notification");
-    assert_string_equal(row_kind_name(row_kind_of(RPC_RESULT)), "result");
-    assert_string_equal(row_kind_name(row_kind_of(RPC_ERROR)), "error");
-    assert_string_equal(row_kind_name(row_kind_of(RPC_BATCH)), "batch");
+    assert_string_equal(row_kind_name(row_kind_of_rpc(RPC_INVALID)), "noise");
+    assert_string_equal(row_kind_name(row_kind_of_rpc(RPC_REQUEST)), "request");
+    assert_string_equal(row_kind_name(row_kind_of_rpc(RPC_NOTIFICATION)), "notification");
+    assert_string_equal(row_kind_name(row_kind_of_rpc(RPC_RESULT)), "result");
+    assert_string_equal(row_kind_name(row_kind_of_rpc(RPC_ERROR)), "error");
+    assert_string_equal(row_kind_name(row_kind_of_rpc(RPC_BATCH)), "batch");
 }
 
 static void test_values_status_failed_unless_it_is_ok_or_nobody_waited(void **state)

@@ -40,12 +40,12 @@ static void check(const struct row *rows, size_t n, uint64_t asked)
         int64_t now_us = 1000000;
         lines_open(&l, 1 << 20);
         if (asked != 0)
-            lines_asked(&l, asked, slice_of("tools/call"));
+            lines_set_asked(&l, asked, slice_of("tools/call"));
         for (size_t k = 0; k < MI_COUNT(rows[i].said); k++) {
             const char *line = rows[i].said[k].line;
             if (rows[i].said[k].ms > 0) {
                 now_us += rows[i].said[k].ms * 1000;
-                lines_due(&l, now_us);
+                lines_handle_due(&l, now_us);
                 take(&l, &got, lines_next(&l, &result), result);
             }
             if (line != NULL) {
@@ -59,8 +59,8 @@ static void check(const struct row *rows, size_t n, uint64_t asked)
         if (strcmp(buf_str(&got), rows[i].got) != 0)
             fail_msg("row %zu:\n  got    %s\n  wanted %s", i, buf_str(&got), rows[i].got);
         lines_end(&l);
-        assert_false(lines_failed(&l));
-        assert_int_equal(lines_until_us(&l), INT64_MAX);
+        assert_false(lines_out_of_memory(&l));
+        assert_int_equal(lines_wait_until_us(&l), INT64_MAX);
         buf_close(&got);
         lines_close(&l);
     }
@@ -103,9 +103,9 @@ static void test_lines_wait_has_limits(void **state)
     struct lines l;
     struct slice ret;
     lines_open(&l, 20);
-    assert_int_equal(lines_until_us(&l), INT64_MAX);
+    assert_int_equal(lines_wait_until_us(&l), INT64_MAX);
     assert_false(lines_take(&l, slice_of("{\"a\":[1,1,"), false, 7, &ret));
-    assert_int_equal(lines_until_us(&l), 7 + SERVER_LINES_WAIT_US);
+    assert_int_equal(lines_wait_until_us(&l), 7 + SERVER_LINES_WAIT_US);
     assert_true(lines_take(&l, slice_of("1,1,1,1,1,1,"), false, 7, &ret)); /* too long together */
     assert_true(slice_is(ret, "{\"a\":[1,1,"));
     assert_true(lines_next(&l, &ret));

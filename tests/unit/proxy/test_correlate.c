@@ -63,7 +63,7 @@ static void with_deadline(struct fixture *f, struct deadlines *rules, int64_t us
     traffic_begin(f, VALIDATE_WIRE, MAX);
     deadlines_open(rules);
     rules->default_us = us;
-    traffic_deadlines(&f->traffic, rules, 0);
+    traffic_set_deadlines(&f->traffic, rules, 0);
     f->traffic.on_silent = on_silent;
     hangs = 0;
 }
@@ -267,10 +267,10 @@ static void test_correlate_rejected_credentials_are_recognized_by_phrases(void *
         "line 401 is too long",   "a token is missing after ')'",
     };
     for (size_t i = 0; i < MI_COUNT(refused); i++)
-        if (!credentials_refused(slice_of(refused[i])))
+        if (!error_says_credentials_refused(slice_of(refused[i])))
             fail_msg("not recognized: %s", refused[i]);
     for (size_t i = 0; i < MI_COUNT(others); i++)
-        if (credentials_refused(slice_of(others[i])))
+        if (error_says_credentials_refused(slice_of(others[i])))
             fail_msg("recognized by mistake: %s", others[i]);
 }
 

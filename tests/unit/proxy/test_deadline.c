@@ -20,7 +20,8 @@ static struct slice slice_or_none(const char *s)
 
 static int64_t deadline(const struct deadlines *d, const char *method, const char *tool)
 {
-    return deadline_of(d, method_flags(slice_of(method)), slice_of(method), slice_or_none(tool));
+    return deadline_of_request(d, method_flags(slice_of(method)), slice_of(method),
+                               slice_or_none(tool));
 }
 
 static void add(struct deadlines *d, const char *rules)

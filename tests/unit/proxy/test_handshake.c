@@ -25,12 +25,12 @@ static char *read_message(const char *text, struct rpc *ret)
     return copy;
 }
 
-static struct pending *open_prompt(struct pending_table *t, const char *request)
+static struct pending *ask(struct pending_table *t, const char *request)
 {
     struct rpc m;
     struct pending *p;
     char *text = read_message(request, &m);
-    struct rpc_id key = pending_id(t, &m);
+    struct rpc_id key = pending_make_id(t, &m);
     assert_int_equal(pending_add(t, &m, &key, &p), 0);
     free(text);
     return p;
@@ -42,9 +42,9 @@ static void answered(struct handshake *h, const char *request, const char *answe
     struct pending_table t;
     struct rpc m;
     pending_open(&t);
-    struct pending *p = open_prompt(&t, request);
+    struct pending *p = ask(&t, request);
     char *text = read_message(answer, &m);
-    handshake_answered(h, p, &m);
+    handshake_learn_answer(h, p, &m);
     free(text);
     pending_close(&t);
 }
@@ -74,7 +74,7 @@ static void test_handshake_without_initialize_sends_nothing(void **state)
     struct buf b = {0};
     size_t at = 0;
     handshake_open(&h);
-    assert_false(handshake_initialize(&h, &b));
+    assert_false(handshake_write_initialize(&h, &b));
     assert_false(handshake_list_changed(&h, &at, &b));
     check_next(&h, &at, NULL);
     assert_int_equal(b.n, 0);
@@ -90,11 +90,11 @@ static void test_handshake_repeats_the_clients_params_with_a_new_id(void **state
     size_t at = 0;
     handshake_open(&h);
     answered(&h, INIT, ANSWER("2025-06-18", "{}"));
-    assert_true(handshake_initialize(&h, &b));
+    assert_true(handshake_write_initialize(&h, &b));
     assert_string_equal(buf_str(&b), "{\"jsonrpc\":\"2.0\",\"id\":\"" HANDSHAKE_ID
                                      "1\",\"method\":\"initialize\",\"params\":" PARAMS "}");
     check_next(&h, &at, NULL); /* the client has not sent notifications/initialized */
-    handshake_initialized(&h);
+    handshake_note_initialized(&h);
     at = 0;
     check_next(&h, &at, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}");
     check_next(&h, &at, NULL);
@@ -109,7 +109,7 @@ static void test_handshake_failed_initialize_is_not_repeated(void **state)
     struct buf b = {0};
     handshake_open(&h);
     answered(&h, INIT, "{\"jsonrpc\":\"2.0\",\"id\":0,\"result\":7}");
-    assert_false(handshake_initialize(&h, &b));
+    assert_false(handshake_write_initialize(&h, &b));
     handshake_close(&h);
 }
 
@@ -133,11 +133,11 @@ static void test_handshake_recognizes_the_answer_by_its_id(void **state)
     assert_false(is_answer(&h, "\"" HANDSHAKE_ID "0\""));
     answered(&h, INIT, ANSWER("2025-06-18", "{}"));
     struct json_out j = json_out_to(&b);
-    handshake_request(&h, &j, "ping");
+    handshake_begin_request(&h, &j, "ping");
     assert_string_equal(buf_str(&b),
                         "{\"jsonrpc\":\"2.0\",\"id\":\"" HANDSHAKE_ID "1\",\"method\":\"ping\"");
     buf_clear(&b);
-    assert_true(handshake_initialize(&h, &b));
+    assert_true(handshake_write_initialize(&h, &b));
     assert_true(is_answer(&h, "\"" HANDSHAKE_ID "2\""));
     assert_false(is_answer(&h, "\"" HANDSHAKE_ID "1\""));
     assert_false(is_answer(&h, "\"" HANDSHAKE_ID "22\""));
@@ -177,8 +177,8 @@ static void test_handshake_own_ids_have_the_secret(void **state)
     struct json_value plain = {JSON_STRING, slice_of("\"" HANDSHAKE_ID "1\"")};
     struct json_value own = {JSON_STRING, slice_of("\"" HANDSHAKE_ID "0123456789ABCDEF:1\"")};
     handshake_open(&h);
-    handshake_secret(&h, "0123456789ABCDEFGH");
-    handshake_request(&h, &j, "ping");
+    handshake_set_secret(&h, "0123456789ABCDEFGH");
+    handshake_begin_request(&h, &j, "ping");
     assert_string_equal(buf_str(&b), "{\"jsonrpc\":\"2.0\",\"id\":\"" HANDSHAKE_ID
                                      "0123456789ABCDEF:1\",\"method\":\"ping\"");
     assert_false(handshake_is_own_id(&h, plain));
@@ -237,7 +237,7 @@ static void test_handshake_repeats_the_last_level_and_current_subscriptions(void
     size_t at = 0;
     handshake_open(&h);
     answered(&h, INIT, ANSWER("2025-06-18", "{}"));
-    handshake_initialized(&h);
+    handshake_note_initialized(&h);
     for (int i = 0; i < 2; i++)
         answered(&h,
                  i == 0 ? "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"logging/setLevel\","
@@ -278,7 +278,7 @@ static void test_handshake_second_initialize_replaces_the_first(void **state)
     size_t at = 0;
     handshake_open(&h);
     answered(&h, INIT, ANSWER("2025-06-18", "{}"));
-    handshake_initialized(&h);
+    handshake_note_initialized(&h);
     subscribe(&h, "subscribe", "\"x:a\"");
     answered(&h, INIT, ANSWER("2025-06-18", "{}"));
     check_next(&h, &at, NULL);
@@ -312,7 +312,7 @@ static bool repeats(struct handshake *h, const char *request)
 {
     struct pending_table t;
     pending_open(&t);
-    bool may = handshake_may_repeat(h, open_prompt(&t, request));
+    bool may = handshake_may_repeat(h, ask(&t, request));
     pending_close(&t);
     return may;
 }
@@ -426,10 +426,10 @@ static void test_handshake_repeats_no_initialize_that_was_too_long(void **state)
     buf_adds(&text, "\"}}");
     answered(&h, buf_str(&text), ANSWER("2025-06-18", "{}"));
     assert_true(h.initialize_lost);
-    assert_false(handshake_initialize(&h, &b));
+    assert_false(handshake_write_initialize(&h, &b));
     answered(&h, INIT, ANSWER("2025-06-18", "{}"));
     assert_false(h.initialize_lost);
-    assert_true(handshake_initialize(&h, &b));
+    assert_true(handshake_write_initialize(&h, &b));
     buf_close(&text);
     buf_close(&b);
     handshake_close(&h);

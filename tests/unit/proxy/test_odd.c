@@ -407,7 +407,7 @@ static void test_odd_wait_for_the_next_line_is_bounded(void **state)
     /* the end of the output: the request is answered with the reason of the end */
     traffic_say(f, "C " PING("4"));
     traffic_say(f, "S {'jsonrpc':'2.0','id':4,");
-    odd_output_ended(&f->traffic);
+    odd_on_output_ended(&f->traffic);
     wait_us(f, ODD_WAIT_US);
     assert_string_equal(traffic_got(f, ROW_S2C), ERROR("1") ERROR("2") OK("3") "|");
     assert_int_equal(f->traffic.open[ROW_C2S].open.count, 1);
@@ -508,7 +508,7 @@ static void test_odd_response_of_http_is_the_answer_unless_one_comes(void **stat
     traffic_begin(f, VALIDATE_WIRE, MAX);
     traffic_say(f, "C " PING("1"));
     traffic_say(f, "S HTTP/1.1 400 Bad Request");
-    odd_output_ended(&f->traffic);
+    odd_on_output_ended(&f->traffic);
     traffic_turn(f);
     assert_string_equal(traffic_got(f, ROW_S2C), ERROR("1"));
     traffic_end(f);
@@ -620,7 +620,7 @@ static void test_odd_server_that_sends_invalid_lines_is_not_silent(void **state)
     for (size_t i = 0; i < MI_COUNT(rows); i++) {
         struct buf want = {0};
         traffic_begin(f, VALIDATE_WIRE, MAX);
-        traffic_deadlines(&f->traffic, &rules, 0);
+        traffic_set_deadlines(&f->traffic, &rules, 0);
         f->traffic.on_silent = never_silent;
         traffic_say(f, "C " NOTE);
         traffic_say(f, "C " PING("1"));
@@ -652,7 +652,7 @@ static void test_odd_server_that_sends_an_invalid_answer_is_not_silent(void **st
     assert_int_equal(deadlines_add(&rules, "10s", &error), 0);
     for (size_t i = 0; i <= MI_COUNT(lines); i++) {
         traffic_begin(f, VALIDATE_WIRE, 100);
-        traffic_deadlines(&f->traffic, &rules, 0);
+        traffic_set_deadlines(&f->traffic, &rules, 0);
         f->traffic.on_silent = never_silent;
         traffic_say(f, "C " PING("1"));
         traffic_say(f, "C " PING("2"));

@@ -36,7 +36,7 @@ static int add_text(struct pending_table *t, const char *text, struct pending **
     char *copy = unit_copy(text, n);
     assert_int_equal(rpc_read((struct slice){copy, n}, &m), 0);
     assert_int_equal(m.kind, RPC_REQUEST);
-    struct rpc_id key = pending_id(t, &m);
+    struct rpc_id key = pending_make_id(t, &m);
     int st = pending_add(t, &m, &key, ret);
     memset(copy, '#', n);
     free(copy);
@@ -275,7 +275,7 @@ static void test_pending_invalid_id_is_not_found(void **state)
 static bool is_open(const struct pending_table *t, const char *id)
 {
     struct buf b = {0};
-    struct rpc_id key = rpc_id_of(value(id), &b);
+    struct rpc_id key = rpc_id_from_json(value(id), &b);
     bool open = pending_is_open(t, &key);
     buf_close(&b);
     return open;
@@ -294,7 +294,7 @@ static void test_pending_is_open_with_exactly_this_id_until_it_is_cancelled(void
     assert_false(is_open(&t, "\"7\""));
     assert_false(is_open(&t, "8"));
     assert_false(is_open(&t, "null"));
-    pending_cancel(&t, p);
+    pending_mark_cancelled(&t, p);
     assert_false(is_open(&t, "7"));
     add_id(&t, "7", 2);
     assert_true(is_open(&t, "7"));
@@ -356,7 +356,7 @@ static void test_pending_many_requests_with_one_id_and_token_take_little_time(vo
                      0);
     for (uint64_t i = 1; i <= 60000; i++) {
         struct pending *p;
-        struct rpc_id key = pending_id(&t, &m);
+        struct rpc_id key = pending_make_id(&t, &m);
         assert_int_equal(pending_add(&t, &m, &key, &p), 0);
         p->request_seq = i;
     }
@@ -380,13 +380,13 @@ static void test_pending_request_is_found_before_a_cancelled_one(void **state)
     struct pending *first = add_id(&t, "1", 1);
     add_id(&t, "1", 2);
     struct pending *third = add_id(&t, "1", 3);
-    pending_cancel(&t, first);
+    pending_mark_cancelled(&t, first);
     assert_true(first->cancelled);
     assert_int_equal(t.open.count, 2);
     assert_int_equal(t.cancelled.count, 1);
-    pending_cancel(&t, first); /* the second call does nothing */
+    pending_mark_cancelled(&t, first); /* the second call does nothing */
     assert_int_equal(t.cancelled.count, 1);
-    pending_cancel(&t, third);
+    pending_mark_cancelled(&t, third);
     assert_int_equal(find(&t, "1"), 2);
     remove_id(&t, "1");
     assert_int_equal(find(&t, "1"), 1); /* the oldest cancelled one */
@@ -408,7 +408,7 @@ static void test_pending_cancelled_requests_are_limited(void **state)
     add_id(&t, "\"open\"", 1);
     for (int i = 0; i < 3 * PENDING_CANCELLED_MAX; i++) {
         snprintf(id, sizeof id, "%d", i);
-        pending_cancel(&t, add_id(&t, id, 5));
+        pending_mark_cancelled(&t, add_id(&t, id, 5));
     }
     assert_int_equal(t.cancelled.count, PENDING_CANCELLED_MAX);
     assert_int_equal(t.open.count, 1);
@@ -443,7 +443,7 @@ static void test_pending_lists_stay_sorted_by_age_after_any_removal(void **state
             continue;
         bytes -= p[i]->cost;
         if (i % 7 == 0)
-            pending_cancel(&t, p[i]);
+            pending_mark_cancelled(&t, p[i]);
         pending_remove(&t, p[i]);
         p[i] = NULL;
         left--;
@@ -483,7 +483,7 @@ static void test_pending_table_at_its_count_limit_is_full_until_a_request_ends(v
     remove_id(&t, "12345");
     assert_int_equal(add_text(&t, one_more, &p), 0);
     assert_int_equal(add_text(&t, one_more, &p), MI_EFULL);
-    pending_cancel(&t, p); /* a cancelled one is not open */
+    pending_mark_cancelled(&t, p); /* a cancelled one is not open */
     assert_int_equal(add_text(&t, one_more, &p), 0);
     pending_close(&t);
 }
@@ -551,7 +551,7 @@ static void test_pending_table_is_unchanged_when_memory_runs_out(void **state)
         assert_int_equal(rpc_read(slice_of(text), &m), 0);
         size_t bytes = t.bytes;
         no_memory = true;
-        struct rpc_id key = pending_id(&t, &m);
+        struct rpc_id key = pending_make_id(&t, &m);
         int st = pending_add(&t, &m, &key, &p);
         no_memory = false;
         assert_int_equal(st, MI_ENOMEM);

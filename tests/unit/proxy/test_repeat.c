@@ -4,9 +4,10 @@
 #define S INT64_C(1000000)
 #define SEND(id) "C " SEND_OF(id, "'to':'a','n':1")
 #define SEND_OF(id, arguments)                                                                     \
-    "{'jsonrpc':'2.0','id':" id ",'method':'tools/call','params':{'name':'send','arguments':{"     \
-    arguments "}}}"
-#define SENT(id) "S {'jsonrpc':'2.0','id':" id ",'result':{'content':[],'structuredContent':{'n':7}}}"
+    "{'jsonrpc':'2.0','id':" id                                                                    \
+    ",'method':'tools/call','params':{'name':'send','arguments':{" arguments "}}}"
+#define SENT(id)                                                                                   \
+    "S {'jsonrpc':'2.0','id':" id ",'result':{'content':[],'structuredContent':{'n':7}}}"
 
 struct repeat_fixture {
     struct fixture *f;
@@ -30,7 +31,7 @@ static void begin(struct fixture *f, enum on_repeat mode, enum validate v)
     r = (struct repeat_fixture){.f = f};
     deadlines_open(&r.rules);
     r.rules.default_us = S;
-    traffic_deadlines(&f->traffic, &r.rules, 0);
+    traffic_set_deadlines(&f->traffic, &r.rules, 0);
     repeats_open(&f->traffic.repeats, mode, 600 * S, &(struct hash_key){1, 2});
     f->traffic.on_repeat = on_repeat;
 }
@@ -134,11 +135,14 @@ static void test_repeat_refuse_names_the_first_call_and_how_to_insist(void **sta
     assert_true(row_is("c2s request refused 2 tools/call send - - - repeat-of-uncertain"));
     const char *error = strstr(buf_str(&r.f->got[ROW_S2C]), "\"id\":2");
     assert_non_null(error);
-    assert_non_null(strstr(error, "Check whether it took effect. To run it again, send the same call once more.\""));
-    assert_non_null(strstr(error, "Not sent: the same call was sent 2.00s ago (message 1) and may have run: it was not answered"));
+    assert_non_null(strstr(
+        error, "Check whether it took effect. To run it again, send the same call once more.\""));
+    assert_non_null(strstr(error, "Not sent: the same call was sent 2.00s ago (message 1) and may "
+                                  "have run: it was not answered"));
     assert_non_null(strstr(error, "\"tool\":\"send\""));
     assert_non_null(strstr(error, "\"repeats\":{\"seq\":1,\"at\":\""));
-    assert_non_null(strstr(error, "\"age_ms\":2000,\"cause\":\"timeout\",\"late_answer\":\"none\"}"));
+    assert_non_null(
+        strstr(error, "\"age_ms\":2000,\"cause\":\"timeout\",\"late_answer\":\"none\"}"));
     say(SEND("3"));
     assert_int_equal(sent_n(), 2);
     assert_int_equal(r.escalated, 1);
@@ -167,16 +171,20 @@ static void test_repeat_answer_is_the_late_answer_with_its_mark(void **state)
     static const struct {
         const char *late, *want, *row;
     } rows[] = {
-        {SENT("1"), "\"id\":2,\"result\":{\"_meta\":{\"mcp-interposer/repeat\":{\"session\":\"" FAKE_UID "\",\"seq\":1,",
+        {SENT("1"),
+         "\"id\":2,\"result\":{\"_meta\":{\"mcp-interposer/repeat\":{\"session\":\"" FAKE_UID
+         "\",\"seq\":1,",
          "s2c* result forwarded 2 - - 3 - - -"},
         {"S {'jsonrpc':'2.0','id':1,'result':{'content':[],'_meta':{'a/b':1}}}",
          "\"late_answer\":\"result\"},\"a/b\":1}}}", "s2c* result forwarded 2 - - 3 - - -"},
         {"S {'jsonrpc':'2.0','id':1,'result':{'content':[],'_meta':{}}}",
-         "{\"content\":[],\"_meta\":{\"mcp-interposer/repeat\":{", "s2c* result forwarded 2 - - 3 - - -"},
+         "{\"content\":[],\"_meta\":{\"mcp-interposer/repeat\":{",
+         "s2c* result forwarded 2 - - 3 - - -"},
         {"S {'jsonrpc':'2.0','id':1,'result':{'content':[],'isError':true}}", "\"isError\":true}}",
          "s2c* result forwarded 2 - - 3 - - tool-error"},
         {"S {'jsonrpc':'2.0','id':1,'error':{'code':-5,'message':'no such mailbox'}}",
-         "\"id\":2,\"error\":{\"data\":{\"mcp-interposer/repeat\":{", "s2c* error forwarded 2 - - 3 -5 - -"},
+         "\"id\":2,\"error\":{\"data\":{\"mcp-interposer/repeat\":{",
+         "s2c* error forwarded 2 - - 3 -5 - -"},
         {"S {'jsonrpc':'2.0','id':1,'error':{'code':-5,'message':'m','data':'text'}}",
          "\"id\":2,\"error\":{\"code\":-5,\"message\":\"m\",\"data\":\"text\"}}",
          "s2c* error forwarded 2 - - 3 -5 - -"},
@@ -228,7 +236,9 @@ static void test_repeat_late_answer_that_breaks_a_rule_is_not_given(void **state
 {
     for (int protocol = 0; protocol <= 1; protocol++) {
         begin(*state, ON_REPEAT_ANSWER, protocol ? VALIDATE_PROTOCOL : VALIDATE_WIRE);
-        say("C {'jsonrpc':'2.0','id':0,'method':'initialize','params':{'protocolVersion':'2025-06-18',"
+        say("C "
+            "{'jsonrpc':'2.0','id':0,'method':'initialize','params':{'protocolVersion':'2025-06-18'"
+            ","
             "'capabilities':{},'clientInfo':{'name':'c','version':'1'}}}");
         say("S {'jsonrpc':'2.0','id':0,'result':{'protocolVersion':'2025-06-18',"
             "'capabilities':{'tools':{}},'serverInfo':{'name':'s','version':'1'}}}");
@@ -346,7 +356,8 @@ static void test_repeat_of_a_large_call_is_noticed(void **state)
         char head[128];
         snprintf(head, sizeof head,
                  "{'jsonrpc':'2.0','id':%d,'method':'tools/call','params':{'name':'send',"
-                 "'arguments':{'text':'", i);
+                 "'arguments':{'text':'",
+                 i);
         traffic_feed_long(r.f, 'C', head, 100000, "'}}}");
         let_pass(2 * S);
     }
@@ -362,13 +373,15 @@ static void test_repeat_large_call_whose_tool_turns_out_harmful_is_said(void **s
     list_tools();
     traffic_feed_long(r.f, 'C',
                       "{'jsonrpc':'2.0','id':1,'method':'tools/call','params':{'name':'read',"
-                      "'arguments':{'text':'", 100000, "'}}}");
+                      "'arguments':{'text':'",
+                      100000, "'}}}");
     say("C {'jsonrpc':'2.0','id':'m','method':'tools/list'}");
     say("S {'jsonrpc':'2.0','id':'m','result':{'tools':["
         "{'name':'read','inputSchema':{'type':'object'}}]}}");
     let_pass(2 * S);
     assert_false(said_holds("out of memory"));
-    assert_true(said_holds("too long to be kept, and its tool was marked harmless when it was sent"));
+    assert_true(
+        said_holds("too long to be kept, and its tool was marked harmless when it was sent"));
     end();
 }
 

@@ -37,7 +37,7 @@ static enum repeats_added add(uint64_t key, uint64_t seq, int64_t at_us, uint64_
 
 static void late(uint64_t seq, enum late_answer a)
 {
-    assert_non_null(repeats_late(&r, seq, a, slice_of("{\"content\":[]}"), 2 * S));
+    assert_non_null(repeats_note_late_answer(&r, seq, a, slice_of("{\"content\":[]}"), 2 * S));
 }
 
 static uint64_t client_read = 1000; /* the errors end at 500 */
@@ -47,7 +47,8 @@ static const char *decide(uint64_t key, bool can_refuse, int64_t now_us)
 {
     static char text[64];
     struct uncertain *first;
-    enum repeat_decision d = repeats_decide(&r, key, false, can_refuse, now_us, client_read, &first);
+    enum repeat_decision d =
+        repeats_decide(&r, key, false, can_refuse, now_us, client_read, &first);
     assert_true((d == REPEAT_NONE) == (first == NULL));
     if (d == REPEAT_REFUSED && first->refused_at == 0)
         first->refused_at = 500;
@@ -119,15 +120,15 @@ static int64_t bring_about(enum state s)
         late(5, LATE_UNFINISHED);
         break;
     case SETTLED:
-        repeats_settled(&r, A);
+        repeats_forget_key(&r, A);
         break;
     case WINDOW_OVER:
         return S + WINDOW + 1;
     case ENDED_READ:
-        repeats_process_ended(&r, 100);
+        repeats_note_process_ended(&r, 100);
         break;
     case ENDED_UNREAD:
-        repeats_process_ended(&r, 99);
+        repeats_note_process_ended(&r, 99);
         break;
     default:
         break;
@@ -207,9 +208,9 @@ static void test_repeats_only_the_first_late_answer_counts(void **state)
     (void)state;
     begin(ON_REPEAT_ANSWER);
     add(A, 5, S, 100);
-    assert_null(repeats_late(&r, 6, LATE_RESULT, slice_of("{}"), S));
+    assert_null(repeats_note_late_answer(&r, 6, LATE_RESULT, slice_of("{}"), S));
     late(5, LATE_CANCELLED);
-    assert_null(repeats_late(&r, 5, LATE_RESULT, slice_of("{}"), S));
+    assert_null(repeats_note_late_answer(&r, 5, LATE_RESULT, slice_of("{}"), S));
     assert_string_equal(decide(A, true, 2 * S), "refused 5");
 }
 
@@ -219,10 +220,10 @@ static void test_repeats_moved_calls_are_compared_with_what_the_new_process_read
     (void)state;
     begin(ON_REPEAT_WARN);
     add(A, 5, S, 100);
-    repeats_process_ended(&r, 100);
+    repeats_note_process_ended(&r, 100);
     add(B, 6, S, 50);
-    repeats_moved(&r, 1000);
-    repeats_process_ended(&r, 1049);
+    repeats_shift_positions(&r, 1000);
+    repeats_note_process_ended(&r, 1049);
     assert_string_equal(decide(A, true, 2 * S), "forwarded 5");
     assert_string_equal(decide(B, true, 2 * S), "none 0");
 }
@@ -239,14 +240,15 @@ static void test_repeats_ten_thousand_calls_take_bounded_memory(void **state)
         buf_addc(&text, 'x');
     for (uint64_t i = 1; i <= 10000; i++) {
         in_place += add(i, i, S, 1) == REPEATS_IN_PLACE;
-        assert_non_null(repeats_late(&r, i, LATE_RESULT, buf_slice(&text), S));
+        assert_non_null(repeats_note_late_answer(&r, i, LATE_RESULT, buf_slice(&text), S));
         assert_true(r.n <= REPEATS_MAX && r.bytes <= REPEATS_BYTES_MAX);
     }
     assert_int_equal(in_place, 10000 - REPEATS_MAX);
     assert_int_equal(r.dropped, 10000 - REPEATS_MAX);
     assert_true(r.cap <= 2 * REPEATS_MAX);
     assert_string_equal(decide(10000 - REPEATS_MAX, true, S), "none 0");
-    assert_string_equal(decide(10000 - REPEATS_MAX + 1, true, S), "refused 8977"); /* its answer is forgotten */
+    assert_string_equal(decide(10000 - REPEATS_MAX + 1, true, S),
+                        "refused 8977"); /* its answer is forgotten */
     assert_string_equal(decide(10000, true, S), "answered 10000");
     buf_close(&text);
 }
@@ -259,7 +261,8 @@ static void test_repeats_long_late_answer_is_known_but_not_kept(void **state)
     for (size_t i = 0; i < REPEATS_LATE_MAX + 1; i++)
         buf_addc(&text, 'x');
     add(A, 5, S, 100);
-    assert_int_equal(repeats_late(&r, 5, LATE_RESULT, buf_slice(&text), S)->late, LATE_RESULT);
+    assert_int_equal(repeats_note_late_answer(&r, 5, LATE_RESULT, buf_slice(&text), S)->late,
+                     LATE_RESULT);
     assert_int_equal(r.bytes, 0);
     assert_string_equal(decide(A, true, S), "refused 5");
     buf_close(&text);
@@ -280,7 +283,8 @@ static uint64_t key_of(const char *params)
 {
     struct buf line = {0};
     struct rpc m;
-    buf_printf(&line, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":%s}", params);
+    buf_printf(&line, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":%s}",
+               params);
     for (size_t i = 0; i < line.n; i++)
         line.p[i] = line.p[i] == '\'' ? '"' : line.p[i];
     assert_int_equal(rpc_read(buf_slice(&line), &m), 0);
@@ -380,8 +384,9 @@ static void test_late_answer_is_what_it_says(void **state)
         for (char *p = line; *p != '\0'; p++)
             *p = *p == '\'' ? '"' : *p;
         assert_int_equal(rpc_read(slice_of(line), &m), 0);
-        if (late_answer_of(&m, &text) != rows[i].want)
-            fail_msg("%s is taken for %s", rows[i].members, late_answer_name(late_answer_of(&m, &text)));
+        if (classify_late_answer(&m, &text) != rows[i].want)
+            fail_msg("%s is taken for %s", rows[i].members,
+                     late_answer_name(classify_late_answer(&m, &text)));
         assert_true(text.p[0] == '{');
     }
 }
@@ -399,7 +404,8 @@ int main(void)
         cmocka_unit_test_teardown(test_repeats_long_late_answer_is_known_but_not_kept, tear_down),
         cmocka_unit_test_teardown(test_repeats_without_a_window_nothing_is_uncertain, tear_down),
         cmocka_unit_test_teardown(test_repeats_key_ignores_order_spelling_and_meta, tear_down),
-        cmocka_unit_test_teardown(test_repeats_key_of_long_arguments_is_of_their_spelling, tear_down),
+        cmocka_unit_test_teardown(test_repeats_key_of_long_arguments_is_of_their_spelling,
+                                  tear_down),
         cmocka_unit_test_teardown(test_repeats_key_of_another_session_differs, tear_down),
         cmocka_unit_test_teardown(test_late_answer_is_what_it_says, tear_down),
     };

@@ -28,7 +28,7 @@ static struct pending *add(struct pending_table *t, const char *method, uint64_t
     struct pending *p = NULL;
     snprintf(text, sizeof text, "{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"%s\"}", ++id, method);
     assert_int_equal(rpc_read(slice_of(text), &m), 0);
-    struct rpc_id key = pending_id(t, &m);
+    struct rpc_id key = pending_make_id(t, &m);
     assert_int_equal(pending_add(t, &m, &key, &p), 0);
     p->written_at = written_at;
     return p;
@@ -37,7 +37,7 @@ static struct pending *add(struct pending_table *t, const char *method, uint64_t
 /* The process ended, and the request is kept for the next one. */
 static void keep(struct pending *p)
 {
-    assert_int_equal(resend_settle(p, READ, RESEND_END_UNKNOWN, true), RESEND_AGAIN);
+    assert_int_equal(resend_decide(p, READ, RESEND_END_UNKNOWN, true), RESEND_AGAIN);
     p->written_at = PENDING_NOT_STAGED;
 }
 
@@ -58,7 +58,7 @@ static void test_resend_a_request_is_sent_again_once(void **state)
     send_again(p, READ);
     assert_null(resend_next(&t->open));
     assert_true(resend_is_tried(&t->open, READ));
-    assert_int_equal(resend_settle(p, READ, RESEND_END_UNKNOWN, true), RESEND_ENDED_TWO);
+    assert_int_equal(resend_decide(p, READ, RESEND_END_UNKNOWN, true), RESEND_ENDED_TWO);
 }
 
 static void test_resend_a_request_that_the_next_process_has_not_read_is_not_blamed(void **state)
@@ -88,7 +88,7 @@ static void test_resend_one_at_a_time(void **state)
     send_again(a, 10);
     unread->written_at = 20;
     assert_null(resend_next(&t->open));
-    assert_int_equal(resend_settle(a, READ, RESEND_END_UNKNOWN, true), RESEND_ENDED_TWO);
+    assert_int_equal(resend_decide(a, READ, RESEND_END_UNKNOWN, true), RESEND_ENDED_TWO);
     pending_remove(t, a);
     keep(b); /* its turn has not come */
     keep(unread);
@@ -105,10 +105,10 @@ static void test_resend_only_what_may_be_repeated(void **state)
     struct pending *read = add(t, "tools/call", READ), *unread = add(t, "tools/call", READ + 1);
     struct pending *lsp = add(t, "tools/list", READ + 1);
     lsp->lsp_cancelled = true;
-    assert_int_equal(resend_settle(read, READ, RESEND_END_UNKNOWN, false), RESEND_NOT);
-    assert_int_equal(resend_settle(unread, READ, RESEND_END_UNKNOWN, false), RESEND_AGAIN);
+    assert_int_equal(resend_decide(read, READ, RESEND_END_UNKNOWN, false), RESEND_NOT);
+    assert_int_equal(resend_decide(unread, READ, RESEND_END_UNKNOWN, false), RESEND_AGAIN);
     assert_int_equal(unread->resend, RESEND_NONE);
-    assert_int_equal(resend_settle(lsp, READ, RESEND_END_UNKNOWN, true), RESEND_NOT);
+    assert_int_equal(resend_decide(lsp, READ, RESEND_END_UNKNOWN, true), RESEND_NOT);
 }
 
 static void test_resend_not_after_a_hang(void **state)
@@ -116,8 +116,8 @@ static void test_resend_not_after_a_hang(void **state)
     struct pending_table *t = *state;
     struct pending *p = add(t, "tools/list", READ), *waits = add(t, "prompts/list", READ);
     keep(waits);
-    assert_int_equal(resend_settle(p, READ, RESEND_END_HUNG, true), RESEND_NOT);
-    assert_int_equal(resend_settle(waits, READ, RESEND_END_HUNG, true), RESEND_AGAIN);
+    assert_int_equal(resend_decide(p, READ, RESEND_END_HUNG, true), RESEND_NOT);
+    assert_int_equal(resend_decide(waits, READ, RESEND_END_HUNG, true), RESEND_AGAIN);
 }
 
 static void test_resend_nothing_is_blamed_for_what_a_cancelled_request_may_have_done(void **state)
@@ -127,18 +127,18 @@ static void test_resend_nothing_is_blamed_for_what_a_cancelled_request_may_have_
     keep(a);
     keep(b);
     send_again(a, 10);
-    pending_cancel(t, a);
+    pending_mark_cancelled(t, a);
     assert_ptr_equal(resend_next(&t->open), b);
     send_again(b, 20);
     assert_false(resend_take_cancelled(&t->cancelled, 9)); /* it was not read */
     a->resend = RESEND_TRIED;
     assert_true(resend_take_cancelled(&t->cancelled, READ));
-    assert_int_equal(resend_settle(b, READ, RESEND_END_CANCELLED, true), RESEND_AGAIN);
+    assert_int_equal(resend_decide(b, READ, RESEND_END_CANCELLED, true), RESEND_AGAIN);
     b->written_at = PENDING_NOT_STAGED;
     assert_ptr_equal(resend_next(&t->open), b);
     send_again(b, 20);
     assert_false(resend_take_cancelled(&t->cancelled, READ)); /* this process did not get it */
-    assert_int_equal(resend_settle(b, READ, RESEND_END_UNKNOWN, true), RESEND_ENDED_TWO);
+    assert_int_equal(resend_decide(b, READ, RESEND_END_UNKNOWN, true), RESEND_ENDED_TWO);
 }
 
 /* A subscription is pending in every process: it is sent to each, and never blamed. */
@@ -149,7 +149,7 @@ static void test_resend_subscriptions_are_always_sent_again(void **state)
     assert_true(p->flags & METHOD_LISTENS);
     for (int i = 0; i < 5; i++) {
         assert_int_equal(
-            resend_settle(p, READ, i % 2 == 0 ? RESEND_END_HUNG : RESEND_END_UNKNOWN, true),
+            resend_decide(p, READ, i % 2 == 0 ? RESEND_END_HUNG : RESEND_END_UNKNOWN, true),
             RESEND_AGAIN);
         assert_true(resend_is_due(p, NULL));
         assert_null(resend_next(&t->open));

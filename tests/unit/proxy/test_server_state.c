@@ -323,7 +323,7 @@ static struct pair expected_of(enum server_state state, enum server_event event)
 static void check_pair(const struct pair *x)
 {
     struct server_machine s = machine_in(x->state);
-    unsigned todo = server_state_event(&s, x->event, NOW);
+    unsigned todo = server_state_apply_event(&s, x->event, NOW);
     if (s.state != x->next || todo != x->todo || s.cause != x->cause || s.reason != x->reason)
         fail_msg(
             "%s + %s: state %s, todo %#x, cause %s, reason %s (%d); expected %s, %#x, %s, %s (%d)",
@@ -360,7 +360,7 @@ static void test_server_state_every_state_but_the_last_can_be_left(void **state)
 /* Reports the event and drops the actions. */
 static void happens(struct server_machine *s, enum server_event e, int64_t now_us)
 {
-    (void)!server_state_event(s, e, now_us);
+    (void)!server_state_apply_event(s, e, now_us);
 }
 
 static void test_server_state_first_reason_is_kept(void **state)
@@ -372,7 +372,7 @@ static void test_server_state_first_reason_is_kept(void **state)
     happens(&s, SERVER_EV_EXITED, NOW);
     happens(&s, SERVER_EV_FINISHED, NOW);
     assert_string_equal(server_reason_name(s.reason), "client-closed");
-    assert_false(server_state_ended_by_server(&s));
+    assert_false(server_state_was_ended_by_server(&s));
 }
 
 static void test_server_state_record_error_replaces_the_reason(void **state)
@@ -391,12 +391,12 @@ static void check_end(enum server_state from, enum server_event killed_by, const
     s.max_restarts = 0;
     happens(&s, killed_by, NOW);
     happens(&s, SERVER_EV_EXITED, NOW);
-    unsigned todo = server_state_event(&s, SERVER_EV_FINISHED, NOW);
+    unsigned todo = server_state_apply_event(&s, SERVER_EV_FINISHED, NOW);
     assert_int_equal(s.state, SERVER_FLUSHING);
     assert_true(todo & END_SESSION);
     assert_string_equal(server_reason_name(s.reason), reason);
     assert_string_equal(server_cause_name(s.cause), cause);
-    assert_true(server_state_ended_by_server(&s));
+    assert_true(server_state_was_ended_by_server(&s));
 }
 
 static void test_server_state_reason_follows_from_the_cause(void **state)
@@ -453,7 +453,7 @@ static void test_server_state_restarts_are_limited_within_a_minute(void **state)
     happens(&s, SERVER_EV_EXITED, NOW + 3 * S);
     assert_false(server_state_may_restart(&s, NOW + 3 * S));
     assert_true(server_state_is_last(&s, NOW + 3 * S));
-    assert_int_equal(server_state_event(&s, SERVER_EV_FINISHED, NOW + 3 * S),
+    assert_int_equal(server_state_apply_event(&s, SERVER_EV_FINISHED, NOW + 3 * S),
                      GIVE_UP | END_SESSION);
     assert_int_equal(s.state, SERVER_FLUSHING);
 }
@@ -480,7 +480,7 @@ static void test_server_state_exit_between_two_requests_waits_for_the_second(voi
             if (clean || restarts_max == 0) {
                 assert_true(server_state_wants_requests(&s));
                 assert_int_equal(server_state_timeout_us(&s, NOW), SERVER_REQUEST_FOLLOWS_US);
-                unsigned todo = server_state_event(&s, SERVER_EV_REQUEST, NOW);
+                unsigned todo = server_state_apply_event(&s, SERVER_EV_REQUEST, NOW);
                 assert_int_equal(todo, restarts_max > 0 ? PREPARE_RESTART : GIVE_UP | END_SESSION);
             }
             assert_int_equal(s.state, restarts_max > 0 ? SERVER_BACKOFF : SERVER_FLUSHING);
@@ -494,10 +494,10 @@ static void test_server_state_lost_handshake_allows_no_restart(void **state)
     assert_true(server_state_may_restart(&s, NOW));
     s.handshake_lost = true;
     assert_false(server_state_may_restart(&s, NOW));
-    assert_int_equal(server_state_event(&s, SERVER_EV_FINISHED, NOW), GIVE_UP | END_SESSION);
+    assert_int_equal(server_state_apply_event(&s, SERVER_EV_FINISHED, NOW), GIVE_UP | END_SESSION);
     s = machine_in(SERVER_EXITED);
     s.cannot_start = true;
-    assert_int_equal(server_state_event(&s, SERVER_EV_FINISHED, NOW), GIVE_UP | END_SESSION);
+    assert_int_equal(server_state_apply_event(&s, SERVER_EV_FINISHED, NOW), GIVE_UP | END_SESSION);
 }
 
 /* The restart after a request that was sent again is not counted; the next one is, also if another was sent again. */
@@ -570,7 +570,7 @@ static void check_signal(int64_t waited_us, bool killed)
 {
     struct server_machine s = machine_in(SERVER_RUNNING);
     happens(&s, SERVER_EV_CLIENT_WAITS, NOW);
-    unsigned todo = server_state_event(&s, SERVER_EV_SIGNAL, NOW + waited_us);
+    unsigned todo = server_state_apply_event(&s, SERVER_EV_SIGNAL, NOW + waited_us);
     assert_int_equal(s.state, SERVER_STOPPING);
     assert_int_equal(todo, STOP_CLIENT | STOP | (killed ? KILL : 0));
 }
@@ -589,10 +589,12 @@ static void test_server_state_extend_starts_the_deadline_of_initialize_again(voi
     static const enum server_state states[] = {SERVER_INITIALIZING, SERVER_INITIALIZING_DRAINING};
     for (size_t i = 0; i < MI_COUNT(states); i++) {
         struct server_machine s = machine_in(states[i]);
-        server_state_extend(&s, NOW);
-        assert_int_equal(server_state_event(&s, SERVER_EV_TIMEOUT, NOW + s.initialize_us - 1), 0);
+        server_state_extend_wait(&s, NOW);
+        assert_int_equal(server_state_apply_event(&s, SERVER_EV_TIMEOUT, NOW + s.initialize_us - 1),
+                         0);
         assert_int_equal(s.state, states[i]);
-        assert_int_not_equal(server_state_event(&s, SERVER_EV_TIMEOUT, NOW + s.initialize_us), 0);
+        assert_int_not_equal(server_state_apply_event(&s, SERVER_EV_TIMEOUT, NOW + s.initialize_us),
+                             0);
         assert_int_equal(s.cause, SERVER_CAUSE_HUNG);
     }
 }
@@ -604,7 +606,7 @@ static void test_server_state_draining_continues_after_initialize_of_the_new_pro
     happens(&s, SERVER_EV_CLIENT_WAITS, NOW);
     happens(&s, SERVER_EV_INITIALIZED, NOW + GRACE / 2);
     assert_int_equal(s.state, SERVER_DRAINING);
-    assert_true(server_state_event(&s, SERVER_EV_SIGNAL, NOW + GRACE / 2) & KILL);
+    assert_true(server_state_apply_event(&s, SERVER_EV_SIGNAL, NOW + GRACE / 2) & KILL);
 }
 
 static struct server_machine initializing_machine(void)
@@ -635,9 +637,10 @@ static void test_server_state_initialize_deadline_applies_while_draining(void **
     struct server_machine s = initializing_machine();
     happens(&s, SERVER_EV_CLIENT_WAITS, NOW);
     assert_int_equal(server_state_timeout_us(&s, NOW), SERVER_DRAIN_TICK_US);
-    assert_int_equal(server_state_event(&s, SERVER_EV_TIMEOUT, NOW + 5 * S - 1), 0);
+    assert_int_equal(server_state_apply_event(&s, SERVER_EV_TIMEOUT, NOW + 5 * S - 1), 0);
     assert_int_equal(s.state, SERVER_INITIALIZING_DRAINING);
-    assert_int_equal(server_state_event(&s, SERVER_EV_TIMEOUT, NOW + 5 * S), DISCONNECT | KILL);
+    assert_int_equal(server_state_apply_event(&s, SERVER_EV_TIMEOUT, NOW + 5 * S),
+                     DISCONNECT | KILL);
     assert_int_equal(s.state, SERVER_STOPPING);
 }
 
@@ -649,11 +652,11 @@ static void test_server_state_draining_server_that_closes_stdin_has_time_to_exit
     happens(&s, SERVER_EV_CLIENT_WAITS, NOW);
     happens(&s, SERVER_EV_INPUT_CLOSED, NOW + S);
     assert_int_equal(server_state_timeout_us(&s, NOW + S), SERVER_DRAIN_TICK_US);
-    assert_int_equal(server_state_event(&s, SERVER_EV_TIMEOUT, due_us - 1), 0);
-    assert_int_equal(server_state_event(&s, SERVER_EV_TIMEOUT, due_us), REJECT_UNREAD);
-    server_state_extend(&s, due_us);
-    assert_int_equal(server_state_event(&s, SERVER_EV_TIMEOUT, due_us + 1), 0);
-    assert_true(server_state_event(&s, SERVER_EV_SIGNAL, NOW + GRACE / 2) & KILL);
+    assert_int_equal(server_state_apply_event(&s, SERVER_EV_TIMEOUT, due_us - 1), 0);
+    assert_int_equal(server_state_apply_event(&s, SERVER_EV_TIMEOUT, due_us), REJECT_UNREAD);
+    server_state_extend_wait(&s, due_us);
+    assert_int_equal(server_state_apply_event(&s, SERVER_EV_TIMEOUT, due_us + 1), 0);
+    assert_true(server_state_apply_event(&s, SERVER_EV_SIGNAL, NOW + GRACE / 2) & KILL);
 }
 
 static void test_server_state_question_has_one_grace_and_the_rest_max_timeout(void **state)
@@ -676,7 +679,7 @@ static void test_server_state_question_has_one_grace_and_the_rest_max_timeout(vo
         assert_true(server_state_is_doubted(&s));
         assert_int_equal(server_state_timeout_us(&s, NOW), rows[i].due_us - NOW);
         happens(&s, rows[i].why, NOW + 1); /* another request: the time does not start again */
-        assert_int_equal(server_state_event(&s, SERVER_EV_TIMEOUT, rows[i].due_us - 1), 0);
+        assert_int_equal(server_state_apply_event(&s, SERVER_EV_TIMEOUT, rows[i].due_us - 1), 0);
         assert_int_equal(s.state, rows[i].state);
         happens(&s, SERVER_EV_TIMEOUT, rows[i].due_us);
         assert_int_equal(s.state, rows[i].next);
@@ -697,10 +700,10 @@ static void test_server_state_extend_starts_the_time_of_the_question_again(void 
     struct server_machine s = machine_in(SERVER_RUNNING);
     s.max_timeout_at_us = NOW + 70 * S;
     happens(&s, SERVER_EV_SILENT, NOW);
-    server_state_extend(&s, NOW + S);
+    server_state_extend_wait(&s, NOW + S);
     assert_int_equal(server_state_timeout_us(&s, NOW + S), GRACE);
     happens(&s, SERVER_EV_AT_WORK, NOW + S);
-    server_state_extend(&s, NOW + 2 * S);
+    server_state_extend_wait(&s, NOW + 2 * S);
     assert_int_equal(server_state_timeout_us(&s, NOW + 2 * S), 68 * S);
 }
 
@@ -709,8 +712,11 @@ static void test_server_state_skip_moves_a_deadline_by_the_pause(void **state)
     (void)state;
     static const struct {
         int64_t pause_us, least_us, left_us; /* at NOW + 4 s, of 5 s */
-    } rows[] = {{0, 0, S},     {300 * MS, 0, 1300 * MS}, {300 * MS, 2 * S, 2 * S},
-                {2 * S, S, 3 * S}, {60 * S, S, 5 * S}};
+    } rows[] = {{0, 0, S},
+                {300 * MS, 0, 1300 * MS},
+                {300 * MS, 2 * S, 2 * S},
+                {2 * S, S, 3 * S},
+                {60 * S, S, 5 * S}};
     for (size_t i = 0; i < MI_COUNT(rows); i++) {
         struct server_machine s = initializing_machine();
         server_state_skip(&s, rows[i].pause_us, rows[i].least_us, NOW + 4 * S);

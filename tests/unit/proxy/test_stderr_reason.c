@@ -15,7 +15,7 @@ static void feed(struct stderr_reason *r, const char *lines)
         end = strchr(lines, '\n');
         assert_non_null(end);
         char *exact = unit_copy(lines, (size_t)(end - lines));
-        stderr_reason_line(r, (struct slice){exact, (size_t)(end - lines)});
+        stderr_reason_read_line(r, (struct slice){exact, (size_t)(end - lines)});
         free(exact);
     }
 }
@@ -25,7 +25,7 @@ static void expect(const char *lines, const char *want)
     struct stderr_reason r = {0};
     struct buf got = {0};
     feed(&r, lines);
-    (void)stderr_reason_text(&r, &got);
+    (void)stderr_reason_append(&r, &got);
     assert_string_equal(buf_str(&got), want);
     buf_close(&got);
     stderr_reason_close(&r);
@@ -65,7 +65,7 @@ static void feed_sample(struct stderr_reason *r, char **at)
         char *line = take_line(at);
         char *exact = unit_copy(line, strlen(line));
         if (strncmp(line, "# ", 2) != 0)
-            stderr_reason_line(r, (struct slice){exact, strlen(line)});
+            stderr_reason_read_line(r, (struct slice){exact, strlen(line)});
         free(exact);
     }
 }
@@ -81,7 +81,7 @@ static size_t check_samples(const char *path, size_t *n)
         char *title = take_line(&at), *want = take_line(&at);
         assert_true(strncmp(title, "== ", 3) == 0 && strncmp(want, "=> ", 3) == 0);
         feed_sample(&r, &at);
-        (void)stderr_reason_text(&r, &got);
+        (void)stderr_reason_append(&r, &got);
         if (strcmp(buf_str(&got), want + 3) != 0 && ++wrong > 0)
             print_error("%s: %s\n  want %s\n  got  %s\n", path, title + 3, want + 3, buf_str(&got));
         buf_close(&got);
@@ -157,13 +157,13 @@ static void test_stderr_reason_long_texts_are_truncated(void **state)
     buf_adds(&line, "Error: ");
     for (int i = 0; i < 4000; i++)
         buf_adds(&line, "ä");
-    stderr_reason_line(&r, buf_slice(&line));
+    stderr_reason_read_line(&r, buf_slice(&line));
     buf_clear(&line);
     buf_adds(&line, "  [cause]: ");
     for (int i = 0; i < 4000; i++)
         buf_adds(&line, "ö");
-    stderr_reason_line(&r, buf_slice(&line));
-    (void)stderr_reason_text(&r, &got);
+    stderr_reason_read_line(&r, buf_slice(&line));
+    (void)stderr_reason_append(&r, &got);
     assert_true(got.n < 2 * STDERR_REASON_MAX + 32);
     assert_non_null(strstr(buf_str(&got), "ä…; caused by: ö"));
     assert_string_equal(buf_str(&got) + got.n - strlen("ö…"), "ö…");
@@ -177,14 +177,14 @@ static void test_stderr_reason_says_whether_it_is_an_error_message(void **state)
     struct stderr_reason r = {0};
     struct buf got = {0};
     (void)state;
-    assert_false(stderr_reason_text(&r, &got));
+    assert_false(stderr_reason_append(&r, &got));
     feed(&r, "listening\n");
-    assert_false(stderr_reason_text(&r, &got));
+    assert_false(stderr_reason_append(&r, &got));
     feed(&r, "2026-01-02 ERROR no database\n");
-    assert_true(stderr_reason_text(&r, &got));
+    assert_true(stderr_reason_append(&r, &got));
     stderr_reason_clear(&r);
     buf_clear(&got);
-    assert_false(stderr_reason_text(&r, &got));
+    assert_false(stderr_reason_append(&r, &got));
     assert_int_equal(got.n, 0);
     buf_close(&got);
     stderr_reason_close(&r);
@@ -198,17 +198,17 @@ static void test_stderr_reason_keeps_a_bounded_number_of_bytes(void **state)
     for (int i = 0; i < 1000; i++) {
         buf_clear(&line);
         buf_printf(&line, "%0*d", i, i);
-        stderr_reason_line(&r, buf_slice(&line));
+        stderr_reason_read_line(&r, buf_slice(&line));
         assert_true(r.lines.n <= STDERR_REASON_KEPT);
     }
-    (void)stderr_reason_text(&r, &got);
+    (void)stderr_reason_append(&r, &got);
     assert_memory_equal(buf_slice(&got).p, "0000000000", 10);
     stderr_reason_clear(&r);
     buf_clear(&got);
     for (int i = 0; i < 20000; i++)
         feed(&r, "panic: first\n");
     feed(&r, "Error: last\n");
-    assert_true(stderr_reason_text(&r, &got));
+    assert_true(stderr_reason_append(&r, &got));
     assert_string_equal(buf_str(&got), "Error: last");
     buf_close(&line);
     buf_close(&got);
@@ -278,11 +278,11 @@ static void test_stderr_reason_reads_any_bytes(void **state)
                 buf_adds(&line,
                          parts[((seed = seed * 1664525 + 1013904223) >> 8) % MI_COUNT(parts)]);
             char *exact = unit_copy(buf_slice(&line).p, line.n);
-            stderr_reason_line(&r, (struct slice){exact, line.n});
+            stderr_reason_read_line(&r, (struct slice){exact, line.n});
             free(exact);
             buf_close(&line);
         }
-        (void)stderr_reason_text(&r, &got);
+        (void)stderr_reason_append(&r, &got);
         assert_null(memchr(buf_slice(&got).p, '\x1b', got.n));
         assert_true(got.n <= 8 * STDERR_REASON_MAX);
         buf_close(&got);

@@ -20,8 +20,8 @@ static void give(struct fixture *f, const char *recorded)
     snprintf(text, sizeof text, "{'jsonrpc':'2.0','id':1,'result':{'tools':[%s]}}", recorded);
     traffic_quotes(text, strlen(text));
     assert_int_equal(rpc_read(slice_of(text), &m), 0);
-    tools_page(&tools, &m, 0);
-    tool_changes_previous(&f->traffic, &tools, "PREVIOUS");
+    tools_add_page(&tools, &m, 0);
+    tool_changes_take_previous(&f->traffic, &tools, "PREVIOUS");
     tools_close(&tools);
 }
 

@@ -222,11 +222,11 @@ static void test_tool_gate_list_has_a_deadline(void **state)
     assert_int_equal(expire_next_us(&f->traffic), TOOL_ASK_US);
     f->journal.now_us += TOOL_ASK_US - 1;
     expire_due(&f->traffic);
-    traffic_release(&f->traffic);
+    traffic_release_waiting_lines(&f->traffic);
     assert_true(tool_ask_holds(&f->traffic));
     f->journal.now_us += 1;
     expire_due(&f->traffic);
-    traffic_release(&f->traffic);
+    traffic_release_waiting_lines(&f->traffic);
     assert_false(tool_ask_holds(&f->traffic));
     traffic_turn(f);
     assert_string_equal(traffic_got(f, ROW_S2C), "<1 -32602 tool-unlisted>");
@@ -268,7 +268,7 @@ static void test_tool_gate_list_has_no_deadline_while_the_server_is_not_read(voi
     f->journal.now_us += 2 * (int64_t)TOOL_ASK_US;
     assert_int_equal(expire_next_us(&f->traffic), -1);
     expire_due(&f->traffic);
-    traffic_release(&f->traffic);
+    traffic_release_waiting_lines(&f->traffic);
     assert_true(tool_ask_holds(&f->traffic));
     assert_true(expire_not_reading(&f->traffic, false));
     traffic_say(f, LISTED("1", R));

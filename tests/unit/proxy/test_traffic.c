@@ -649,7 +649,7 @@ static void test_traffic_random_bytes_are_recorded_and_nothing_invalid_is_forwar
             buf_clear(&said);
         }
     }
-    odd_output_ended(&f->traffic);
+    odd_on_output_ended(&f->traffic);
     traffic_turn(f);
     for (int dir = 0; dir < 2; dir++) {
         struct slice all = buf_slice(&f->got[dir]);

@@ -38,7 +38,7 @@ static void say_without_memory(struct fixture *f, const char *text)
     traffic_quotes(c->data, n);
     struct line line = {c->data, n, c};
     fail = true;
-    traffic_line(&f->traffic, ROW_C2S, &line);
+    traffic_handle_line(&f->traffic, ROW_C2S, &line);
     fail = false;
     chunk_drop(c);
 }

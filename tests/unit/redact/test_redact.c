@@ -228,18 +228,24 @@ static void test_redact_looks_inside_a_request_for_input(void **state)
         const char *text, *want;
     } rows[] = {
         {"{\"result\":{\"inputRequests\":{\"cred\":" FORM ",\"password\":" FORM "}}}", NULL},
-        {"{\"params\":{\"inputRequests\":{\"secrets\":{\"params\":{},\"method\":\"roots/list\"}}}}", NULL},
-        {"{\"result\":{\"inputRequests\":{\"cred\":{\"method\":\"elicitation/create\",\"params\":{\"password\":"
+        {"{\"params\":{\"inputRequests\":{\"secrets\":{\"params\":{},\"method\":\"roots/list\"}}}}",
+         NULL},
+        {"{\"result\":{\"inputRequests\":{\"cred\":{\"method\":\"elicitation/"
+         "create\",\"params\":{\"password\":"
          "\"quietword\"}}}}}",
-         "{\"result\":{\"inputRequests\":{\"cred\":{\"method\":\"elicitation/create\",\"params\":{\"password\":"
+         "{\"result\":{\"inputRequests\":{\"cred\":{\"method\":\"elicitation/"
+         "create\",\"params\":{\"password\":"
          "\"[redacted:password]\"}}}}}"},
-        {"{\"result\":{\"inputRequests\":{\"cred\":{\"method\":\"x\",\"params\":{}},\"password\":\"quietword\"}}}",
+        {"{\"result\":{\"inputRequests\":{\"cred\":{\"method\":\"x\",\"params\":{}},\"password\":"
+         "\"quietword\"}}}",
          "{\"result\":{\"inputRequests\":{\"cred\":\"[redacted:credentials]\",\"password\":"
          "\"[redacted:password]\"}}}"},
-        {"{\"result\":{\"inputRequests\":{\"cred\":{\"method\":\"roots/list\",\"key\":\"quietword\"}}}}",
+        {"{\"result\":{\"inputRequests\":{\"cred\":{\"method\":\"roots/"
+         "list\",\"key\":\"quietword\"}}}}",
          "{\"result\":{\"inputRequests\":{\"cred\":\"[redacted:credentials]\"}}}"},
         {"{\"result\":{\"structuredContent\":{\"inputRequests\":{\"cred\":" FORM "}}}}",
-         "{\"result\":{\"structuredContent\":{\"inputRequests\":{\"cred\":\"[redacted:credentials]\"}}}}"},
+         "{\"result\":{\"structuredContent\":{\"inputRequests\":{\"cred\":\"[redacted:credentials]"
+         "\"}}}}"},
     };
     for (size_t i = 0; i < MI_COUNT(rows); i++)
         expect(*state, standard, rows[i].text, rows[i].want);
@@ -508,10 +514,10 @@ static void test_redact_stored_rules_are_read_back(void **state)
     struct buf error = {0}, stored = {0}, twice = {0};
     assert_int_equal(redact_add_rule(r, "keys", "badge_no", &error), 0);
     assert_int_equal(redact_add_rule(r, "pattern.ticket", "T-\"[0-9]{3}", &error), 0);
-    redact_rules(r, &stored);
+    redact_write_rules(r, &stored);
     assert_int_equal(redact_open_rules(&again, buf_slice(&stored), &error), 0);
     assert_int_equal(redact_add_rules(again, buf_slice(&stored), &error), 0);
-    redact_rules(again, &twice);
+    redact_write_rules(again, &twice);
     assert_string_equal(buf_str(&twice), buf_str(&stored));
     expect(again, redact_value, "{\"badge_no\":\"a\"}", "{\"badge_no\":\"" M("badgeno") "\"}");
     redact_close(again);
@@ -572,12 +578,12 @@ static void test_redact_private_key_is_hidden_line_by_line(void **state)
 static void test_redact_head_of_a_text_splits_no_mark(void **state)
 {
     (void)state;
-    assert_int_equal(redact_head(slice_of("abcdef"), 3), 3);
-    assert_int_equal(redact_head(slice_of("é€x"), 2), 5);
-    assert_int_equal(redact_head(slice_of("ab[redacted:token]cd"), 3), 18);
-    assert_int_equal(redact_head(slice_of("ab[redacted:token"), 3), 3);
-    assert_int_equal(redact_head(slice_of("ab"), 50), 2);
-    assert_int_equal(redact_head(slice_of(""), 50), 0);
+    assert_int_equal(redact_cut_head(slice_of("abcdef"), 3), 3);
+    assert_int_equal(redact_cut_head(slice_of("é€x"), 2), 5);
+    assert_int_equal(redact_cut_head(slice_of("ab[redacted:token]cd"), 3), 18);
+    assert_int_equal(redact_cut_head(slice_of("ab[redacted:token"), 3), 3);
+    assert_int_equal(redact_cut_head(slice_of("ab"), 50), 2);
+    assert_int_equal(redact_cut_head(slice_of(""), 50), 0);
 }
 
 static void test_redact_new_marks_are_counted_by_rule(void **state)
@@ -594,7 +600,7 @@ static void test_redact_new_marks_are_counted_by_rule(void **state)
     };
     for (size_t i = 0; i < MI_COUNT(rows); i++) {
         struct buf b = {0};
-        scrub_rules(&b, slice_of(rows[i].before), slice_of(rows[i].after));
+        scrub_write_rules(&b, slice_of(rows[i].before), slice_of(rows[i].after));
         assert_string_equal(buf_str(&b), rows[i].want);
         buf_close(&b);
     }
@@ -707,13 +713,13 @@ static void test_redact_shorter_name_than_any_rule_with_its_end_is_no_secret(voi
     struct keys k;
     keys_open(&k);
     for (const struct key_rule *r = key_secrets; r->end != NULL; r++)
-        assert_true(key_maybe(&k, r->end, r->end + strlen(r->end)));
+        assert_true(key_may_match(&k, r->end, r->end + strlen(r->end)));
     for (size_t i = 0; i < MI_COUNT(shorter); i++)
-        if (key_maybe(&k, shorter[i], shorter[i] + strlen(shorter[i])))
+        if (key_may_match(&k, shorter[i], shorter[i] + strlen(shorter[i])))
             fail_msg("%s", shorter[i]);
     assert_int_equal(keys_add(&k, KEYS_SECRET, slice_of("text")), 0);
-    assert_true(key_maybe(&k, shorter[0], shorter[0] + 4));
-    assert_false(key_maybe(&k, shorter[0] + 1, shorter[0] + 4));
+    assert_true(key_may_match(&k, shorter[0], shorter[0] + 4));
+    assert_false(key_may_match(&k, shorter[0] + 1, shorter[0] + 4));
     keys_close(&k);
 }
 
@@ -866,7 +872,7 @@ static bool compare_with_walk(struct redact *r, struct slice in, enum redact_how
     buf_close(&slow);
     r->in = in;
     r->place = r->searched = 0;
-    return redact_nothing(r, in);
+    return redact_has_nothing(r, in);
 }
 
 /* The document as a string, among other text in some of them. */

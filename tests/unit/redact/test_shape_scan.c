@@ -9,7 +9,7 @@
 
 static struct shape_set rules[RULES][3];
 
-static unsigned draw_screen(void)
+static unsigned draw(void)
 {
     static uint32_t x = 2463534242U;
     x ^= x << 13;
@@ -27,8 +27,7 @@ static void put(struct shape_set *set, unsigned char c)
 static unsigned char letter(void)
 {
     static const char few[] = "abcdABC01-_$";
-    return draw_screen() % 16 == 0 ? (unsigned char)draw_screen()
-                                   : (unsigned char)few[draw_screen() % (sizeof few - 1)];
+    return draw() % 16 == 0 ? (unsigned char)draw() : (unsigned char)few[draw() % (sizeof few - 1)];
 }
 
 static int add_rules(void **state)
@@ -46,8 +45,8 @@ static int add_rules(void **state)
 static bool is_anchor(const char *p)
 {
     for (unsigned r = 0; r < RULES; r++)
-        if (shape_in(&rules[r][0], p[0]) && shape_in(&rules[r][1], p[1]) &&
-            shape_in(&rules[r][2], p[2]))
+        if (shape_set_has(&rules[r][0], p[0]) && shape_set_has(&rules[r][1], p[1]) &&
+            shape_set_has(&rules[r][2], p[2]))
             return true;
     return false;
 }
@@ -87,7 +86,7 @@ static void test_shape_scan_misses_no_anchor_at_any_offset_and_length(void **sta
     char bytes[LONGEST + 16];
     size_t anchors = 0, fast = 0, plain = 0;
     for (unsigned round = 0; round < ROUNDS; round++) {
-        size_t from = draw_screen() % 16, n = draw_screen() % LONGEST;
+        size_t from = draw() % 16, n = draw() % LONGEST;
         for (size_t i = 0; i < sizeof bytes; i++)
             bytes[i] = (char)letter();
         struct slice text = {bytes + from, n};

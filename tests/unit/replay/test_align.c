@@ -57,7 +57,7 @@ static void check(const char *a, const char *b, const char *want)
                                       .topics = 26,
                                       .distance = distance,
                                       .ctx = both};
-    assert_int_equal(align(&sides, &rows, &n), 0);
+    assert_int_equal(align_calls(&sides, &rows, &n), 0);
     for (uint32_t i = 0; i < n; i++) {
         const struct align_row *r = &rows[i];
         static const char *const marks[] = {"", "", "-", "+"};
@@ -142,7 +142,7 @@ static void test_align_error_of_a_distance_is_returned(void **state)
     read_calls(&y, "a2 a3");
     const struct align_sides sides = {
         .a = x.call, .b = y.call, .n = 1, .m = 2, .topics = 26, .distance = fail_distance};
-    assert_int_equal(align(&sides, &rows, &n), MI_EIO);
+    assert_int_equal(align_calls(&sides, &rows, &n), MI_EIO);
 }
 
 static void test_align_equal_calls_in_another_order_are_moved(void **state)

@@ -7,7 +7,7 @@ static void check(const char *recorded, enum rewrite_what what, const char *with
     struct buf b = {0};
     struct slice list[REWRITE_COUNT] = {0};
     list[what] = slice_of(with);
-    assert_int_equal(rewrite(&b, slice_of(recorded), list), 0);
+    assert_int_equal(rewrite_message(&b, slice_of(recorded), list), 0);
     assert_string_equal(buf_str(&b), want);
     buf_close(&b);
 }
@@ -53,7 +53,7 @@ static void test_rewrite_two_places_at_once(void **state)
     const struct slice with[REWRITE_COUNT] = {
         [REWRITE_ID] = slice_of("99"), [REWRITE_TASK] = slice_of("\"new\"")};
     assert_int_equal(
-        rewrite(
+        rewrite_message(
             &b,
             slice_of(
                 "{\"params\":{\"taskId\":\"o\"},\"jsonrpc\":\"2.0\",\"method\":\"m\",\"id\":1}"),
@@ -71,13 +71,13 @@ static void test_rewrite_missing_place_is_an_error_only_for_the_id(void **state)
     struct buf b = {0};
     const char *note = "{\"jsonrpc\":\"2.0\",\"method\":\"m\"}";
     struct slice with[REWRITE_COUNT] = {[REWRITE_ID] = slice_of("9")};
-    assert_int_equal(rewrite(&b, slice_of(note), with), MI_ENOENT);
+    assert_int_equal(rewrite_message(&b, slice_of(note), with), MI_ENOENT);
     assert_int_equal(b.n, 0);
     check(note, REWRITE_TOKEN, "5", note);
-    assert_int_equal(rewrite(&b, slice_of("{\"x\":1}"), with), MI_EPROTO);
-    assert_int_equal(rewrite(&b, slice_of("[1]"), with), MI_EPROTO);
-    assert_int_equal(rewrite(&b, slice_of("{"), with), MI_EPROTO);
-    assert_int_equal(rewrite_at(slice_of("{"), REWRITE_ID).type, JSON_NONE);
+    assert_int_equal(rewrite_message(&b, slice_of("{\"x\":1}"), with), MI_EPROTO);
+    assert_int_equal(rewrite_message(&b, slice_of("[1]"), with), MI_EPROTO);
+    assert_int_equal(rewrite_message(&b, slice_of("{"), with), MI_EPROTO);
+    assert_int_equal(rewrite_find_value(slice_of("{"), REWRITE_ID).type, JSON_NONE);
     buf_close(&b);
 }
 

@@ -6,7 +6,7 @@
 #define CHECK(a, bytes)                                                                            \
     do {                                                                                           \
         static const char want[] = bytes;                                                          \
-        struct slice got = array_done(&(a));                                                       \
+        struct slice got = array_finish(&(a));                                                     \
         assert_int_equal(got.n, sizeof want - 1);                                                  \
         assert_memory_equal(got.p, want, got.n);                                                   \
     } while (0)
@@ -19,12 +19,12 @@ static void test_array_of_text_replaces_what_cannot_be_stored(void **state)
     CHECK(a, "\0\0\0\0\0\0\0\0\0\0\0\x19");
     array_begin(&a, ARRAY_TEXT);
     array_add(&a, slice_of("ab"));
-    assert_true(slice_is(array_last(&a), "ab"));
-    array_null(&a);
+    assert_true(slice_is(array_last_element(&a), "ab"));
+    array_add_null(&a);
     array_add(&a, (struct slice){"\xFF\0", 2});
-    assert_true(slice_is(array_last(&a), "\xEF\xBF\xBD\xEF\xBF\xBD"));
+    assert_true(slice_is(array_last_element(&a), "\xEF\xBF\xBD\xEF\xBF\xBD"));
     array_add(&a, slice_of(""));
-    assert_int_equal(array_last(&a).n, 0);
+    assert_int_equal(array_last_element(&a).n, 0);
     CHECK(a, "\0\0\0\1\0\0\0\1\0\0\0\x19\0\0\0\4\0\0\0\1"
              "\0\0\0\2ab\xFF\xFF\xFF\xFF\0\0\0\6\xEF\xBF\xBD\xEF\xBF\xBD\0\0\0\0");
     array_close(&a);
@@ -40,10 +40,10 @@ static void test_array_of_keys_is_a_tsvector_without_positions(void **state)
     assert_int_equal(search_list_fill(&l, w, slice_of("b ab b")), 0);
     search_list_to_keys(&l);
     array_begin(&a, ARRAY_WORDS);
-    array_keys(&a, &l);
-    array_null(&a);
+    array_add_keys(&a, &l);
+    array_add_null(&a);
     l.n = 0;
-    array_keys(&a, &l);
+    array_add_keys(&a, &l);
     CHECK(a, "\0\0\0\1\0\0\0\1\0\0\x0E\x1E\0\0\0\3\0\0\0\1"
              "\0\0\0\x0D\0\0\0\2ab\0\0\0b\0\0\0\xFF\xFF\xFF\xFF\0\0\0\4\0\0\0\0");
     assert_int_equal(array_oid(ARRAY_WORDS), 3643);

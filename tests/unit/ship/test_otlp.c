@@ -33,13 +33,13 @@ static void test_a_url_is_where_the_signals_are(void **state)
     for (size_t i = 0; i < MI_COUNT(good); i++) {
         buf_clear(&base);
         assert_true(url_is_otlp(good[i].url));
-        assert_int_equal(url_base(good[i].url, &base, &error), 0);
+        assert_int_equal(url_make_base(good[i].url, &base, &error), 0);
         assert_string_equal(buf_str(&base), good[i].base);
     }
     assert_int_equal(error.n, 0);
     for (size_t i = 0; i < MI_COUNT(bad); i++) {
         buf_clear(&error);
-        assert_int_equal(url_base(bad[i], &base, &error), MI_EINVAL);
+        assert_int_equal(url_make_base(bad[i], &base, &error), MI_EINVAL);
         assert_true(error.n > 0);
     }
     buf_close(&base);
@@ -76,7 +76,7 @@ static void test_headers_are_decoded_and_cannot_begin_another_one(void **state)
     };
     for (size_t i = 0; i < MI_COUNT(table); i++) {
         struct buf b = {0}, error = {0};
-        int st = url_headers(table[i].list, keep, &b, &error);
+        int st = url_read_headers(table[i].list, keep, &b, &error);
         assert_int_equal(st, table[i].headers != NULL ? 0 : MI_EINVAL);
         assert_int_equal(error.n > 0, table[i].headers == NULL);
         if (table[i].headers != NULL)
@@ -105,13 +105,13 @@ static void test_what_each_status_means(void **state)
         {308, VERDICT_CLIENT_REFUSED}, {100, VERDICT_CLIENT_REFUSED}, {0, VERDICT_CLIENT_REFUSED},
     };
     for (size_t i = 0; i < MI_COUNT(table); i++)
-        assert_int_equal(verdict_of(table[i].status, OTLP_SPANS), table[i].verdict);
+        assert_int_equal(verdict_by_http_status(table[i].status, OTLP_SPANS), table[i].verdict);
     static const enum otlp_signal others[] = {OTLP_LOGS, OTLP_METRICS};
     for (size_t i = 0; i < MI_COUNT(others); i++) { /* not every collector takes them */
-        assert_int_equal(verdict_of(404, others[i]), VERDICT_SIGNAL_REFUSED);
-        assert_int_equal(verdict_of(405, others[i]), VERDICT_SIGNAL_REFUSED);
-        assert_int_equal(verdict_of(401, others[i]), VERDICT_CLIENT_REFUSED);
-        assert_int_equal(verdict_of(503, others[i]), VERDICT_LATER);
+        assert_int_equal(verdict_by_http_status(404, others[i]), VERDICT_SIGNAL_REFUSED);
+        assert_int_equal(verdict_by_http_status(405, others[i]), VERDICT_SIGNAL_REFUSED);
+        assert_int_equal(verdict_by_http_status(401, others[i]), VERDICT_CLIENT_REFUSED);
+        assert_int_equal(verdict_by_http_status(503, others[i]), VERDICT_LATER);
     }
 }
 
@@ -185,7 +185,7 @@ static struct query_message message(int64_t seq, enum row_kind kind, enum row_di
 static int64_t step(struct walk *w, struct query_message m)
 {
     int64_t call;
-    assert_int_equal(walk_message(w, &m, &call), 0);
+    assert_int_equal(walk_note_message(w, &m, &call), 0);
     assert_int_equal(w->seq, m.seq);
     assert_int_equal(w->t_us, m.t_us);
     return call;
@@ -217,7 +217,7 @@ static void test_a_call_is_closed_once_by_an_answer_or_a_cancellation(void **sta
     step(w, own);
     assert_int_equal(walk_take_open(w), 4);
     assert_int_equal(walk_take_open(w), 0);
-    walks_drop(&list, true);
+    walks_drop_saved(&list, true);
 }
 
 static void test_sessions_are_kept_by_id_until_they_are_complete_and_saved(void **state)
@@ -234,16 +234,16 @@ static void test_sessions_are_kept_by_id_until_they_are_complete_and_saved(void 
     step(w, message(1, KIND_REQUEST, ROW_C2S, 0));
     w->complete = true;
     w->saved = false;
-    walks_drop(&list, false);
+    walks_drop_saved(&list, false);
     assert_int_equal(list.n, 5);
     w->saved = true;
-    walks_drop(&list, false);
+    walks_drop_saved(&list, false);
     assert_int_equal(list.n, 4);
     assert_null(walks_find(&list, 20));
     walks_remove(&list, 50);
     assert_null(walks_find(&list, 50));
     assert_int_equal(walks_find(&list, 40)->id, 40);
-    walks_drop(&list, true);
+    walks_drop_saved(&list, true);
     assert_int_equal(list.n, 0);
 }
 

@@ -107,7 +107,7 @@ static void test_the_hash_of_a_row_continues(void **state)
 
 static void assert_bytes(struct array *a, const char *bytes, size_t n)
 {
-    struct slice done = array_done(a);
+    struct slice done = array_finish(a);
     assert_int_equal(done.n, n);
     assert_memory_equal(done.p, bytes, n);
 }
@@ -117,8 +117,8 @@ static void test_arrays_have_the_form_of_postgresql(void **state)
     (void)state;
     struct array a = {0};
     array_begin(&a, ARRAY_INT);
-    array_int(&a, -2);
-    array_null(&a);
+    array_add_int(&a, -2);
+    array_add_null(&a);
     static const char ints[] = "\0\0\0\1\0\0\0\1\0\0\0\24\0\0\0\2\0\0\0\1"
                                "\0\0\0\10\377\377\377\377\377\377\377\376\377\377\377\377";
     assert_bytes(&a, ints, sizeof ints - 1);
@@ -139,7 +139,7 @@ static void test_text_that_cannot_be_stored_is_replaced(void **state)
     struct array a = {0};
     array_begin(&a, ARRAY_TEXT);
     array_add(&a, (struct slice){"a\0b\xFF", 4});
-    struct slice done = array_done(&a);
+    struct slice done = array_finish(&a);
     assert_memory_equal(done.p + 20,
                         "\0\0\0\10"
                         "a\xEF\xBF\xBD"
@@ -148,7 +148,7 @@ static void test_text_that_cannot_be_stored_is_replaced(void **state)
     assert_int_equal(done.n, 32);
     array_begin(&a, ARRAY_BYTES); /* bytes are left alone */
     array_add(&a, (struct slice){"\0\xFF", 2});
-    done = array_done(&a);
+    done = array_finish(&a);
     assert_memory_equal(done.p + 20, "\0\0\0\2\0\377", 6);
     array_close(&a);
 }
@@ -160,8 +160,8 @@ static void test_a_cell_of_another_type_is_null(void **state)
     const struct cell number = {.type = CELL_INT, .number = 1},
                       text = {.type = CELL_TEXT, .text = {"x", 1}};
     array_begin(&a, ARRAY_INT);
-    array_cell(&a, &text);
-    array_cell(&a, &number);
+    array_add_cell(&a, &text);
+    array_add_cell(&a, &number);
     assert_true(a.has_null);
     assert_int_equal(a.n, 2);
     array_close(&a);

@@ -157,14 +157,14 @@ static void test_cells_cut_escape_has_more(void **state)
     struct cells c = {0};
     for (size_t width = 0; width < 6; width++) {
         cells_begin(&c, 0, width, false);
-        cells_adds(&c, CELLS_PLAIN, "\x1b");
+        cells_add_str(&c, CELLS_PLAIN, "\x1b");
         assert_int_equal(c.more, width < 4);
         assert_int_equal(c.text.n, size_min(width, 4));
     }
     cells_close(&c);
 }
 
-/* Any bytes, split anywhere into two texts: nothing unsafe, and as many columns as cells_columns() says. */
+/* Any bytes, split anywhere into two texts: nothing unsafe, and as many columns as cells_text_columns() says. */
 static void test_cells_random_bytes_are_safe(void **state)
 {
     (void)state;
@@ -186,9 +186,9 @@ static void test_cells_random_bytes_are_safe(void **state)
             check_line(&c);
         }
         size_t columns = c.column; /* split at the end: all in one piece */
-        assert_int_equal(cells_columns((struct slice){copy, b.n}, ascii, SIZE_MAX), columns);
+        assert_int_equal(cells_text_columns((struct slice){copy, b.n}, ascii, SIZE_MAX), columns);
         size_t most = unit_random(&r, 10);
-        assert_int_equal(cells_columns((struct slice){copy, b.n}, ascii, most),
+        assert_int_equal(cells_text_columns((struct slice){copy, b.n}, ascii, most),
                          size_min(columns, most));
         free(copy);
         buf_close(&b);
@@ -223,7 +223,7 @@ static void test_cells_fit_ends_before_newline_and_width(void **state)
     for (size_t i = 0; i < MI_COUNT(samples); i++) {
         size_t n = strlen(samples[i].text);
         char *copy = unit_copy(samples[i].text, n);
-        size_t fits = cells_fit((struct slice){copy, n}, false, samples[i].columns);
+        size_t fits = cells_fitting_len((struct slice){copy, n}, false, samples[i].columns);
         if (fits != samples[i].fits)
             fail_msg("sample %zu: %zu", i, fits);
         free(copy);
@@ -235,10 +235,10 @@ static void test_cells_tabs_are_blanks_from_the_origin(void **state)
     (void)state;
     struct cells c = {0};
     cells_begin(&c, 0, 40, false);
-    cells_blank(&c, 3);
+    cells_add_blanks(&c, 3);
     c.tabs = true;
     c.origin = c.column;
-    cells_adds(&c, CELLS_PLAIN, "ab\tc\t\td");
+    cells_add_str(&c, CELLS_PLAIN, "ab\tc\t\td");
     assert_string_equal(buf_str(&c.text), "   ab      c               d");
     check_line(&c);
     cells_close(&c);
@@ -250,23 +250,23 @@ static void test_cells_mark_splits_spans(void **state)
     struct cells c = {0};
     struct buf b = {0};
     cells_begin(&c, 0, 80, false);
-    cells_adds(&c, CELLS_KEY, "key");
-    cells_adds(&c, CELLS_DIM, ": ");
-    cells_adds(&c, CELLS_STRING, "v\xe4\xb8\xadKEy\x1b.");
-    cells_mark(&c, slice_of("kEY"));
+    cells_add_str(&c, CELLS_KEY, "key");
+    cells_add_str(&c, CELLS_DIM, ": ");
+    cells_add_str(&c, CELLS_STRING, "v\xe4\xb8\xadKEy\x1b.");
+    cells_mark_matches(&c, slice_of("kEY"));
     check_line(&c);
     flat(&c, &b);
     assert_string_equal(buf_str(&b), "(key): v\xe4\xb8\xad(KEy)<\\x1b>.");
-    cells_mark(&c, slice_of("y: V"));
+    cells_mark_matches(&c, slice_of("y: V"));
     check_line(&c);
     flat(&c, &b);
     assert_string_equal(buf_str(&b), "(ke)(y)(: )(v)\xe4\xb8\xad(KEy)<\\x1b>.");
-    cells_mark(&c, slice_of("\xb8")); /* a part of a character: all of it */
+    cells_mark_matches(&c, slice_of("\xb8")); /* a part of a character: all of it */
     check_line(&c);
     flat(&c, &b);
     assert_string_equal(buf_str(&b), "(ke)(y)(: )(v)(\xe4\xb8\xad)(KEy)<\\x1b>.");
-    cells_mark(&c, slice_of("missing"));
-    cells_mark(&c, slice_of(""));
+    cells_mark_matches(&c, slice_of("missing"));
+    cells_mark_matches(&c, slice_of(""));
     check_line(&c);
     cells_close(&c);
     buf_close(&b);
@@ -284,7 +284,7 @@ static void test_cells_do_not_read_beyond_the_window(void **state)
         char *copy = unit_copy(texts[i], n);
         cells_begin(&c, 2, 5, false);
         cells_add(&c, CELLS_PLAIN, (struct slice){copy, n + (i == 0 ? 1000000 : 0)});
-        assert_true(cells_full(&c) && c.more);
+        assert_true(cells_are_full(&c) && c.more);
         free(copy);
     }
     cells_close(&c);
@@ -311,7 +311,7 @@ static void test_cells_line_ends_between_words(void **state)
         size_t next;
         for (struct slice rest = slice_of(rows[i].text); rest.n > 0;
              rest = (struct slice){rest.p + next, rest.n - next}) {
-            size_t n = cells_line(rest, false, rows[i].columns, &next);
+            size_t n = cells_line_len(rest, false, rows[i].columns, &next);
             assert_true(next > 0 && next <= rest.n);
             if (b.n > 0)
                 buf_addc(&b, '|');
@@ -344,12 +344,12 @@ static void test_cells_ellipsis_takes_the_last_column_of_a_cut_line(void **state
     struct buf b = {0};
     for (size_t i = 0; i < MI_COUNT(samples); i++) {
         cells_begin(&c, 0, samples[i].width, samples[i].ascii);
-        cells_adds(&c, CELLS_PLAIN, samples[i].text);
-        cells_ellipsis(&c);
+        cells_add_str(&c, CELLS_PLAIN, samples[i].text);
+        cells_cut_with_ellipsis(&c);
         check_line(&c);
         flat(&c, &b);
         assert_string_equal(buf_str(&b), samples[i].shown);
-        cells_ellipsis(&c); /* only once */
+        cells_cut_with_ellipsis(&c); /* only once */
         flat(&c, &b);
         assert_string_equal(buf_str(&b), samples[i].shown);
     }
@@ -362,10 +362,10 @@ static void test_cells_without_memory_have_failed_in_later_lines_too(void **stat
     (void)state;
     struct cells c = {.text = {.max = 4}};
     cells_begin(&c, 0, 80, false);
-    cells_adds(&c, CELLS_PLAIN, "more than 4 bytes");
+    cells_add_str(&c, CELLS_PLAIN, "more than 4 bytes");
     assert_true(c.failed);
     cells_begin(&c, 0, 80, false);
-    cells_adds(&c, CELLS_PLAIN, "x");
+    cells_add_str(&c, CELLS_PLAIN, "x");
     assert_true(c.failed);
     cells_close(&c);
     cells_begin(&c, 0, 80, false);

@@ -51,7 +51,7 @@ static void test_keys_unknown_key_does_nothing(void **state)
 static void type(struct prompt *p, const char *text)
 {
     for (; *text != '\0'; text++)
-        assert_int_equal(prompt_press(p, *text), PROMPT_EDITED);
+        assert_int_equal(prompt_handle_key(p, *text), PROMPT_EDITED);
 }
 
 static void test_prompt_edits_characters_not_bytes(void **state)
@@ -59,17 +59,17 @@ static void test_prompt_edits_characters_not_bytes(void **state)
     (void)state;
     struct prompt p;
     prompt_set(&p, "a\xC3\xA9z");
-    (void)prompt_press(&p, PRESS_LEFT);
-    (void)prompt_press(&p, PRESS_BACKSPACE);
+    (void)prompt_handle_key(&p, PRESS_LEFT);
+    (void)prompt_handle_key(&p, PRESS_BACKSPACE);
     assert_string_equal(p.text, "az");
-    (void)prompt_press(&p, 0x1F600);
+    (void)prompt_handle_key(&p, 0x1F600);
     assert_string_equal(p.text, "a\xF0\x9F\x98\x80z");
-    (void)prompt_press(&p, PRESS_HOME);
-    (void)prompt_press(&p, PRESS_RIGHT);
-    (void)prompt_press(&p, PRESS_DELETE);
+    (void)prompt_handle_key(&p, PRESS_HOME);
+    (void)prompt_handle_key(&p, PRESS_RIGHT);
+    (void)prompt_handle_key(&p, PRESS_DELETE);
     assert_string_equal(p.text, "az");
-    (void)prompt_press(&p, PRESS_END);
-    (void)prompt_press(&p, PRESS_DELETE);
+    (void)prompt_handle_key(&p, PRESS_END);
+    (void)prompt_handle_key(&p, PRESS_DELETE);
     assert_string_equal(p.text, "az");
 }
 
@@ -78,16 +78,16 @@ static void test_prompt_cuts_words_and_lines(void **state)
     (void)state;
     struct prompt p;
     prompt_set(&p, "tool:a  status:b ");
-    (void)prompt_press(&p, PRESS_CTRL('w'));
+    (void)prompt_handle_key(&p, PRESS_CTRL('w'));
     assert_string_equal(p.text, "tool:a  ");
-    (void)prompt_press(&p, PRESS_LEFT);
-    (void)prompt_press(&p, PRESS_CTRL('k'));
+    (void)prompt_handle_key(&p, PRESS_LEFT);
+    (void)prompt_handle_key(&p, PRESS_CTRL('k'));
     assert_string_equal(p.text, "tool:a ");
-    (void)prompt_press(&p, PRESS_CTRL('u'));
+    (void)prompt_handle_key(&p, PRESS_CTRL('u'));
     assert_string_equal(p.text, "");
-    assert_int_equal(prompt_press(&p, PRESS_BACKSPACE), PROMPT_CANCELLED);
-    assert_int_equal(prompt_press(&p, PRESS_ESCAPE), PROMPT_CANCELLED);
-    assert_int_equal(prompt_press(&p, PRESS_ENTER), PROMPT_DONE);
+    assert_int_equal(prompt_handle_key(&p, PRESS_BACKSPACE), PROMPT_CANCELLED);
+    assert_int_equal(prompt_handle_key(&p, PRESS_ESCAPE), PROMPT_CANCELLED);
+    assert_int_equal(prompt_handle_key(&p, PRESS_ENTER), PROMPT_DONE);
 }
 
 static void test_prompt_takes_no_control_character_and_no_more_than_its_room(void **state)
@@ -95,13 +95,13 @@ static void test_prompt_takes_no_control_character_and_no_more_than_its_room(voi
     (void)state;
     struct prompt p;
     prompt_set(&p, "");
-    (void)prompt_press(&p, 0x07);
-    (void)prompt_press(&p, PRESS_UP);
+    (void)prompt_handle_key(&p, 0x07);
+    (void)prompt_handle_key(&p, PRESS_UP);
     assert_int_equal(p.n, 0);
     for (int i = 0; i < PROMPT_MAX; i++)
         type(&p, "x");
-    (void)prompt_press(&p, 'y');
-    (void)prompt_press(&p, 0xE9);
+    (void)prompt_handle_key(&p, 'y');
+    (void)prompt_handle_key(&p, 0xE9);
     assert_int_equal(p.n, PROMPT_MAX);
     assert_int_equal(strlen(p.text), PROMPT_MAX);
 }
@@ -111,7 +111,7 @@ static void test_prompt_proposal_is_replaced_by_typing_and_kept_by_editing(void 
     (void)state;
     struct prompt p;
     prompt_set(&p, "files-1.jsonl");
-    assert_int_equal(prompt_press(&p, PRESS_ENTER), PROMPT_DONE);
+    assert_int_equal(prompt_handle_key(&p, PRESS_ENTER), PROMPT_DONE);
     assert_string_equal(p.text, "files-1.jsonl");
     prompt_set(&p, "files-1.jsonl");
     type(&p, "x");
@@ -119,11 +119,11 @@ static void test_prompt_proposal_is_replaced_by_typing_and_kept_by_editing(void 
     type(&p, "y");
     assert_string_equal(p.text, "xy");
     prompt_set(&p, "ab");
-    (void)prompt_press(&p, PRESS_LEFT);
+    (void)prompt_handle_key(&p, PRESS_LEFT);
     type(&p, "x");
     assert_string_equal(p.text, "axb");
     prompt_set(&p, "ab");
-    (void)prompt_press(&p, PRESS_BACKSPACE);
+    (void)prompt_handle_key(&p, PRESS_BACKSPACE);
     type(&p, "x");
     assert_string_equal(p.text, "ax");
 }
@@ -162,7 +162,7 @@ static void test_prompt_recalls_lines_and_what_was_typed(void **state)
     assert_int_equal(h.n, PROMPT_KEPT);
     assert_string_equal(h.line[0], "63");
     assert_string_equal(h.line[PROMPT_KEPT - 1], "32");
-    prompt_forget(&h);
+    prompt_history_clear(&h);
 }
 
 static void test_keys_name_is_the_first_key_of_an_action(void **state)
@@ -189,14 +189,14 @@ static void test_words_are_cut_at_blanks_outside_of_quotes(void **state)
     };
     char out[64], *words[4];
     for (size_t i = 0; i < MI_COUNT(rows); i++) {
-        assert_true(words_cut(rows[i].line, out, words, MI_COUNT(words)));
+        assert_true(split_quoted_words(rows[i].line, out, words, MI_COUNT(words)));
         size_t n = 0;
         for (; rows[i].word[n] != NULL; n++)
             assert_string_equal(words[n], rows[i].word[n]);
         assert_null(words[n]);
     }
-    assert_true(words_cut("a b c", out, words, MI_COUNT(words)));
-    assert_false(words_cut("a b c d", out, words, MI_COUNT(words)));
+    assert_true(split_quoted_words("a b c", out, words, MI_COUNT(words)));
+    assert_false(split_quoted_words("a b c d", out, words, MI_COUNT(words)));
 }
 
 int main(void)

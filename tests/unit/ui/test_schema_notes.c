@@ -12,8 +12,8 @@ static void read_tools(struct tools *t)
         "\"outputSchema\":{\"type\":\"object\",\"properties\":{\"sum\":{\"type\":\"number\"}}}}]}}";
     struct rpc rpc;
     assert_int_equal(rpc_read(slice_of(list), &rpc), 0);
-    tools_page(t, &rpc, 0);
-    assert_true(tools_whole(t));
+    tools_add_page(t, &rpc, 0);
+    assert_true(tools_are_complete(t));
 }
 
 #define CALL(arguments)                                                                            \

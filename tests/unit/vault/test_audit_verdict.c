@@ -56,14 +56,14 @@ static void test_findings_are_removed_the_last_one_first(void **state)
     assert_int_equal(findings_take(&f, 7, slice_of("{\"seq\":2,\"finding\":\"c,d\"}")), 0);
     findings_sort(&f);
     struct slice two = slice_of("a,b,c,d"), one = slice_of("x"), other = slice_of("y");
-    assert_true(findings_undo(&f, 2, &two));
+    assert_true(findings_remove_added(&f, 2, &two));
     assert_true(slice_is(two, "a"));
-    assert_int_equal(findings_left(&f)->seq, 1);
-    assert_true(findings_undo(&f, 1, &one));
+    assert_int_equal(findings_first_unmet(&f)->seq, 1);
+    assert_true(findings_remove_added(&f, 1, &one));
     assert_null(one.p);
-    assert_null(findings_left(&f));
-    assert_false(findings_undo(&f, 1, &other));
-    assert_true(findings_undo(&f, 3, &other));
+    assert_null(findings_first_unmet(&f));
+    assert_false(findings_remove_added(&f, 1, &other));
+    assert_true(findings_remove_added(&f, 3, &other));
     findings_close(&f);
 }
 

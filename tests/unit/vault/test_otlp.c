@@ -33,13 +33,13 @@ static struct query_message request(int64_t seq, const char *method, const char 
 static char *span_with(const struct query_session *s, const struct otlp_call *c, bool content)
 {
     struct buf b = {0}, text = {0};
-    struct otlp_session o = otlp_session_of(s);
+    struct otlp_session o = otlp_make_session(s);
     struct otlp_request r;
-    otlp_begin(&r, OTLP_SPANS, &b, &text);
+    otlp_begin_request(&r, OTLP_SPANS, &b, &text);
     r.content = content;
-    otlp_resource(&r, &o);
-    otlp_span(&r, &o, c);
-    otlp_end(&r);
+    otlp_begin_resource(&r, &o);
+    otlp_add_span(&r, &o, c);
+    otlp_end_request(&r);
     char *ret = strdup(buf_str(&b));
     buf_close(&b);
     buf_close(&text);
@@ -230,7 +230,7 @@ static void test_a_request_of_an_operation_is_its_child_or_has_a_link_to_it(void
 {
     (void)state;
     struct query_session s = session("2026-07-28");
-    struct otlp_session o = otlp_session_of(&s);
+    struct otlp_session o = otlp_make_session(&s);
     struct query_message m = request(5, "tools/call", "t");
     struct slice theirs = slice_of("{\"params\":{\"_meta\":{\"traceparent\":\"" PARENT "\"}}}");
     static const struct {
@@ -249,7 +249,7 @@ static void test_a_request_of_an_operation_is_its_child_or_has_a_link_to_it(void
         struct otlp_call c = {.request = &m,
                               .body = rows[i].has_context ? theirs : (struct slice){0},
                               .status = CALL_OK,
-                              .operation = otlp_operation_of(&o, 3, first)};
+                              .operation = otlp_make_operation(&o, 3, first)};
         char *text = span(&s, &c);
         has(text, rows[i].part);
         has_not(text, rows[i].not );
@@ -345,15 +345,15 @@ static char *record(const struct query_session *s, const char *finding,
                     const struct otlp_origin *o)
 {
     struct buf b = {0}, text = {0};
-    struct otlp_session session_of = otlp_session_of(s);
+    struct otlp_session session_of = otlp_make_session(s);
     struct otlp_request r;
-    otlp_begin(&r, OTLP_LOGS, &b, &text);
-    otlp_resource(&r, &session_of);
+    otlp_begin_request(&r, OTLP_LOGS, &b, &text);
+    otlp_begin_resource(&r, &session_of);
     if (e != NULL)
-        otlp_event(&r, &session_of, e, o);
+        otlp_add_event(&r, &session_of, e, o);
     else
-        otlp_finding(&r, &session_of, slice_of(finding), m, o);
-    otlp_end(&r);
+        otlp_add_finding(&r, &session_of, slice_of(finding), m, o);
+    otlp_end_request(&r);
     char *ret = strdup(buf_str(&b));
     buf_close(&b);
     buf_close(&text);
@@ -430,23 +430,23 @@ static void test_durations_are_counted_by_bucket_and_attributes(void **state)
     (void)state;
     static const int64_t us[] = {0, 10000, 10001, 300000000, 300000001};
     struct query_session s = session("2025-06-18");
-    struct otlp_session o = otlp_session_of(&s);
+    struct otlp_session o = otlp_make_session(&s);
     struct query_message m = request(1, "ping", NULL), other = request(2, "tools/call", "t");
     struct otlp_durations d = {0};
     struct buf b = {0}, scratch = {0};
     for (size_t i = 0; i < MI_COUNT(us); i++) {
         struct otlp_call c = {.request = &m, .status = CALL_OK, .end_us = m.t_us + us[i]};
-        otlp_duration(&d, &o, &c, &scratch);
+        otlp_add_call_duration(&d, &o, &c, &scratch);
     }
     struct otlp_call failed = {.request = &other, .status = CALL_TOOL_ERROR, .end_us = 0};
-    otlp_duration(&d, &o, &failed, &scratch); /* a clock that was set back: 0 */
+    otlp_add_call_duration(&d, &o, &failed, &scratch); /* a clock that was set back: 0 */
     assert_false(d.failed);
     assert_int_equal(d.n, 2);
     struct otlp_request r;
-    otlp_begin(&r, OTLP_METRICS, &b, &scratch);
-    otlp_resource(&r, &o);
+    otlp_begin_request(&r, OTLP_METRICS, &b, &scratch);
+    otlp_begin_resource(&r, &o);
     otlp_durations_add(&r, &o, &d, 5, 77);
-    otlp_end(&r);
+    otlp_end_request(&r);
     const char *text = buf_str(&b);
     has(text, "\"metrics\":[{\"name\":\"mcp.client.operation.duration\"");
     has(text, "\"unit\":\"s\",\"histogram\":{\"aggregationTemporality\":1,\"dataPoints\":[{");
@@ -473,17 +473,17 @@ static void test_the_duration_of_a_session(void **state)
     char part[128];
     for (size_t i = 0; i < MI_COUNT(table); i++) {
         struct query_session s = session("2025-06-18");
-        struct otlp_session o = otlp_session_of(&s);
+        struct otlp_session o = otlp_make_session(&s);
         struct otlp_durations d = {.metric = OTLP_SESSION};
         struct otlp_request r;
         struct buf b = {0}, scratch = {0};
         s.ended_at_us = s.started_at_us + 2500000;
         s.end_reason = table[i].reason != NULL ? slice_of(table[i].reason) : (struct slice){0};
-        otlp_session_duration(&d, &o, 2500000);
-        otlp_begin(&r, OTLP_METRICS, &b, &scratch);
-        otlp_resource(&r, &o);
+        otlp_add_session_duration(&d, &o, 2500000);
+        otlp_begin_request(&r, OTLP_METRICS, &b, &scratch);
+        otlp_begin_resource(&r, &o);
         otlp_durations_add(&r, &o, &d, 0, 2500000);
-        otlp_end(&r);
+        otlp_end_request(&r);
         has(buf_str(&b), "{\"name\":\"mcp.client.session.duration\"");
         has(buf_str(&b), "\"count\":\"1\",\"sum\":2.500000");
         has(buf_str(&b), "\"mcp.protocol.version\"");

@@ -18,10 +18,10 @@ static void test_held_errors_are_taken_when_they_are_due(void **state)
 {
     (void)state;
     struct held h = {0};
-    assert_int_equal(held_next_us(&h), INT64_MAX);
+    assert_int_equal(held_next_due_us(&h), INT64_MAX);
     buf_adds(&held_add(&h, 7, 100)->why, "first");
     buf_adds(&held_add(&h, 8, 90)->why, "second");
-    assert_int_equal(held_next_us(&h), 90);
+    assert_int_equal(held_next_due_us(&h), 90);
     expect_taken(&h, 89, 0);
     expect_taken(&h, 90, 8);
     expect_taken(&h, 90, 0);

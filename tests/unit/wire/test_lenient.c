@@ -159,7 +159,7 @@ static void test_lenient_calls_and_answers_are_told_apart(void **state)
         struct lenient l;
         free(id_of(rows[i].text, strlen(rows[i].text), &l));
         bool answers = rows[i].answer || (strstr(rows[i].text, "jsonrpc") != NULL && !l.is_call);
-        assert_int_equal(lenient_answers(&l), l.id.type != JSON_NONE && answers);
+        assert_int_equal(lenient_is_answer(&l), l.id.type != JSON_NONE && answers);
         if (l.is_call != rows[i].call || l.is_answer != rows[i].answer)
             fail_msg("%s: call %d, answer %d", rows[i].text, l.is_call, l.is_answer);
     }
@@ -232,7 +232,7 @@ static void test_lenient_next_reads_each_object_of_a_line(void **state)
 static void expect_excerpt(const char *text, size_t at, const char *want)
 {
     struct buf b = {0};
-    lenient_excerpt(slice_of(text), at, &b);
+    lenient_append_excerpt(slice_of(text), at, &b);
     assert_string_equal(buf_str(&b), want);
     buf_close(&b);
 }
@@ -254,7 +254,7 @@ static void test_lenient_excerpt_is_visible_and_around_the_flaw(void **state)
         buf_adds(&text, "\xC3\xA9");
     for (size_t at = 0; at <= text.n; at++) {
         struct buf b = {0};
-        lenient_excerpt(buf_slice(&text), at, &b);
+        lenient_append_excerpt(buf_slice(&text), at, &b);
         assert_null(strstr(buf_str(&b), "\\x"));
         buf_close(&b);
     }
@@ -281,7 +281,7 @@ static void test_lenient_fault_names_the_byte(void **state)
     };
     for (size_t i = 0; i < MI_COUNT(rows); i++) {
         struct buf b = {0};
-        lenient_fault(rows[i].kind, slice_of(rows[i].text), rows[i].at, &b);
+        lenient_append_fault(rows[i].kind, slice_of(rows[i].text), rows[i].at, &b);
         assert_string_equal(buf_str(&b), rows[i].want);
         buf_close(&b);
     }

@@ -36,7 +36,7 @@ static void feed(struct line_reader *r, const char *p, size_t n)
         assert_true(room > 0);
         size_t some = size_min(n, room);
         memcpy(at, p, some);
-        line_filled(r, some);
+        line_add_filled(r, some);
         p += some;
         n -= some;
     }
@@ -45,9 +45,9 @@ static void feed(struct line_reader *r, const char *p, size_t n)
 static void finish(struct line_reader *r, struct log *l)
 {
     struct line line;
-    if (line_last(r, &line) == LINE_READY)
+    if (line_take_last(r, &line) == LINE_READY)
         note(l, &line, '$');
-    assert_int_equal(line_last(r, &line), LINE_NEED_MORE); /* once */
+    assert_int_equal(line_take_last(r, &line), LINE_NEED_MORE); /* once */
     assert_int_equal(line_next(r, &line), LINE_NEED_MORE);
 }
 
@@ -136,11 +136,11 @@ static void test_line_too_long_is_reported_once_and_the_next_reads_normally(void
                 }
             }
             if (r.skipping)
-                assert_int_equal(line_partial(&r), 0); /* discarded bytes take no memory */
+                assert_int_equal(line_partial_bytes(&r), 0); /* discarded bytes take no memory */
         }
         assert_int_equal(ready, 2);
         assert_int_equal(too_long, 2);
-        assert_int_equal(line_last(&r, &line), LINE_NEED_MORE);
+        assert_int_equal(line_take_last(&r, &line), LINE_NEED_MORE);
         line_close(&r);
     }
 }
@@ -155,7 +155,7 @@ static void test_line_end_of_stream_inside_a_too_long_line_returns_nothing(void 
     assert_int_equal(line_next(&r, &line), LINE_TOO_LONG);
     feed(&r, "89", 2);
     assert_int_equal(line_next(&r, &line), LINE_NEED_MORE);
-    assert_int_equal(line_last(&r, &line), LINE_NEED_MORE);
+    assert_int_equal(line_take_last(&r, &line), LINE_NEED_MORE);
     feed(&r, "next\n", 5); /* of another stream */
     assert_int_equal(line_next(&r, &line), LINE_READY);
     assert_true(slice_is((struct slice){line.p, line.n}, "next"));
@@ -176,7 +176,7 @@ static void test_line_endless_line_is_rejected_in_bounded_memory(void **state)
         char *at = line_room(&r, &room);
         assert_non_null(at);
         memset(at, 'x', room);
-        line_filled(&r, room);
+        line_add_filled(&r, room);
         fed += room;
         enum line_result got;
         while ((got = line_next(&r, &line)) != LINE_NEED_MORE) {
@@ -212,7 +212,7 @@ static void test_line_long_line_is_complete_and_its_memory_freed(void **state)
     feed(&r, "first\n", 6);
     feed(&r, text, len);
     assert_int_equal(line_next(&r, &line), LINE_READY);
-    assert_int_equal(line_partial(&r), len);
+    assert_int_equal(line_partial_bytes(&r), len);
     assert_int_equal(line_next(&r, &line), LINE_NEED_MORE);
     feed(&r, "\nlast\n", 6);
     assert_int_equal(line_next(&r, &line), LINE_READY);
@@ -243,7 +243,7 @@ static void test_line_returned_is_the_next_line_again(void **state)
     for (int i = 0; i < 3; i++) {
         assert_int_equal(line_next(&r, &line), LINE_READY);
         assert_true(slice_is((struct slice){line.p, line.n}, "two"));
-        line_return(&r, &line);
+        line_put_back(&r, &line);
     }
     feed(&r, "ial\n", 4);
     struct log l = {"", 0};
@@ -274,7 +274,7 @@ static void test_line_long_line_is_read_to_whole_pages(void **state)
             assert_non_null(at);
             part = size_min(size_min(part, 4096), n - done);
             memcpy(at, text + done, part);
-            line_filled(&r, part);
+            line_add_filled(&r, part);
             if (r.chunk->cap > CHUNK_LARGE) /* each time, and the line does not move again */
                 assert_int_equal((uintptr_t)at % 4096, 0);
         }
@@ -316,7 +316,7 @@ static void test_line_held_chunk_keeps_its_lines(void **state)
         size_t some = unit_random(&rnd, sizeof part);
         feed(&r, part, some);
         assert_int_equal(line_next(&r, &line), LINE_NEED_MORE);
-        assert_int_equal(line_partial(&r), some);
+        assert_int_equal(line_partial_bytes(&r), some);
         feed(&r, "\n", 1);
         assert_int_equal(line_next(&r, &line), LINE_READY);
         assert_int_equal(line.n, some);
@@ -339,9 +339,9 @@ static void test_line_unfinished_last_line_has_room_for_a_newline(void **state)
     char *at = line_room(&r, &room);
     assert_non_null(at);
     memset(at, 'x', room); /* as much as fits */
-    line_filled(&r, room);
+    line_add_filled(&r, room);
     assert_int_equal(line_next(&r, &line), LINE_NEED_MORE);
-    assert_int_equal(line_last(&r, &line), LINE_READY);
+    assert_int_equal(line_take_last(&r, &line), LINE_READY);
     assert_int_equal(line.n, room);
     line.p[line.n] = '\n';
     assert_true(line.p + line.n < line.chunk->data + line.chunk->cap);
@@ -412,7 +412,7 @@ static bool survives_failure(int n, bool held, const char *text, size_t len, int
         assert_true(room > 0 && room <= len * 4);
         size_t some = size_min(room, len - at);
         memcpy(to, text + at, some);
-        line_filled(&r, some);
+        line_add_filled(&r, some);
         at += some;
         assert_int_equal(line_next(&r, &line), LINE_NEED_MORE);
     }

@@ -29,7 +29,7 @@ static void expect_mended(const char *text, size_t n, const char *want, findings
     struct mend m;
     enum mend_result result = mend_one(&m, text, n);
     if (result != MEND_WHOLE || !slice_is(buf_slice(&m.text), want) ||
-        repairs_set(&m.repairs) != found)
+        repairs_as_findings(&m.repairs) != found)
         fail_msg("%.*s\ngave %d at %zu, %s, not\n%s", (int)n, text, (int)result, m.flaw_at,
                  buf_str(&m.text), want);
     assert_true(is_strict(buf_slice(&m.text)));
@@ -202,7 +202,7 @@ static void test_mend_a_value_in_two_lines_at_any_byte(void **state)
         }
         if (result == MEND_WHOLE) {
             assert_true(is_strict(buf_slice(&m.text)));
-            assert_true(repairs_set(&m.repairs) & F(SEVERAL_LINES));
+            assert_true(repairs_as_findings(&m.repairs) & F(SEVERAL_LINES));
             for (size_t i = 0; i < m.repairs.n; i++)
                 if (m.repairs.list[i].finding == FIND_SEVERAL_LINES)
                     assert_int_equal(m.repairs.list[i].at, n);
@@ -251,7 +251,7 @@ static void test_mend_lines_of_one_message_are_joined(void **state)
     assert_int_equal(mend_lines(&m, pretty), MEND_WHOLE);
     assert_string_equal(buf_str(&m.text), "{  \"jsonrpc\": \"2.0\",  \"id\": 1,  \"result\": {    "
                                           "\"a\": [      null    ]\r  }}");
-    assert_int_equal(repairs_set(&m.repairs),
+    assert_int_equal(repairs_as_findings(&m.repairs),
                      F(SEVERAL_LINES) | F(NOT_A_NUMBER) | F(TRAILING_TEXT));
     assert_int_equal(m.repairs.list[0].count, 8);
     assert_int_equal(m.repairs.list[0].at, 1);

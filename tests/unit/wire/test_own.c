@@ -17,15 +17,15 @@ static void test_own_messages_are_those_of_the_protocol(void **state)
 {
     (void)state;
     struct buf b = {0};
-    own_initialized(&b);
+    own_write_initialized(&b);
     assert_string_equal(buf_str(&b),
                         "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}");
     buf_clear(&b);
-    own_cancelled(&b, slice_of("\"a\""), NULL);
+    own_write_cancelled(&b, slice_of("\"a\""), NULL);
     assert_string_equal(buf_str(&b), "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\","
                                      "\"params\":{\"requestId\":\"a\"}}");
     buf_clear(&b);
-    own_cancelled(&b, slice_of("7"), "late");
+    own_write_cancelled(&b, slice_of("7"), "late");
     struct rpc m = read_own(&b);
     assert_int_equal(m.kind, RPC_NOTIFICATION);
     assert_true(json_key_is(json_string_raw(json_get(m.params, "reason")), "late"));
@@ -53,12 +53,12 @@ static void test_own_revisions_are_told_in_initialize_and_in_meta(void **state)
 {
     (void)state;
     struct buf b = {0}, line = {0};
-    own_meta(&b);
+    own_write_meta(&b);
     own_tools_list(&line, slice_of("1"), buf_slice(&b), (struct slice){0});
     struct rpc m = read_own(&line);
     assert_true(rpc_is_modern(&m));
     buf_clear(&b);
-    own_initialize_params(&b, REV_2025_06_18);
+    own_write_initialize_params(&b, REV_2025_06_18);
     assert_non_null(strstr(buf_str(&b), "\"protocolVersion\":\"2025-06-18\",\"capabilities\":{}"));
     buf_close(&b);
     buf_close(&line);

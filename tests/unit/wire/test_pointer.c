@@ -30,15 +30,15 @@ static void reject(const char *text, int status, const char *words)
 /* Does one of the pointers end at this place? Tokens are separated by blanks. */
 static bool ends_at(const char *tokens)
 {
-    pointer_set set = pointers_root(&list);
+    pointer_set set = pointers_at_root(&list);
     size_t depth = 0;
     for (const char *p = tokens; p != NULL && *tokens != '\0'; depth++) {
         const char *blank = strchr(p, ' ');
         size_t n = blank != NULL ? (size_t)(blank - p) : strlen(p);
-        set = pointers_down(&list, set, depth, (struct slice){p, n});
+        set = pointers_below_member(&list, set, depth, (struct slice){p, n});
         p = blank != NULL ? blank + 1 : NULL;
     }
-    return pointers_end(&list, set, depth);
+    return pointers_end_at(&list, set, depth);
 }
 
 static void test_pointer_tokens_match_level_by_level(void **state)
@@ -97,11 +97,11 @@ static void test_pointer_index_matches_only_its_number(void **state)
     add("/a/12");
     add("/a/012");
     add("/a/*");
-    pointer_set a = pointers_down(&list, pointers_root(&list), 0, slice_of("a"));
+    pointer_set a = pointers_below_member(&list, pointers_at_root(&list), 0, slice_of("a"));
     assert_int_equal(a, 7);
-    assert_int_equal(pointers_down_index(&list, a, 1, 12), 5);
-    assert_int_equal(pointers_down_index(&list, a, 1, 1), 4);
-    assert_int_equal(pointers_down_index(&list, 0, 1, 12), 0);
+    assert_int_equal(pointers_below_index(&list, a, 1, 12), 5);
+    assert_int_equal(pointers_below_index(&list, a, 1, 1), 4);
+    assert_int_equal(pointers_below_index(&list, 0, 1, 12), 0);
 }
 
 static void test_pointer_with_a_prefix_starts_at_the_prefix(void **state)

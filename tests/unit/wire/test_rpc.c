@@ -39,8 +39,8 @@ static void expect(const char *text, enum rpc_kind kind, findings found)
     finding_list(&want, found, 0);
     if (r.st != 0 || r.m.kind != kind || r.m.findings != found)
         fail_msg("%s\nis %s [%s], status %d, not %s [%s]", text,
-                 row_kind_name(row_kind_of(r.m.kind)), buf_str(&got), r.st,
-                 row_kind_name(row_kind_of(kind)), buf_str(&want));
+                 row_kind_name(row_kind_of_rpc(r.m.kind)), buf_str(&got), r.st,
+                 row_kind_name(row_kind_of_rpc(kind)), buf_str(&want));
     buf_close(&got);
     buf_close(&want);
     free(r.copy);

@@ -151,13 +151,13 @@ static void test_rpc_id_other_type_of_an_integer_is_the_string_and_back(void **s
     };
     struct buf b = {0}, want = {0};
     for (size_t i = 0; i < MI_COUNT(rows); i++) {
-        struct rpc_id other, id = rpc_id_of(value(rows[i].id), &b);
-        bool has = rpc_id_other_type(&id, &other);
+        struct rpc_id other, id = rpc_id_from_json(value(rows[i].id), &b);
+        bool has = rpc_id_convert_type(&id, &other);
         if (has != (rows[i].other != NULL))
             fail_msg("%s", rows[i].id);
         if (!has)
             continue;
-        struct rpc_id wanted = rpc_id_of(value(rows[i].other), &want);
+        struct rpc_id wanted = rpc_id_from_json(value(rows[i].other), &want);
         assert_true(rpc_id_eq(&other, &wanted));
         assert_false(rpc_id_eq(&other, &id));
     }
@@ -207,7 +207,7 @@ static void test_rpc_id_canonical_as_written_needs_no_memory(void **state)
                 {"\"\\u0061\"", "a"}, {"1e30", "1e30"}, {"123456789012345678", NULL}};
     for (size_t i = 0; i < MI_COUNT(rows); i++) {
         struct buf b = {0};
-        struct rpc_id id = rpc_id_of(value(rows[i].id), &b);
+        struct rpc_id id = rpc_id_from_json(value(rows[i].id), &b);
         bool string = rows[i].id[0] == '"';
         assert_int_equal(id.type, string ? 's' : 'n');
         assert_int_equal(b.cap == 0, rows[i].text == NULL);
@@ -217,7 +217,7 @@ static void test_rpc_id_canonical_as_written_needs_no_memory(void **state)
             assert_true(slice_is(id.text, rows[i].text));
         buf_close(&b);
         struct buf none = {.max = 1};
-        id = rpc_id_of(value(rows[i].id), &none);
+        id = rpc_id_from_json(value(rows[i].id), &none);
         if (rows[i].text == NULL || strlen(rows[i].text) > 1)
             assert_int_equal(id.type == 0, rows[i].text != NULL);
         assert_int_equal(id.hash == 0, id.type == 0);
@@ -239,7 +239,7 @@ static void test_rpc_id_hash_of_a_value_equals_the_hash_of_its_key(void **state)
         {{JSON_NULL, {"null", 4}}, NULL},    {{JSON_OBJECT, {"{}", 2}}, NULL},
     };
     for (size_t i = 0; i < MI_COUNT(rows); i++)
-        assert_int_equal(rpc_id_hash_of(rows[i].v),
+        assert_int_equal(rpc_id_hash_json(rows[i].v),
                          rows[i].key != NULL ? rpc_id_hash(slice_of(rows[i].key)) : 0);
 }
 

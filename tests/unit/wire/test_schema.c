@@ -306,7 +306,7 @@ static void test_schema_decimals_are_compared_exactly(void **state)
         {"10", "9", 1},
     };
     for (size_t i = 0; i < MI_COUNT(rows); i++) {
-        struct decimal a = decimal_of(slice_of(rows[i].a)), b = decimal_of(slice_of(rows[i].b));
+        struct decimal a = decimal_read(slice_of(rows[i].a)), b = decimal_read(slice_of(rows[i].b));
         int c = decimal_compare(a, b), d = decimal_compare(b, a);
         assert_int_equal((c > 0) - (c < 0), rows[i].order);
         assert_int_equal((d > 0) - (d < 0), -rows[i].order);
@@ -326,9 +326,9 @@ static void test_schema_decimals_are_compared_exactly(void **state)
         {"35", "0.07", true},
     };
     for (size_t i = 0; i < MI_COUNT(times); i++)
-        assert_int_equal(
-            decimal_is_multiple(decimal_of(slice_of(times[i].a)), decimal_of(slice_of(times[i].b))),
-            times[i].multiple);
+        assert_int_equal(decimal_is_multiple(decimal_read(slice_of(times[i].a)),
+                                             decimal_read(slice_of(times[i].b))),
+                         times[i].multiple);
 }
 
 static void test_schema_tree_contains_every_value(void **state)

@@ -389,15 +389,15 @@ static void test_schema_that_is_not_checked_is_noted_once(void **state)
         buf_printf(&b, "%s\"(a{1,200}){1,100}%d\":{}", i > 0 ? "," : "", i);
     buf_adds(&b, "}}}]}}");
     assert_int_equal(rpc_read(buf_slice(&b), &list), 0);
-    tools_page(&t, &list, 0);
+    tools_add_page(&t, &list, 0);
     struct slice line =
         slice_of("{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/call\",\"params\":"
                  "{\"name\":\"t\",\"arguments\":{}}}");
     assert_int_equal(rpc_read(line, &call), 0);
-    assert_int_equal(tools_call(&t, &call, &tool, &fault), RULE(RULE_SCHEMA_NOT_CHECKED));
+    assert_int_equal(tools_check_call(&t, &call, &tool, &fault), RULE(RULE_SCHEMA_NOT_CHECKED));
     assert_string_equal(buf_str(&fault.reason),
                         "the schemas and their patterns need more than 64 KiB of memory");
-    assert_int_equal(tools_call(&t, &call, &tool, &fault), 0);
+    assert_int_equal(tools_check_call(&t, &call, &tool, &fault), 0);
     schema_fault_close(&fault);
     tools_close(&t);
     buf_close(&b);

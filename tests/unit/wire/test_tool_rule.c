@@ -43,9 +43,12 @@ static void test_tool_rule_text_is_read_again(void **state)
 static const struct {
     const char *list, *why;
 } invalid[] = {
-    {"", "a name is missing: expected names or globs separated by commas, such as list_*, get_issue"},
-    {"a,,b", "a name is missing: expected names or globs separated by commas, such as list_*, get_issue"},
-    {"a,", "a name is missing: expected names or globs separated by commas, such as list_*, get_issue"},
+    {"",
+     "a name is missing: expected names or globs separated by commas, such as list_*, get_issue"},
+    {"a,,b",
+     "a name is missing: expected names or globs separated by commas, such as list_*, get_issue"},
+    {"a,",
+     "a name is missing: expected names or globs separated by commas, such as list_*, get_issue"},
     {"a b", "'a b' contains a blank: separate names by commas, or use ? for the blank"},
     {"a;b", "'a;b' contains a semicolon: use ? in its place"},
     {"a[bc]", "'a[bc]' contains a bracket: globs have only * and ?"},
@@ -67,13 +70,15 @@ static void test_tool_rule_invalid_list_says_why(void **state)
         buf_printf(&many, "%st%d", i > 0 ? "," : "", i);
     buf_clear(&why);
     assert_int_equal(tool_rule_check(buf_str(&many), &why), MI_EINVAL);
-    assert_string_equal(buf_str(&why), "the rule is longer than 1024 names or 32768 bytes: use globs");
+    assert_string_equal(buf_str(&why),
+                        "the rule is longer than 1024 names or 32768 bytes: use globs");
     buf_clear(&why);
     buf_clear(&many);
     for (int i = 0; i <= TOOL_RULE_GLOBS_MAX; i++)
         buf_printf(&many, "%st%d*", i > 0 ? "," : "", i);
     assert_int_equal(tool_rule_check(buf_str(&many), &why), MI_EINVAL);
-    assert_string_equal(buf_str(&why), "the rule has more than 100 globs: use names, or fewer globs");
+    assert_string_equal(buf_str(&why),
+                        "the rule has more than 100 globs: use names, or fewer globs");
     buf_clear(&why);
     buf_clear(&many);
     for (int i = 0; i < TOOL_RULE_GLOB_MAX; i++)
@@ -83,7 +88,8 @@ static void test_tool_rule_invalid_list_says_why(void **state)
     assert_non_null(strstr(buf_str(&why), "is longer than 256 bytes"));
     buf_clear(&why);
     assert_int_equal(tool_rule_read(&r, slice_of("get_*, !drop"), &why), MI_EINVAL);
-    assert_string_equal(buf_str(&why), "'get_*, !drop' is not `tools = …`, `hide-tools = …` or `read-only`");
+    assert_string_equal(buf_str(&why),
+                        "'get_*, !drop' is not `tools = …`, `hide-tools = …` or `read-only`");
     tool_rule_close(&r);
     buf_close(&many);
     buf_close(&why);
@@ -122,17 +128,31 @@ static const struct {
     const char *tools, *hide, *name;
     bool kept;
 } names[] = {
-    {"a", NULL, "a", true},           {"a", NULL, "A", false},
-    {"a", NULL, "ab", false},         {"a", NULL, "", false},
-    {"a*", NULL, "a", true},          {"a*c", NULL, "abbbc", true},
-    {"a*c", NULL, "abbbcd", false},   {"*", NULL, "", true},
-    {"*", NULL, "\n", true},          {"a?c", NULL, "a\xC3\xA4""c", true},
-    {"a?c", NULL, "ac", false},       {"*b*b", NULL, "abab", true},
-    {"*b*b", NULL, "ab", false},      {"**a", NULL, "bba", true},
-    {"a,b", NULL, "b", true},         {"a", "a", "a", false},
-    {"*", "d*", "drop", false},       {"*", "d*", "read", true},
-    {NULL, "drop", "drop", false},    {NULL, "drop", "drops", true},
-    {NULL, "*_drop,x", "y_drop", false}, {"\xC3\xA4", NULL, "a\xCC\x88", false}, /* another form */
+    {"a", NULL, "a", true},
+    {"a", NULL, "A", false},
+    {"a", NULL, "ab", false},
+    {"a", NULL, "", false},
+    {"a*", NULL, "a", true},
+    {"a*c", NULL, "abbbc", true},
+    {"a*c", NULL, "abbbcd", false},
+    {"*", NULL, "", true},
+    {"*", NULL, "\n", true},
+    {"a?c", NULL,
+     "a\xC3\xA4"
+     "c",
+     true},
+    {"a?c", NULL, "ac", false},
+    {"*b*b", NULL, "abab", true},
+    {"*b*b", NULL, "ab", false},
+    {"**a", NULL, "bba", true},
+    {"a,b", NULL, "b", true},
+    {"a", "a", "a", false},
+    {"*", "d*", "drop", false},
+    {"*", "d*", "read", true},
+    {NULL, "drop", "drop", false},
+    {NULL, "drop", "drops", true},
+    {NULL, "*_drop,x", "y_drop", false},
+    {"\xC3\xA4", NULL, "a\xCC\x88", false}, /* another form */
 };
 
 static void test_tool_rule_keeps_name(void **state)
@@ -160,34 +180,56 @@ static const struct {
     const char *result, *cut;
 } lists[] = {
     /* each position */
-    {NULL, "h*", false, "{\"tools\":[" T("h") "," T("a") "," T("b") "]}", "{\"tools\":[" T("a") "," T("b") "]}"},
-    {NULL, "h*", false, "{\"tools\":[" T("a") "," T("h") "," T("b") "]}", "{\"tools\":[" T("a") "," T("b") "]}"},
-    {NULL, "h*", false, "{\"tools\":[" T("a") "," T("b") "," T("h") "]}", "{\"tools\":[" T("a") "," T("b") "]}"},
-    {NULL, "h*", false, "{\"tools\":[" T("h") "," T("h2") "," T("b") "]}", "{\"tools\":[" T("b") "]}"},
-    {NULL, "h*", false, "{\"tools\":[" T("h") "," T("b") "," T("h2") "]}", "{\"tools\":[" T("b") "]}"},
+    {NULL, "h*", false, "{\"tools\":[" T("h") "," T("a") "," T("b") "]}",
+     "{\"tools\":[" T("a") "," T("b") "]}"},
+    {NULL, "h*", false, "{\"tools\":[" T("a") "," T("h") "," T("b") "]}",
+     "{\"tools\":[" T("a") "," T("b") "]}"},
+    {NULL, "h*", false, "{\"tools\":[" T("a") "," T("b") "," T("h") "]}",
+     "{\"tools\":[" T("a") "," T("b") "]}"},
+    {NULL, "h*", false, "{\"tools\":[" T("h") "," T("h2") "," T("b") "]}",
+     "{\"tools\":[" T("b") "]}"},
+    {NULL, "h*", false, "{\"tools\":[" T("h") "," T("b") "," T("h2") "]}",
+     "{\"tools\":[" T("b") "]}"},
     {NULL, "h*", false, "{\"tools\":[" T("h") "," T("h") "]}", "{\"tools\":[]}"},
     {NULL, "h*", false, "{\"tools\":[" T("a") "," T("b") "]}", NULL},
     {NULL, "h*", false, "{\"tools\":[]}", NULL},
     /* every other byte stays */
-    {NULL, "h", false, " { \"tools\" : [ " T("h") " , " T("a") " , " T("h") " ] , \"nextCursor\" : \"n\" , \"_meta\" : { } } ",
+    {NULL, "h", false,
+     " { \"tools\" : [ " T("h") " , " T("a") " , " T(
+         "h") " ] , \"nextCursor\" : \"n\" , \"_meta\" : { } } ",
      " { \"tools\" : [   " T("a") "   ] , \"nextCursor\" : \"n\" , \"_meta\" : { } } "},
-    {NULL, "h", false, "{\"tools\":[\r\n\t" T("a") "\t,\r\n" T("h") "\n]}", "{\"tools\":[\r\n\t" T("a") "\t\r\n\n]}"},
-    {NULL, "h", false, "{\"x\":{\"tools\":[" T("h") "]},\"tools\":[" T("a") "],\"y\":[{\"tools\":[" T("h") "]}]}", NULL},
-    {NULL, "h", false, "{\"tools\":[{\"name\":\"a\",\"inputSchema\":{\"tools\":[" T("h") "]}}]}", NULL},
+    {NULL, "h", false, "{\"tools\":[\r\n\t" T("a") "\t,\r\n" T("h") "\n]}",
+     "{\"tools\":[\r\n\t" T("a") "\t\r\n\n]}"},
+    {NULL, "h", false,
+     "{\"x\":{\"tools\":[" T("h") "]},\"tools\":[" T("a") "],\"y\":[{\"tools\":[" T("h") "]}]}",
+     NULL},
+    {NULL, "h", false, "{\"tools\":[{\"name\":\"a\",\"inputSchema\":{\"tools\":[" T("h") "]}}]}",
+     NULL},
     /* names are compared without escapes */
-    {NULL, "hide", false, "{\"tools\":[" T("h\\u0069de") "," T("hid\\u0065\\u0000") "]}", "{\"tools\":[" T("hid\\u0065\\u0000") "]}"},
-    {"a", NULL, false, "{\"t\\u006fols\":[" T("\\u0061") "," T("b") "]}", "{\"t\\u006fols\":[" T("\\u0061") "]}"},
-    {"a\xC3\xA4", NULL, false, "{\"tools\":[" T("a\\u00e4") "," T("a\\u00E5") "]}", "{\"tools\":[" T("a\\u00e4") "]}"},
+    {NULL, "hide", false, "{\"tools\":[" T("h\\u0069de") "," T("hid\\u0065\\u0000") "]}",
+     "{\"tools\":[" T("hid\\u0065\\u0000") "]}"},
+    {"a", NULL, false, "{\"t\\u006fols\":[" T("\\u0061") "," T("b") "]}",
+     "{\"t\\u006fols\":[" T("\\u0061") "]}"},
+    {"a\xC3\xA4", NULL, false, "{\"tools\":[" T("a\\u00e4") "," T("a\\u00E5") "]}",
+     "{\"tools\":[" T("a\\u00e4") "]}"},
     /* readers differ: each reading counts */
-    {NULL, "h", false, "{\"tools\":[{\"name\":\"h\",\"name\":\"a\"},{\"name\":\"a\",\"Name\":\"h\"}," T("b") "]}", "{\"tools\":[" T("b") "]}"},
-    {NULL, "h", false, "{\"Tools\":[" T("h") "],\"tools\":[" T("h") "],\"tool\\u017f\":[" T("h") "]}", "{\"Tools\":[],\"tools\":[],\"tool\\u017f\":[]}"},
-    {NULL, "h", false, "{\"tools\":[" T("h") "],\"tools\":[" T("a") "," T("h") "]}", "{\"tools\":[],\"tools\":[" T("a") "]}"},
+    {NULL, "h", false,
+     "{\"tools\":[{\"name\":\"h\",\"name\":\"a\"},{\"name\":\"a\",\"Name\":\"h\"}," T("b") "]}",
+     "{\"tools\":[" T("b") "]}"},
+    {NULL, "h", false,
+     "{\"Tools\":[" T("h") "],\"tools\":[" T("h") "],\"tool\\u017f\":[" T("h") "]}",
+     "{\"Tools\":[],\"tools\":[],\"tool\\u017f\":[]}"},
+    {NULL, "h", false, "{\"tools\":[" T("h") "],\"tools\":[" T("a") "," T("h") "]}",
+     "{\"tools\":[],\"tools\":[" T("a") "]}"},
     /* definitions without a name */
-    {"a", NULL, false, "{\"tools\":[1,null,{},{\"name\":7},\"a\",[" T("a") "]," T("a") "]}", "{\"tools\":[" T("a") "]}"},
-    {NULL, "a", false, "{\"tools\":[1,null,{},{\"name\":7},\"a\",[" T("a") "]," T("a") "]}", "{\"tools\":[1,null,{},{\"name\":7},\"a\",[" T("a") "]]}"},
+    {"a", NULL, false, "{\"tools\":[1,null,{},{\"name\":7},\"a\",[" T("a") "]," T("a") "]}",
+     "{\"tools\":[" T("a") "]}"},
+    {NULL, "a", false, "{\"tools\":[1,null,{},{\"name\":7},\"a\",[" T("a") "]," T("a") "]}",
+     "{\"tools\":[1,null,{},{\"name\":7},\"a\",[" T("a") "]]}"},
     /* hints */
     {NULL, NULL, true, "{\"tools\":[" READS("a") "," T("b") "]}", "{\"tools\":[" READS("a") "]}"},
-    {"b", NULL, true, "{\"tools\":[" READS("a") "," T("b") "," READS("b") "]}", "{\"tools\":[" READS("b") "]}"},
+    {"b", NULL, true, "{\"tools\":[" READS("a") "," T("b") "," READS("b") "]}",
+     "{\"tools\":[" READS("b") "]}"},
     {NULL, NULL, true,
      "{\"tools\":[{\"name\":\"a\",\"annotations\":{\"readOnlyHint\":true,\"readOnlyHint\":false}},"
      "{\"name\":\"b\",\"annotations\":{\"readOnlyHint\":true},\"annotations\":{}},"
@@ -219,7 +261,8 @@ static void test_tool_rule_cuts_members_and_commas_only(void **state)
                                            : JSON_NULL,
                                {p, n - (size_t)(p - copy)}};
         struct slice all = {copy, n};
-        assert_int_equal(tool_rule_open(&r, lists[i].tools, lists[i].hide, lists[i].read_only, &why), 0);
+        assert_int_equal(
+            tool_rule_open(&r, lists[i].tools, lists[i].hide, lists[i].read_only, &why), 0);
         assert_int_equal(tool_rule_cut(&r, v, &c, &cut, NULL, NULL), 0);
         size_t size = changes_size(&c, all);
         char *out = malloc(size + 1);
@@ -250,11 +293,14 @@ static void test_tool_rule_long_names_and_many_tools(void **state)
         buf_printf(&list, ",{\"name\":\"tool-%d\"}", i);
     buf_adds(&list, "]}");
     assert_int_equal(tool_rule_open(&r, "n*n,tool-7", NULL, false, &why), 0);
-    assert_int_equal(tool_rule_cut(&r, (struct json_value){JSON_OBJECT, buf_slice(&list)}, &c, &cut, NULL, NULL), 0);
+    assert_int_equal(
+        tool_rule_cut(&r, (struct json_value){JSON_OBJECT, buf_slice(&list)}, &c, &cut, NULL, NULL),
+        0);
     assert_int_equal(cut.listed, 20001);
     assert_int_equal(cut.hidden, 19999);
     assert_int_equal(changes_size(&c, buf_slice(&list)),
-                     strlen("{\"tools\":[{\"name\":\"\"},{\"name\":\"tool-7\"}]}") + TOOL_RULE_NAME_MAX);
+                     strlen("{\"tools\":[{\"name\":\"\"},{\"name\":\"tool-7\"}]}") +
+                         TOOL_RULE_NAME_MAX);
     changes_close(&c);
     buf_addc(&name, 'n'); /* one more byte: never kept, by whatever rule */
     assert_false(tool_rule_keeps_name(&r, buf_slice(&name)));
@@ -277,17 +323,21 @@ static void test_tool_rule_unmatched_names_are_known_after_a_list(void **state)
     struct slice s;
     size_t at = 0;
     assert_int_equal(tool_rule_open(&r, "a,c,b?", "d*", false, &why), 0);
-    assert_int_equal(tool_rule_cut(&r, (struct json_value){JSON_OBJECT, slice_of(list)}, &c, &cut, NULL, NULL), 0);
-    assert_true(tool_rule_unmatched(&r, &at, &s) && slice_is(s, "c"));
-    assert_true(tool_rule_unmatched(&r, &at, &s) && slice_is(s, "d*"));
-    assert_false(tool_rule_unmatched(&r, &at, &s));
+    assert_int_equal(
+        tool_rule_cut(&r, (struct json_value){JSON_OBJECT, slice_of(list)}, &c, &cut, NULL, NULL),
+        0);
+    assert_true(tool_rule_next_unmatched(&r, &at, &s) && slice_is(s, "c"));
+    assert_true(tool_rule_next_unmatched(&r, &at, &s) && slice_is(s, "d*"));
+    assert_false(tool_rule_next_unmatched(&r, &at, &s));
     changes_close(&c);
     tool_rule_close(&r);
 }
 
 /* ---- calls ---- */
 
-#define LONG "0123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789"
+#define LONG                                                                                       \
+    "01234567890123456789012345678901234567890123456789012345678901234567890123456789012345678901" \
+    "23456789"
 
 static const struct {
     const char *params, *name, *fault;
@@ -301,10 +351,14 @@ static const struct {
     {"[\"a\"]", NULL, "its params are not an object"},
     {"{\"name\":\"a\",\"name\":\"a\"}", NULL, "its params have several members `name`"},
     {"{\"name\":\"a\",\"n\\u0061me\":\"h\"}", NULL, "its params have several members `name`"},
-    {"{\"name\":\"a\",\"Name\":\"h\"}", NULL, "a member of its params differs from `name` only in case or by a NUL"},
-    {"{\"NAM\\u0045\":\"h\"}", NULL, "a member of its params differs from `name` only in case or by a NUL"},
-    {"{\"name\\u0000\":\"h\",\"name\":\"a\"}", NULL, "a member of its params differs from `name` only in case or by a NUL"},
-    {"{\"name\":\"a\",\"n\\u0061me\\u0000" LONG "\":\"h\"}", NULL, "a member of its params differs from `name` only in case or by a NUL"},
+    {"{\"name\":\"a\",\"Name\":\"h\"}", NULL,
+     "a member of its params differs from `name` only in case or by a NUL"},
+    {"{\"NAM\\u0045\":\"h\"}", NULL,
+     "a member of its params differs from `name` only in case or by a NUL"},
+    {"{\"name\\u0000\":\"h\",\"name\":\"a\"}", NULL,
+     "a member of its params differs from `name` only in case or by a NUL"},
+    {"{\"name\":\"a\",\"n\\u0061me\\u0000" LONG "\":\"h\"}", NULL,
+     "a member of its params differs from `name` only in case or by a NUL"},
     {"{\"name\":\"a\",\"name\\\\u0000\":\"h\"}", "a", NULL},
     {"{\"name\":7}", NULL, "its `name` is not a string"},
     {"{\"name\":\"h\\u0000\"}", NULL, "its `name` contains a NUL character"},
@@ -324,7 +378,7 @@ static const char *fault_of(const char *message, struct buf *name)
     assert_int_equal(tool_rule_open(&r, NULL, "h", false, &why), 0);
     assert_int_equal(rpc_read((struct slice){copy, n}, &m), 0);
     buf_clear(name);
-    enum tool_verdict v = tool_call_verdict(&r, NULL, &m, name, &fault);
+    enum tool_verdict v = tool_call_judge(&r, NULL, &m, name, &fault);
     assert_int_equal(v == TOOL_CALL_AMBIGUOUS, fault != NULL);
     if (v == TOOL_CALL_AMBIGUOUS)
         assert_int_equal(tool_call_finding(v), FIND_AMBIGUOUS_CALL);
@@ -341,7 +395,8 @@ static void test_tool_rule_call_names_one_tool(void **state)
     struct buf name = {0}, message = {0};
     for (size_t i = 0; i < MI_COUNT(calls); i++) {
         buf_clear(&message);
-        buf_printf(&message, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":%s}",
+        buf_printf(&message,
+                   "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":%s}",
                    calls[i].params);
         const char *fault = fault_of(buf_str(&message), &name);
         if (calls[i].fault != NULL)
@@ -359,13 +414,21 @@ static void test_tool_rule_call_names_one_tool(void **state)
 static const struct {
     const char *message, *fault;
 } messages[] = {
-    {"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"a\",\"Method\":1}}", NULL},
-    {"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",\"Method\":\"tools/call\"}", "a member differs from `method` only in case or by a NUL"},
-    {"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",\"param\\u017f\":{}}", "a member differs from `params` only in case or by a NUL"},
-    {"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",\"PARAMS\":{}}", "a member differs from `params` only in case or by a NUL"},
-    {"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",\"method\\u0000\":\"tools/call\"}", "a member differs from `method` only in case or by a NUL"},
-    {"{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{},\"METHOD\":\"tools/call\"}", "a member differs from `method` only in case or by a NUL"},
-    {"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\\u0000x\"}", "the method contains a NUL character"},
+    {"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/"
+     "call\",\"params\":{\"name\":\"a\",\"Method\":1}}",
+     NULL},
+    {"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",\"Method\":\"tools/call\"}",
+     "a member differs from `method` only in case or by a NUL"},
+    {"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",\"param\\u017f\":{}}",
+     "a member differs from `params` only in case or by a NUL"},
+    {"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",\"PARAMS\":{}}",
+     "a member differs from `params` only in case or by a NUL"},
+    {"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",\"method\\u0000\":\"tools/call\"}",
+     "a member differs from `method` only in case or by a NUL"},
+    {"{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{},\"METHOD\":\"tools/call\"}",
+     "a member differs from `method` only in case or by a NUL"},
+    {"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\\u0000x\"}",
+     "the method contains a NUL character"},
 };
 
 static void test_tool_rule_message_has_one_reading(void **state)
@@ -397,17 +460,19 @@ static void test_tool_rule_hints_decide_with_read_only(void **state)
         struct tool_hints h = {0};
         const char *fault;
         assert_int_equal(tool_rule_open(&r, NULL, NULL, true, &why), 0);
-        assert_true(tool_hints_page(&h, 0, part ? 7 : 0));
+        assert_true(tool_hints_begin_page(&h, 0, part ? 7 : 0));
         tool_hints_add(&h, slice_of("r"), true);
         tool_hints_add(&h, slice_of("w"), false);
         for (size_t i = 0; i < MI_COUNT(of); i++) {
             struct rpc m;
             buf_clear(&message);
             buf_printf(&message,
-                       "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"%s\"}}",
+                       "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/"
+                       "call\",\"params\":{\"name\":\"%s\"}}",
                        of[i].name);
             assert_int_equal(rpc_read(buf_slice(&message), &m), 0);
-            assert_int_equal(tool_call_verdict(&r, &h, &m, &name, &fault), part ? of[i].part : of[i].whole);
+            assert_int_equal(tool_call_judge(&r, &h, &m, &name, &fault),
+                             part ? of[i].part : of[i].whole);
         }
         tool_hints_forget(&h);
         tool_rule_close(&r);
@@ -417,23 +482,33 @@ static void test_tool_rule_hints_decide_with_read_only(void **state)
     buf_close(&message);
 }
 
-#define MARKED "mcp-interposer forwards only calls of tools that the server marks readOnlyHint, and its list of tools is not known: "
+#define MARKED                                                                                     \
+    "mcp-interposer forwards only calls of tools that the server marks readOnlyHint, and its "     \
+    "list of tools is not known: "
 
 static const struct {
     enum tool_verdict verdict;
     const char *name, *failure, *why;
     enum finding finding;
 } refusals[] = {
-    {TOOL_CALL_AMBIGUOUS, "", "", "ambiguous message: programs may read different tool names from it: FAULT", FIND_AMBIGUOUS_CALL},
-    {TOOL_CALL_HIDDEN, "x\n", "", "unknown tool 'x\\n': it is hidden by the rule of mcp-interposer: tools = a; read-only", FIND_TOOL_HIDDEN},
+    {TOOL_CALL_AMBIGUOUS, "", "",
+     "ambiguous message: programs may read different tool names from it: FAULT",
+     FIND_AMBIGUOUS_CALL},
+    {TOOL_CALL_HIDDEN, "x\n", "",
+     "unknown tool 'x\\n': it is hidden by the rule of mcp-interposer: tools = a; read-only",
+     FIND_TOOL_HIDDEN},
     {TOOL_CALL_WRITES, "x", "",
-     "unknown tool 'x': it is hidden by the rule of mcp-interposer, because the server does not mark it readOnlyHint: tools = a; read-only",
+     "unknown tool 'x': it is hidden by the rule of mcp-interposer, because the server does not "
+     "mark it readOnlyHint: tools = a; read-only",
      FIND_TOOL_HIDDEN},
     {TOOL_CALL_UNLISTED, "x", "",
-     "unknown tool 'x': it is not in the server's list of tools, and the rule of mcp-interposer allows only those marked readOnlyHint: tools = a; read-only",
+     "unknown tool 'x': it is not in the server's list of tools, and the rule of mcp-interposer "
+     "allows only those marked readOnlyHint: tools = a; read-only",
      FIND_TOOL_UNLISTED},
-    {TOOL_CALL_UNKNOWN, "x", "", "tool 'x' was not called: " MARKED "the server cannot be asked", FIND_TOOL_UNLISTED},
-    {TOOL_CALL_UNKNOWN, "x", "because", "tool 'x' was not called: " MARKED "because", FIND_TOOL_UNLISTED},
+    {TOOL_CALL_UNKNOWN, "x", "", "tool 'x' was not called: " MARKED "the server cannot be asked",
+     FIND_TOOL_UNLISTED},
+    {TOOL_CALL_UNKNOWN, "x", "because", "tool 'x' was not called: " MARKED "because",
+     FIND_TOOL_UNLISTED},
 };
 
 static void test_tool_rule_refusal_says_why(void **state)
@@ -444,7 +519,8 @@ static void test_tool_rule_refusal_says_why(void **state)
     assert_int_equal(tool_rule_open(&r, "a", NULL, true, &why), 0);
     for (size_t i = 0; i < MI_COUNT(refusals); i++) {
         buf_clear(&why);
-        tool_call_explain(&r, refusals[i].verdict, "FAULT", slice_of(refusals[i].name), refusals[i].failure, &why);
+        tool_call_explain(&r, refusals[i].verdict, "FAULT", slice_of(refusals[i].name),
+                          refusals[i].failure, &why);
         assert_string_equal(buf_str(&why), refusals[i].why);
         assert_int_equal(tool_call_finding(refusals[i].verdict), refusals[i].finding);
     }
@@ -467,24 +543,24 @@ static void test_tool_hints_need_the_whole_list(void **state)
 {
     (void)state;
     struct tool_hints h = {0};
-    assert_int_equal(tool_hints_of(&h, slice_of("a")), TOOL_HINT_UNKNOWN);
-    assert_true(tool_hints_page(&h, 0, 7));
+    assert_int_equal(tool_hints_get(&h, slice_of("a")), TOOL_HINT_UNKNOWN);
+    assert_true(tool_hints_begin_page(&h, 0, 7));
     tool_hints_add(&h, slice_of("a"), true);
     tool_hints_add(&h, slice_of("b"), false);
-    assert_int_equal(tool_hints_of(&h, slice_of("a")), TOOL_HINT_READS);
-    assert_int_equal(tool_hints_of(&h, slice_of("b")), TOOL_HINT_WRITES);
-    assert_int_equal(tool_hints_of(&h, slice_of("c")), TOOL_HINT_UNKNOWN);
-    assert_false(tool_hints_page(&h, 8, 0)); /* of another list */
-    assert_true(tool_hints_page(&h, 7, 0));
+    assert_int_equal(tool_hints_get(&h, slice_of("a")), TOOL_HINT_READS);
+    assert_int_equal(tool_hints_get(&h, slice_of("b")), TOOL_HINT_WRITES);
+    assert_int_equal(tool_hints_get(&h, slice_of("c")), TOOL_HINT_UNKNOWN);
+    assert_false(tool_hints_begin_page(&h, 8, 0)); /* of another list */
+    assert_true(tool_hints_begin_page(&h, 7, 0));
     tool_hints_add(&h, slice_of("a"), false); /* there twice */
     tool_hints_add(&h, slice_of("b"), true);
-    assert_int_equal(tool_hints_of(&h, slice_of("a")), TOOL_HINT_WRITES);
-    assert_int_equal(tool_hints_of(&h, slice_of("b")), TOOL_HINT_WRITES);
-    assert_int_equal(tool_hints_of(&h, slice_of("c")), TOOL_HINT_ABSENT);
-    assert_true(tool_hints_page(&h, 0, 0)); /* a new list */
-    assert_int_equal(tool_hints_of(&h, slice_of("a")), TOOL_HINT_ABSENT);
+    assert_int_equal(tool_hints_get(&h, slice_of("a")), TOOL_HINT_WRITES);
+    assert_int_equal(tool_hints_get(&h, slice_of("b")), TOOL_HINT_WRITES);
+    assert_int_equal(tool_hints_get(&h, slice_of("c")), TOOL_HINT_ABSENT);
+    assert_true(tool_hints_begin_page(&h, 0, 0)); /* a new list */
+    assert_int_equal(tool_hints_get(&h, slice_of("a")), TOOL_HINT_ABSENT);
     tool_hints_forget(&h);
-    assert_int_equal(tool_hints_of(&h, slice_of("a")), TOOL_HINT_UNKNOWN);
+    assert_int_equal(tool_hints_get(&h, slice_of("a")), TOOL_HINT_UNKNOWN);
 }
 
 static void test_tool_hints_too_many_names_are_never_whole(void **state)
@@ -492,14 +568,14 @@ static void test_tool_hints_too_many_names_are_never_whole(void **state)
     (void)state;
     struct tool_hints h = {0};
     char name[32];
-    assert_true(tool_hints_page(&h, 0, 0));
+    assert_true(tool_hints_begin_page(&h, 0, 0));
     for (int i = 0; i <= TOOL_HINTS_MAX; i++) {
         int n = snprintf(name, sizeof name, "t%d", i);
         tool_hints_add(&h, (struct slice){name, (size_t)n}, true);
     }
     assert_true(h.overflow);
-    assert_int_equal(tool_hints_of(&h, slice_of("t5")), TOOL_HINT_READS);
-    assert_int_equal(tool_hints_of(&h, slice_of("x")), TOOL_HINT_UNKNOWN);
+    assert_int_equal(tool_hints_get(&h, slice_of("t5")), TOOL_HINT_READS);
+    assert_int_equal(tool_hints_get(&h, slice_of("x")), TOOL_HINT_UNKNOWN);
     tool_hints_forget(&h);
 }
 

@@ -17,7 +17,7 @@ static void page(struct tools *t, const char *result, uint64_t cursor)
         if (line.p[i] == '\'')
             line.p[i] = '"';
     assert_int_equal(rpc_read(buf_slice(&line), &m), 0);
-    tools_page(t, &m, cursor);
+    tools_add_page(t, &m, cursor);
     buf_close(&line);
 }
 
@@ -30,19 +30,19 @@ static void test_tools_list_is_complete_with_its_last_page(void **state)
 {
     (void)state;
     struct tools t = {0};
-    assert_false(tools_whole(&t));
+    assert_false(tools_are_complete(&t));
     page(&t, "{'tools':[{'name':'b'},{'name':'a'}],'nextCursor':'2'}", 0);
     assert_true(has(&t, "a") && has(&t, "b") && has(&t, "\\u0061") && !has(&t, "c"));
-    assert_false(tools_whole(&t));
+    assert_false(tools_are_complete(&t));
     uint64_t next = t.next;
     page(&t, "{'tools':[{'name':'x'}]}", next + 1); /* of another list */
-    assert_false(has(&t, "x") || tools_whole(&t));
+    assert_false(has(&t, "x") || tools_are_complete(&t));
     page(&t, "{'tools':[{'name':'c'}]}", next);
-    assert_true(tools_whole(&t) && has(&t, "a") && has(&t, "c"));
+    assert_true(tools_are_complete(&t) && has(&t, "a") && has(&t, "c"));
     page(&t, "{'tools':[{'name':'c'}]}", 0); /* a new list */
-    assert_true(tools_whole(&t) && !has(&t, "a"));
+    assert_true(tools_are_complete(&t) && !has(&t, "a"));
     tools_forget(&t);
-    assert_false(tools_whole(&t) || has(&t, "c"));
+    assert_false(tools_are_complete(&t) || has(&t, "c"));
     tools_close(&t);
     tools_close(&t);
 }
@@ -81,7 +81,7 @@ static void test_tools_oversized_list_is_never_complete(void **state)
         buf_printf(&list, "%s{'name':'t%zu'}", i > 0 ? "," : "", i);
     buf_adds(&list, "]}");
     page(&t, buf_str(&list), 0);
-    assert_false(tools_whole(&t));
+    assert_false(tools_are_complete(&t));
     assert_int_equal(t.n, TOOLS_MAX);
     buf_clear(&list);
     buf_adds(&list, "{'tools':[{'name':'big','description':'");
@@ -89,10 +89,10 @@ static void test_tools_oversized_list_is_never_complete(void **state)
         buf_addc(&list, 'x');
     buf_adds(&list, "'},{'name':'small'}]}");
     page(&t, buf_str(&list), 0);
-    assert_true(has(&t, "small") && !has(&t, "big") && !tools_whole(&t));
+    assert_true(has(&t, "small") && !has(&t, "big") && !tools_are_complete(&t));
     assert_int_equal(t.n, 1);
     page(&t, "{'tools':[{'name':'small'}]}", 0);
-    assert_true(tools_whole(&t));
+    assert_true(tools_are_complete(&t));
     buf_close(&list);
     tools_close(&t);
 }

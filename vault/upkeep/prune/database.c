@@ -79,8 +79,8 @@ int prune_is_sent(struct prune *p, int64_t id, bool *ret)
     int st = db_has_table(&p->d, "shipped", &has);
     if (st < 0 || !has) /* nothing was ever sent */
         return st;
-    st = db_number(&p->d, P_SENT, &sent,
-                   DB_WITH(db_text(slice_of(p->rule.target)), db_int(id), db_int(SENT_US)));
+    st = db_read_number(&p->d, P_SENT, &sent,
+                        DB_WITH(db_text(slice_of(p->rule.target)), db_int(id), db_int(SENT_US)));
     *ret = st == 0;
     return st == MI_ENOENT ? 0 : st;
 }
@@ -89,7 +89,7 @@ int prune_uid(struct prune *p, int64_t id, char ret[UID_LEN + 1])
 {
     sqlite3_stmt *q;
     ret[0] = '\0';
-    int st = db_ask(&p->d, P_UID, &q, DB_WITH(db_int(id)));
+    int st = db_begin_query(&p->d, P_UID, &q, DB_WITH(db_int(id)));
     if (st < 0)
         return st;
     int rc = sqlite3_step(q);
@@ -97,7 +97,7 @@ int prune_uid(struct prune *p, int64_t id, char ret[UID_LEN + 1])
         struct slice uid = connect_column(q, 0);
         snprintf(ret, UID_LEN + 1, "%.*s", (int)size_min(uid.n, UID_LEN), uid.p);
     }
-    return db_done(&p->d, q, rc);
+    return db_finish_statement(&p->d, q, rc);
 }
 
 int prune_connect(struct prune *p)

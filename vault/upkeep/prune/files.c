@@ -14,7 +14,7 @@
 
 #define DAY_US ((int64_t)86400 * 1000000)
 
-static int keep_file(struct prune_files *f, const char *name, int64_t until_us, int64_t bytes)
+static int prune_keep_file(struct prune_files *f, const char *name, int64_t until_us, int64_t bytes)
 {
     char *copy = strdup(name);
     if (copy == NULL || !GROW(f->file, f->n, f->cap)) {
@@ -25,7 +25,7 @@ static int keep_file(struct prune_files *f, const char *name, int64_t until_us, 
     return 0;
 }
 
-static int64_t changed_us(const struct stat *st)
+static int64_t file_changed_us(const struct stat *st)
 {
     struct timespec at = file_changed_at(st);
     return (int64_t)at.tv_sec * 1000000 + at.tv_nsec / 1000;
@@ -39,7 +39,7 @@ typedef int (*file_fn)(struct prune *p, const char *name, const struct stat *st,
                        int64_t *ret_until);
 
 /* Log files. Lines of their day may still be added. */
-static int is_log(struct prune *p, const char *name, const struct stat *st, int64_t *ret_until)
+static int file_is_log(struct prune *p, const char *name, const struct stat *st, int64_t *ret_until)
 {
     struct tm day = {0};
     (void)p, (void)st;
@@ -50,12 +50,12 @@ static int is_log(struct prune *p, const char *name, const struct stat *st, int6
     return 1;
 }
 
-static int is_escalation(struct prune *p, const char *name, const struct stat *st,
-                         int64_t *ret_until)
+static int file_is_escalation(struct prune *p, const char *name, const struct stat *st,
+                              int64_t *ret_until)
 {
     size_t n = strlen(name);
     (void)p;
-    *ret_until = changed_us(st) + 1;
+    *ret_until = file_changed_us(st) + 1;
     return name[0] >= '0' && name[0] <= '9' && n > 3 && strcmp(name + n - 3, ".md") == 0;
 }
 
@@ -65,14 +65,14 @@ static int is_left_body(struct prune *p, const char *name, const struct stat *st
 {
     int64_t has;
     *ret_until = 0;
-    if (strlen(name) != UID_LEN || changed_us(st) >= p->now_us - DAY_US ||
+    if (strlen(name) != UID_LEN || file_changed_us(st) >= p->now_us - DAY_US ||
         aside_count(p->dir.fd, NULL) > 0)
         return 0;
-    int found = db_number(&p->d, P_HAS_UID, &has, DB_WITH(db_text(slice_of(name))));
+    int found = db_read_number(&p->d, P_HAS_UID, &has, DB_WITH(db_text(slice_of(name))));
     return found == MI_ENOENT ? 1 : found;
 }
 
-static int by_time(const void *a, const void *b)
+static int compare_prune_files(const void *a, const void *b)
 {
     const struct prune_file *x = a, *y = b;
     return (x->until_us > y->until_us) - (x->until_us < y->until_us);
@@ -97,18 +97,18 @@ static int find_in_folder(struct prune *p, struct prune_files *f, int fd, file_f
             continue;
         found = is_one(p, e->d_name, &st, &until_us);
         if (found > 0)
-            found = keep_file(f, e->d_name, until_us, st.st_size);
+            found = prune_keep_file(f, e->d_name, until_us, st.st_size);
     }
     closedir(d);
     if (f->n > 1)
-        qsort(f->file, f->n, sizeof *f->file, by_time);
+        qsort(f->file, f->n, sizeof *f->file, compare_prune_files);
     return found < 0 ? found : 0;
 }
 
 static int open_logs(int dir_fd)
 {
-    int logs = vault_dir_sub(dir_fd, VAULT_LOGS, false);
-    int fd = logs >= 0 ? vault_dir_sub(logs, VAULT_ACTIONS, false) : -1;
+    int logs = vault_dir_open_sub(dir_fd, VAULT_LOGS, false);
+    int fd = logs >= 0 ? vault_dir_open_sub(logs, VAULT_ACTIONS, false) : -1;
     if (logs >= 0)
         close(logs);
     return fd;
@@ -116,13 +116,14 @@ static int open_logs(int dir_fd)
 
 int prune_files_find(struct prune *p, int64_t *bytes)
 {
-    int st =
-        find_in_folder(p, &p->bodies, vault_dir_sub(p->dir.fd, VAULT_BODIES, false), is_left_body);
+    int st = find_in_folder(p, &p->bodies, vault_dir_open_sub(p->dir.fd, VAULT_BODIES, false),
+                            is_left_body);
     if (st == 0)
-        st = find_in_folder(p, &p->logs, open_logs(p->dir.fd), is_log);
+        st = find_in_folder(p, &p->logs, open_logs(p->dir.fd), file_is_log);
     if (st == 0)
-        st = find_in_folder(p, &p->escalations, vault_dir_sub(p->dir.fd, VAULT_ESCALATIONS, false),
-                            is_escalation);
+        st = find_in_folder(p, &p->escalations,
+                            vault_dir_open_sub(p->dir.fd, VAULT_ESCALATIONS, false),
+                            file_is_escalation);
     *bytes += prune_files_until(&p->bodies, 0);
     return st;
 }
@@ -137,7 +138,7 @@ int prune_files_body(struct prune *p, int64_t id, int64_t *bytes)
     if (st < 0 || strlen(uid) != UID_LEN || strchr(uid, '/') != NULL || p->bodies.fd < 0 ||
         fstatat(p->bodies.fd, uid, &file, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(file.st_mode))
         return st;
-    st = keep_file(&p->bodies, uid, 0, file.st_size);
+    st = prune_keep_file(&p->bodies, uid, 0, file.st_size);
     *bytes += prune_files_until(&p->bodies, 0);
     return st;
 }

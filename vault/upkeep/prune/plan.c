@@ -27,8 +27,8 @@ static int read_candidates(struct prune *p, struct candidates *l)
 {
     sqlite3_stmt *q;
     bool grows = true; /* in a damaged file, a row may come again and again */
-    int st = db_ask(&p->d, P_SESSIONS, &q,
-                    DB_WITH(db_int(p->rule.keep_last > 0 ? p->rule.keep_last : 1)));
+    int st = db_begin_query(&p->d, P_SESSIONS, &q,
+                            DB_WITH(db_int(p->rule.keep_last > 0 ? p->rule.keep_last : 1)));
     if (st < 0)
         return st;
     int rc = SQLITE_DONE;
@@ -43,9 +43,9 @@ static int read_candidates(struct prune *p, struct candidates *l)
         c->removable = sqlite3_column_int(q, 4) != 0 && !recent && !c->running;
         grows = l->n == 1 || c->id > c[-1].id;
     }
-    st = db_done(&p->d, q, rc);
+    st = db_finish_statement(&p->d, q, rc);
     if (!grows)
-        return db_damaged(&p->d);
+        return db_fail_damaged(&p->d);
     int64_t since_us = INT64_MAX;
     for (size_t i = l->n; i-- > 0;) {
         if (l->c[i].started_us < since_us)
@@ -80,7 +80,7 @@ static int plan_session(struct prune *p, struct candidate *c, int64_t *bytes)
 }
 
 /* Plans the session that the rule names, if it exists. */
-static int plan_the_session(struct prune *p, struct candidates *l, int64_t *bytes)
+static int plan_named_session(struct prune *p, struct candidates *l, int64_t *bytes)
 {
     size_t i = SEARCH_INT64(l->c, l->n, id, p->rule.session);
     if (i == l->n || l->c[i].id != p->rule.session)
@@ -109,7 +109,7 @@ static int plan_old_sessions(struct prune *p, struct candidates *l, int64_t *byt
 
 /* The time before which log files and escalations are removed: they must be older than the rule's
  * age, and than the oldest session that is kept. */
-static int64_t cutoff_us(const struct prune *p, int64_t kept_us)
+static int64_t files_cutoff_us(const struct prune *p, int64_t kept_us)
 {
     int64_t aged_us = p->now_us - p->rule.older_us;
     return kept_us < aged_us ? kept_us : aged_us;
@@ -121,13 +121,13 @@ static int64_t plan_old_files(struct prune *p, const struct candidates *l)
     for (size_t i = 0; i < l->n; i++)
         if (!l->c[i].planned && l->c[i].started_us < kept_us)
             kept_us = l->c[i].started_us;
-    return prune_files_until(&p->logs, cutoff_us(p, kept_us)) +
-           prune_files_until(&p->escalations, cutoff_us(p, kept_us));
+    return prune_files_until(&p->logs, files_cutoff_us(p, kept_us)) +
+           prune_files_until(&p->escalations, files_cutoff_us(p, kept_us));
 }
 
 /* The number of unplanned log files of past days, and their bytes; *ret_today: bytes of newer
  * ones. */
-static size_t whole_days(const struct prune *p, int64_t *ret_bytes, int64_t *ret_today)
+static size_t count_past_log_files(const struct prune *p, int64_t *ret_bytes, int64_t *ret_today)
 {
     size_t n = p->logs.planned;
     *ret_bytes = *ret_today = 0;
@@ -145,7 +145,7 @@ static size_t whole_days(const struct prune *p, int64_t *ret_bytes, int64_t *ret
 static int plan_by_size(struct prune *p, struct candidates *l, int64_t *bytes)
 {
     int64_t logs, today, kept_us = INT64_MAX;
-    size_t days = whole_days(p, &logs, &today), i = 0;
+    size_t days = count_past_log_files(p, &logs, &today), i = 0;
     int st = 0;
     while (st == 0 && *bytes - today > p->rule.max_bytes) {
         for (; i < l->n && !l->c[i].removable; i++)
@@ -160,7 +160,7 @@ static int plan_by_size(struct prune *p, struct candidates *l, int64_t *bytes)
             if (l->c[i].planned && newer_us > kept_us)
                 newer_us = kept_us;
             if (l->c[i].planned)
-                file = prune_files_until(&p->logs, cutoff_us(p, newer_us));
+                file = prune_files_until(&p->logs, files_cutoff_us(p, newer_us));
         } else {
             break;
         }
@@ -196,7 +196,7 @@ static int64_t sum_planned(const struct prune_files *f, int64_t *ret_n)
     return sum;
 }
 
-static int by_number(const void *a, const void *b)
+static int compare_numbers(const void *a, const void *b)
 {
     const int64_t *x = a, *y = b;
     return (*x > *y) - (*x < *y);
@@ -212,11 +212,12 @@ int prune_make_plan(struct prune *p)
     if (st == 0)
         st = prune_files_find(p, &freed);
     if (st == 0)
-        st = p->rule.session != 0 ? plan_the_session(p, &l, &freed) : plan_by_rules(p, &l, &freed);
+        st =
+            p->rule.session != 0 ? plan_named_session(p, &l, &freed) : plan_by_rules(p, &l, &freed);
     p->plan.bytes_after = p->plan.bytes_before - freed;
     free(l.c);
     if (p->n > 1) /* sessions planned for their age may be newer than sessions planned for size */
-        qsort(p->session, p->n, sizeof *p->session, by_number);
+        qsort(p->session, p->n, sizeof *p->session, compare_numbers);
     p->plan.sessions = (int64_t)p->n;
     p->plan.file_bytes = sum_planned(&p->bodies, &p->plan.bodies) +
                          sum_planned(&p->logs, &p->plan.logs) +

@@ -88,7 +88,7 @@ bool prune_is_quiet(struct prune *p)
     int64_t version;
     struct buf none = {0}, *error = p->d.error;
     p->d.error = &none;
-    bool read = db_number(&p->d, P_DATA_VERSION, &version, NULL, 0) == 0;
+    bool read = db_read_number(&p->d, P_DATA_VERSION, &version, NULL, 0) == 0;
     bool quiet = read && version == p->version;
     p->version = read ? version : p->version;
     p->d.error = error;
@@ -99,7 +99,7 @@ bool prune_is_quiet(struct prune *p)
 /* ---- steps ---- */
 
 /* States in the vault's log that the removal of a session begins (docs/evidence.md). */
-static int state_removal(struct prune *p, int64_t id)
+static int log_removal(struct prune *p, int64_t id)
 {
     bool has;
     char uid[UID_LEN + 1] = "";
@@ -153,7 +153,7 @@ static int remove_rows(struct prune *p, int64_t id, int64_t *ret_n)
         return MI_EBUSY;
     }
     if (st == 0 && !p->stated)
-        st = state_removal(p, id);
+        st = log_removal(p, id);
     if (st == 0)
         st = remove_from(p, "calls", P_REMOVE_NEXT_CALLS, id);
     if (st == 0)
@@ -174,7 +174,7 @@ static int prune_forget(struct prune *p, int64_t id)
     return MI_EIO;
 }
 
-static int session_step(struct prune *p)
+static int prune_session_step(struct prune *p)
 {
     int64_t id = p->session[p->at], n = 0;
     int st = p->forgotten ? 0 : prune_forget(p, id);
@@ -207,8 +207,8 @@ static int remove_escalation_rows(struct prune *p, const char *file)
                : st;
 }
 
-static int file_step(struct prune_files *f, int64_t *count, struct prune_report *done,
-                     struct buf *error)
+static int prune_file_step(struct prune_files *f, int64_t *count, struct prune_report *done,
+                           struct buf *error)
 {
     struct stat s;
     const char *name = f->file[f->at++].name;
@@ -224,18 +224,18 @@ static int file_step(struct prune_files *f, int64_t *count, struct prune_report 
 }
 
 /* Shrinks the database if no proxy runs: VACUUM locks it. */
-static int last_step(struct prune *p)
+static int prune_last_step(struct prune *p)
 {
     int64_t pages = 0, unused = 0, size = 0;
-    int st = db_number(&p->d, P_PAGES, &pages, NULL, 0);
+    int st = db_read_number(&p->d, P_PAGES, &pages, NULL, 0);
     if (st == 0)
-        st = db_number(&p->d, P_UNUSED_PAGES, &unused, NULL, 0);
+        st = db_read_number(&p->d, P_UNUSED_PAGES, &unused, NULL, 0);
     if (st == 0)
-        st = db_number(&p->d, P_PAGE_SIZE, &size, NULL, 0);
+        st = db_read_number(&p->d, P_PAGE_SIZE, &size, NULL, 0);
     if (st < 0)
         return st;
     p->done.free_bytes = unused * size;
-    if (unused > 0 && unused >= pages / SHRINK_SHARE && !running_any(p->dir.path)) {
+    if (unused > 0 && unused >= pages / SHRINK_SHARE && !running_has_any(p->dir.path)) {
         st = rebuild_database(p->d.db) == 0 ? db_exec(&p->d, "PRAGMA wal_checkpoint(TRUNCATE)")
                                             : db_fail(&p->d);
         p->done.shrunk = st == 0;
@@ -245,27 +245,27 @@ static int last_step(struct prune *p)
     return prune_size_vault(p, &p->done.bytes_after);
 }
 
-static int next_step(struct prune *p, bool *ret_done)
+static int prune_next_step(struct prune *p, bool *ret_done)
 {
     if (p->at < p->n)
-        return session_step(p);
+        return prune_session_step(p);
     if (p->bodies.at < p->bodies.planned)
-        return file_step(&p->bodies, &p->done.bodies, &p->done, p->d.error);
+        return prune_file_step(&p->bodies, &p->done.bodies, &p->done, p->d.error);
     if (p->logs.at < p->logs.planned)
-        return file_step(&p->logs, &p->done.logs, &p->done, p->d.error);
+        return prune_file_step(&p->logs, &p->done.logs, &p->done, p->d.error);
     if (p->escalations.at < p->escalations.planned) {
         int st = remove_escalation_rows(p, p->escalations.file[p->escalations.at].name);
         if (st < 0)
             return st;
-        return file_step(&p->escalations, &p->done.escalations, &p->done, p->d.error);
+        return prune_file_step(&p->escalations, &p->done.escalations, &p->done, p->d.error);
     }
     *ret_done = true;
-    return last_step(p);
+    return prune_last_step(p);
 }
 
 int prune_step(struct prune *p, bool *ret_done, struct buf *error)
 {
     *ret_done = false;
     p->d.error = error;
-    return prune_status(p, next_step(p, ret_done));
+    return prune_status(p, prune_next_step(p, ret_done));
 }

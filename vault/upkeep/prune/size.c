@@ -14,7 +14,7 @@ static int64_t folder_bytes(int dir_fd, const char *name)
 {
     struct stat st;
     int64_t sum = 0;
-    int fd = vault_dir_sub(dir_fd, name, false);
+    int fd = vault_dir_open_sub(dir_fd, name, false);
     DIR *d = fd >= 0 ? fdopendir(fd) : NULL;
     for (struct dirent *e; d != NULL && (e = readdir(d)) != NULL;) {
         if (fstatat(fd, e->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0)
@@ -32,11 +32,11 @@ static int64_t folder_bytes(int dir_fd, const char *name)
 int prune_size_vault(struct prune *p, int64_t *ret)
 {
     int64_t pages = 0, unused = 0, size = 0;
-    int st = db_number(&p->d, P_PAGES, &pages, NULL, 0);
+    int st = db_read_number(&p->d, P_PAGES, &pages, NULL, 0);
     if (st == 0)
-        st = db_number(&p->d, P_UNUSED_PAGES, &unused, NULL, 0);
+        st = db_read_number(&p->d, P_UNUSED_PAGES, &unused, NULL, 0);
     if (st == 0)
-        st = db_number(&p->d, P_PAGE_SIZE, &size, NULL, 0);
+        st = db_read_number(&p->d, P_PAGE_SIZE, &size, NULL, 0);
     *ret = (pages - unused) * size + folder_bytes(p->dir.fd, VAULT_BODIES) +
            folder_bytes(p->dir.fd, VAULT_LOGS) + folder_bytes(p->dir.fd, VAULT_ESCALATIONS) +
            folder_bytes(p->dir.fd, VAULT_SEARCH);
@@ -101,7 +101,7 @@ static int64_t pages_add(struct prune_pages *x, int64_t page, int64_t row)
     return more;
 }
 
-static int table_pages(struct prune *p, size_t i, int64_t id, int64_t *pages)
+static int count_table_pages(struct prune *p, size_t i, int64_t id, int64_t *pages)
 {
     struct prune_pages *filled = &p->pages[i == 0];
     enum prune_query rows =
@@ -110,7 +110,7 @@ static int table_pages(struct prune *p, size_t i, int64_t id, int64_t *pages)
     bool has;
     int st = db_has_table(&p->d, tables[i].name, &has);
     if (st == 0 && has)
-        st = db_ask(&p->d, rows, &q, DB_WITH(db_int(id)));
+        st = db_begin_query(&p->d, rows, &q, DB_WITH(db_int(id)));
     if (st < 0 || !has)
         return st;
     int rc;
@@ -118,15 +118,15 @@ static int table_pages(struct prune *p, size_t i, int64_t id, int64_t *pages)
         *pages += pages_add(filled, p->page_size, tables[i].others + record_bytes(q));
         p->plan.messages += i == 0;
     }
-    return db_done(&p->d, q, rc);
+    return db_finish_statement(&p->d, q, rc);
 }
 
 int prune_size_session(struct prune *p, int64_t id, int64_t *ret)
 {
-    int64_t pages = 0, file = search_file_of(NULL, id) + 1, index = 0;
-    int st = p->page_size == 0 ? db_number(&p->d, P_PAGE_SIZE, &p->page_size, NULL, 0) : 0;
+    int64_t pages = 0, file = search_file_of_session(NULL, id) + 1, index = 0;
+    int st = p->page_size == 0 ? db_read_number(&p->d, P_PAGE_SIZE, &p->page_size, NULL, 0) : 0;
     for (size_t i = 0; st == 0 && i < MI_COUNT(tables); i++)
-        st = table_pages(p, i, id, &pages);
+        st = count_table_pages(p, i, id, &pages);
     if (st < 0)
         return st;
     if (file != p->index)

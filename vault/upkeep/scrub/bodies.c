@@ -20,9 +20,9 @@ static int open_bodies(struct scrub *s)
 {
     if (s->bodies_fd >= 0)
         return 0;
-    int dir = vault_dir_sub(s->dir.fd, VAULT_BODIES, false);
+    int dir = vault_dir_open_sub(s->dir.fd, VAULT_BODIES, false);
     if (dir >= 0)
-        s->bodies_fd = vault_dir_file(dir, s->uid, O_RDWR);
+        s->bodies_fd = vault_dir_open_file(dir, s->uid, O_RDWR);
     int e = errno;
     if (dir >= 0)
         close(dir);
@@ -42,7 +42,7 @@ int scrub_keep_range(struct scrub *s, int64_t offset, int64_t length)
     return 0;
 }
 
-static int write_at(struct scrub *s, const char *p, size_t n, int64_t at)
+static int scrub_write_at(struct scrub *s, const char *p, size_t n, int64_t at)
 {
     while (n > 0) {
         ssize_t done = pwrite(s->bodies_fd, p, n, at);
@@ -66,9 +66,9 @@ int scrub_append_body(struct scrub *s, struct slice body, int64_t *ret_offset)
     off_t end = lseek(s->bodies_fd, 0, SEEK_END);
     if (end < 0)
         return scrub_bodies_fail(s, "read a file in");
-    st = write_at(s, body.p, body.n, end);
+    st = scrub_write_at(s, body.p, body.n, end);
     if (st == 0)
-        st = write_at(s, "\n", 1, end + (int64_t)body.n);
+        st = scrub_write_at(s, "\n", 1, end + (int64_t)body.n);
     if (st == 0 && file_sync_data(s->bodies_fd) < 0)
         st = scrub_bodies_fail(s, "write to a file in");
     if (st == 0)
@@ -77,19 +77,19 @@ int scrub_append_body(struct scrub *s, struct slice body, int64_t *ret_offset)
     return st;
 }
 
-static int by_offset(const void *a, const void *b)
+static int compare_range_offsets(const void *a, const void *b)
 {
     const struct scrub_range *x = a, *y = b;
     return x->from < y->from ? -1 : x->from > y->from;
 }
 
-static int blank(struct scrub *s, int64_t from, int64_t to)
+static int scrub_blank_range(struct scrub *s, int64_t from, int64_t to)
 {
     static const char zeros[64 << 10];
     int st = 0;
     while (st == 0 && (from = file_next_data(s->bodies_fd, from)) < to) {
         size_t n = size_min(sizeof zeros, (size_t)(to - from));
-        st = write_at(s, zeros, n, from);
+        st = scrub_write_at(s, zeros, n, from);
         from += (int64_t)n;
     }
     return st;
@@ -105,15 +105,15 @@ int scrub_blank_bodies(struct scrub *s)
     if (fstat(s->bodies_fd, &file) != 0)
         return scrub_bodies_fail(s, "read a file in");
     if (s->ranges_n > 0)
-        qsort(s->ranges, s->ranges_n, sizeof *s->ranges, by_offset);
+        qsort(s->ranges, s->ranges_n, sizeof *s->ranges, compare_range_offsets);
     for (size_t i = 0; st == 0 && i < s->ranges_n; i++) {
         if (s->ranges[i].from > at)
-            st = blank(s, at, s->ranges[i].from);
+            st = scrub_blank_range(s, at, s->ranges[i].from);
         if (s->ranges[i].to > at)
             at = s->ranges[i].to;
     }
     if (st == 0 && file.st_size > at)
-        st = blank(s, at, file.st_size);
+        st = scrub_blank_range(s, at, file.st_size);
     if (st == 0 && file_sync_data(s->bodies_fd) < 0)
         st = scrub_bodies_fail(s, "write to a file in");
     return st;

@@ -40,7 +40,7 @@ int scrub_connect(struct scrub *s)
         return scrub_fail(s, "open", VAULT_DB);
     }
     int st = db_open(&s->d, &redacting, path, &s->error);
-    return st == 0 && schema_ready(s->d.db) < 0 ? db_fail(&s->d) : st;
+    return st == 0 && schema_make_ready(s->d.db) < 0 ? db_fail(&s->d) : st;
 }
 
 void scrub_disconnect(struct scrub *s)
@@ -52,7 +52,7 @@ void scrub_disconnect(struct scrub *s)
 /* ---- changing rows ---- */
 
 /* Gives the changed records new commitments. */
-static int restate(struct scrub *s)
+static int scrub_restate_records(struct scrub *s)
 {
     struct restate r = {
         .db = s->d.db, .salts = &s->salts, .session_id = s->session_id, .bodies_fd = s->bodies_fd};
@@ -67,7 +67,7 @@ int scrub_commit(struct scrub *s)
 {
     if (s->d.depth == 0)
         return 0;
-    int st = db_end(&s->d, s->changed_n > 0 ? restate(s) : 0);
+    int st = db_end(&s->d, s->changed_n > 0 ? scrub_restate_records(s) : 0);
     s->waiting = s->changed_n = 0;
     return st;
 }
@@ -99,12 +99,12 @@ void scrub_roll_back(struct scrub *s)
 int scrub_empty_log(struct scrub *s)
 {
     sqlite3_stmt *q;
-    int st = db_ask(&s->d, S_EMPTY_LOG, &q, NULL, 0);
+    int st = db_begin_query(&s->d, S_EMPTY_LOG, &q, NULL, 0);
     if (st < 0)
         return st;
     int rc = sqlite3_step(q);
     bool busy = rc != SQLITE_ROW || sqlite3_column_int(q, 0) != 0;
-    st = db_done(&s->d, q, rc);
+    st = db_finish_statement(&s->d, q, rc);
     if (st == 0 && busy) {
         buf_clear(&s->error);
         buf_printf(&s->error,

@@ -44,7 +44,7 @@ static struct slice scrub_escalations_column(sqlite3_stmt *q, int i)
     return text != NULL ? slice_of(text) : (struct slice){0};
 }
 
-static int scrub_row(struct scrub *s, sqlite3_stmt *q)
+static int scrub_escalation_row(struct scrub *s, sqlite3_stmt *q)
 {
     struct scrub_hit hit = {.where = "escalation"};
     struct slice now[NAMES], clean;
@@ -79,17 +79,17 @@ static int scrub_escalations(struct scrub *s)
     int rc = SQLITE_ROW;
     if (s->d.db == NULL)
         return 0;
-    int st = db_ask(&s->d, S_ESCALATIONS, &q, NULL, 0);
+    int st = db_begin_query(&s->d, S_ESCALATIONS, &q, NULL, 0);
     if (st < 0)
         return st;
     /* In a damaged file, a row may come again and again. */
     for (int64_t last = INT64_MIN; st == 0 && (rc = sqlite3_step(q)) == SQLITE_ROW;) {
         int64_t id = sqlite3_column_int64(q, 0);
-        st = id > last ? scrub_row(s, q) : db_damaged(&s->d);
+        st = id > last ? scrub_escalation_row(s, q) : db_fail_damaged(&s->d);
         last = id;
     }
     /* before the commit: an open SELECT would hold the old snapshot */
-    int ended = db_done(&s->d, q, rc);
+    int ended = db_finish_statement(&s->d, q, rc);
     st = st == 0 ? ended : st;
     if (st == 0)
         st = scrub_commit(s);
@@ -100,7 +100,7 @@ static int scrub_escalations(struct scrub *s)
 
 /* ---- files of lines ---- */
 
-static bool ends_with(const char *name, const char *end)
+static bool name_ends_with(const char *name, const char *end)
 {
     size_t n = strlen(name), m = strlen(end);
     return n > m && strcmp(name + n - m, end) == 0;
@@ -108,7 +108,7 @@ static bool ends_with(const char *name, const char *end)
 
 static FILE *open_stream(int dir_fd, const char *name, int flags, const char *mode)
 {
-    int fd = vault_dir_file(dir_fd, name, flags);
+    int fd = vault_dir_open_file(dir_fd, name, flags);
     FILE *f = fd >= 0 ? fdopen(fd, mode) : NULL;
     if (f == NULL && fd >= 0)
         close(fd);
@@ -184,7 +184,7 @@ static int scrub_files_replace(struct lines *l, struct copy *c)
 {
     static const char zeros[4096];
     struct stat file = {0};
-    int old = vault_dir_file(l->dir_fd, c->name, O_WRONLY);
+    int old = vault_dir_open_file(l->dir_fd, c->name, O_WRONLY);
     int st = 0;
     if (old < 0 || fstat(old, &file) != 0 || fflush(c->out) != 0 || fsync(fileno(c->out)) != 0 ||
         renameat(l->dir_fd, c->wip, l->dir_fd, c->name) != 0 || fsync(l->dir_fd) != 0)
@@ -262,7 +262,7 @@ static int scrub_folder(struct lines *l, const char *end, const char *but)
     }
     int st = 0;
     for (const struct dirent *e; st == 0 && (e = readdir(d)) != NULL;) {
-        bool whole = e->d_name[0] != '.' && ends_with(e->d_name, end);
+        bool whole = e->d_name[0] != '.' && name_ends_with(e->d_name, end);
         if (whole && (but == NULL || strncmp(e->d_name, but, strlen(but)) != 0))
             st = scrub_locked(l, e->d_name);
     }
@@ -273,12 +273,12 @@ static int scrub_folder(struct lines *l, const char *end, const char *but)
 int scrub_files(struct scrub *s, const char *uid, bool today)
 {
     char day[CLOCK_TEXT_MAX];
-    int logs = vault_dir_sub(s->dir.fd, VAULT_LOGS, false);
+    int logs = vault_dir_open_sub(s->dir.fd, VAULT_LOGS, false);
     int st = 0;
     struct lines l = {.s = s, .uid = uid, .folder = FOLDER_LOGS, .kind = SCRUB_VALUE};
     clock_utc_day(clock_wall_us(), day);
     buf_clear(&s->error);
-    l.dir_fd = logs >= 0 ? vault_dir_sub(logs, VAULT_ACTIONS, false) : -1;
+    l.dir_fd = logs >= 0 ? vault_dir_open_sub(logs, VAULT_ACTIONS, false) : -1;
     if (logs >= 0)
         close(logs);
     if (l.dir_fd >= 0) {
@@ -287,7 +287,7 @@ int scrub_files(struct scrub *s, const char *uid, bool today)
     }
     l.folder = VAULT_ESCALATIONS;
     l.kind = SCRUB_LINE;
-    l.dir_fd = st == 0 ? vault_dir_sub(s->dir.fd, VAULT_ESCALATIONS, false) : -1;
+    l.dir_fd = st == 0 ? vault_dir_open_sub(s->dir.fd, VAULT_ESCALATIONS, false) : -1;
     if (l.dir_fd >= 0) {
         st = scrub_folder(&l, ".md", NULL);
         close(l.dir_fd);

@@ -155,12 +155,12 @@ static int change_rules(struct scrub *s, const struct query_session *row)
     struct buf mine = {0}, rules = {0};
     struct slice old = row->redact_rules.p != NULL ? row->redact_rules : slice_of("{}");
     buf_clear(&s->error);
-    redact_rules(s->rules, &mine);
+    redact_write_rules(s->rules, &mine);
     int st = mine.failed ? MI_ENOMEM : redact_open_rules(&both, old, &s->error);
     if (st == 0)
         st = redact_add_rules(both, buf_slice(&mine), &s->error);
     if (st == 0)
-        redact_rules(both, &rules);
+        redact_write_rules(both, &rules);
     if (st == 0 && rules.failed)
         st = MI_ENOMEM;
     if (st == 0)

@@ -49,6 +49,6 @@ MI_MUST int scrub_finish(struct scrub *s, bool rebuild);
 const char *scrub_error(struct scrub *s);
 
 /* Appends the rules whose marks are in `after` but not in `before`: "github-token, password 2". */
-void scrub_rules(struct buf *b, struct slice before, struct slice after);
+void scrub_write_rules(struct buf *b, struct slice before, struct slice after);
 
 #endif

@@ -32,7 +32,7 @@ static void count_marks(struct names *names, struct slice text, long by)
     }
 }
 
-void scrub_rules(struct buf *b, struct slice before, struct slice after)
+void scrub_write_rules(struct buf *b, struct slice before, struct slice after)
 {
     struct names names = {.n = 0};
     bool first = true;
@@ -89,7 +89,7 @@ int scrub_text(struct scrub *s, struct slice text, enum scrub_kind kind, struct 
     if (st < 0 || n == 0)
         return st;
     buf_clear(&s->names);
-    scrub_rules(&s->names, text, buf_slice(&s->clean));
+    scrub_write_rules(&s->names, text, buf_slice(&s->clean));
     if (s->names.failed)
         return MI_ENOMEM;
     hit.rules = buf_slice(&s->names);
