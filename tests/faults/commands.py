@@ -119,12 +119,18 @@ def ended(p, poke=lambda: None):
 
 
 def of_session(folder, name="HOME"):
-    """Processes that have this variable in their environment."""
-    mark, found = name.encode() + b"=" + os.fsencode(folder) + b"\0", []
-    for x in Path("/proc").iterdir():
+    """Processes that have this variable in their environment. They started after this one: older ones are not looked at, unless the
+    kernel has begun with small numbers again since."""
+    mark, found, least = name.encode() + b"=" + os.fsencode(folder) + b"\0", [], os.getpid()
+    if int(Path("/proc/loadavg").read_text().split()[-1]) < least:
+        least = 0
+    for x in os.listdir("/proc"):
+        if not x.isdigit() or int(x) <= least:
+            continue
         with contextlib.suppress(OSError):
-            if x.name.isdigit() and mark in (x / "environ").read_bytes() + b"\0":
-                found.append(int(x.name))
+            with open(f"/proc/{x}/environ", "rb") as environ:
+                if mark in environ.read() + b"\0":
+                    found.append(int(x))
     return found
 
 

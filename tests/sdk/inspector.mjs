@@ -54,6 +54,8 @@ const SAMPLE = new Set([
   "everything tools/call with metadata", "everything prompts/get without its argument", "everything tools/list in era auto",
   "filesystem resources/list", "memory tools/list",
 ]);
+// The Inspector and the servers of these are those of the packages, not bundles. Of server-everything, the case with npx is.
+const PUBLISHED = new Set(["filesystem resources/list", "memory tools/list"]);
 
 function entry(server, packages, dir) {
   const program = `${packages}/server-${server}/dist/index.js`;
@@ -65,6 +67,7 @@ function entry(server, packages, dir) {
 export const inspector_cases = Object.entries({ everything, filesystem, memory }).flatMap(([server, list]) =>
   list.map(([what, args, status, invocation]) => ({
     name: `inspector ${server} ${what}`, server, args, status, invocation, hasty: true, long: !SAMPLE.has(`${server} ${what}`),
+    published: PUBLISHED.has(`${server} ${what}`),
   })),
 );
 

@@ -1,5 +1,6 @@
 // Plays every scenario twice, with the server directly and through the interposer, and compares the results.
-// Usage: main.mjs [WORD...]: only the cases whose names contain one of the words. TEST_LONG=1: every case of the Inspector.
+// Usage: main.mjs [WORD...]: only the cases whose names contain one of the words. TEST_LONG=1: every case of the Inspector,
+// and nothing but the published packages.
 
 import { randomBytes } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
@@ -7,6 +8,7 @@ import { mkdir, mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
+import { bundle } from "./bundle.mjs";
 import { checkRecordings } from "./check.mjs";
 import { Session, deadline, execute, within } from "./client.mjs";
 import { crash_cases, troubleOf } from "./crash.mjs";
@@ -25,7 +27,10 @@ import { Vault, checkInvocations, checkLog, checkOperations, checkRecord, outcom
 
 const here = dirname(fileURLToPath(import.meta.url));
 const interposer = resolve(process.env.MCP_INTERPOSER ?? join(here, "../../build/mcp-interposer"));
-const packages = join(here, "node_modules/@modelcontextprotocol");
+const published = join(here, "node_modules/@modelcontextprotocol");
+// Without TEST_LONG=1, most cases run bundles of the packages.
+const packages = process.env.TEST_LONG ? published : await bundle(published);
+const packagesOf = (one) => (one.published ? published : packages);
 const AT_ONCE = 3; // cases; each is two servers, which mostly wait
 
 let passed = 0;
@@ -61,7 +66,13 @@ function ofProcess(pid, file) {
     return ""; // it has exited
   }
 }
-function processes(mark, pids = readdirSync("/proc").filter((name) => /^\d+$/.test(name))) {
+// All that started after us; and if the kernel has begun with small numbers again since, all others too.
+function candidates() {
+  const newest = Number(readFileSync("/proc/loadavg", "utf8").trim().split(" ").at(-1));
+  const least = newest < process.pid ? 0 : process.pid;
+  return readdirSync("/proc").filter((name) => /^\d+$/.test(name) && Number(name) > least);
+}
+function processes(mark, pids = candidates()) {
   return pids
     .filter((pid) => ofProcess(pid, "environ").includes(`MCP_SDK_TEST=${mark}`))
     .map((pid) => ({ pid: Number(pid), command: ofProcess(pid, "cmdline").replaceAll("\0", " ").trim() }))
@@ -99,7 +110,7 @@ async function play(one, n, via) {
   const dir = join(root, `${n}-${via === "direct" ? "a" : "b"}`); // of equal length: some answers are truncated
   await mkdir(dir);
   await one.prepare?.({ dir });
-  const { command, args, env } = one.server({ packages, dir });
+  const { command, args, env } = one.server({ packages: packagesOf(one), dir });
   const name = one.unnamed ? [] : ["--name", one.name];
   const behind = ["proxy", "--vault", vault.dir, ...name, ...(one.interposer ?? []), "--", command, ...args];
   const session = new Session({
@@ -222,7 +233,7 @@ async function inspectorCase(one, n) {
   const dir = join(root, `${n}`);
   let result;
   await test(`${one.name}: same output`, async () => {
-    result = await inspect(one, { packages, dir, env, interposer, vault, again: replays, stored: () => stored(mark) });
+    result = await inspect(one, { packages: packagesOf(one), dir, env, interposer, vault, again: replays, stored: () => stored(mark) });
     await result.transcript();
   });
   await test(`${one.name}: recorded`, () => (result ?? fail("there is no record to look at")).record());

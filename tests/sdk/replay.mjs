@@ -8,7 +8,7 @@ import { checkFindings } from "./findings.mjs";
 import { same } from "./vault.mjs";
 
 // The client's own tasks have random names and times.
-const plain = (text) => text.replace(/\b[0-9a-f]{32}\b/g, "<id>").replace(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z/g, "<time>");
+const plain = (text) => text.replace(/\b[0-9a-f]{32}\b/g, "<id>").replace(/\d\d\d\d-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g, "<time>");
 
 // The messages of a recording without times and row numbers. `ids` of the server's own requests are replaced
 // by their order.

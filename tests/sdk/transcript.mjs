@@ -1,7 +1,7 @@
 // Two transcripts of the same scenario: normalized, compared, and the difference shown.
 
 const CHANCE = [
-  [/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z/g, "<time>"],
+  [/\d\d\d\d-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g, "<time>"], // \d{4} takes ten times as long
   [/\b\d{1,2}:\d\d:\d\d [AP]M\b/g, "<clock>"],
   [/^(Debug|Info|Notice|Warning|Error|Critical|Alert|Emergency)[- ]level[- ]message$/, "<random level> message"],
   [/[A-Z][a-z]{2} [A-Z][a-z]{2} \d\d \d{4} \d\d:\d\d:\d\d GMT[+-]\d{4} \([^)]*\)/g, "<date>"],
