@@ -15,10 +15,11 @@ class Skip(Exception):
     pass
 
 
-def case(name, needs="store"):
-    """needs: `store`, the cluster with an empty store; `server`, PostgreSQL, for clusters of its own; None."""
+def case(name, needs="store", months=False):
+    """needs: `store`, the cluster with an empty store; `server`, PostgreSQL, for clusters of its own; None. months: the store has the
+    partitions of all months, as `ship init` makes them; without it, of the months around this one."""
     def add(function):
-        function.needs = needs
+        function.needs, function.months = needs, months
         CASES.append((name, function))
         return function
     return add

@@ -292,7 +292,7 @@ def upgrade_without_calls(t):
     return fill
 
 
-@case("calls: a store of version 1 is upgraded in short steps, and answers rightly at each of them")
+@case("calls: a store of version 1 is upgraded in short steps, and answers rightly at each of them", months=True)
 def _(t):
     device, sessions = store_1(t)
     before = t.cluster.psql(INVOCATIONS)

@@ -214,7 +214,7 @@ def _(t):
         assert figures(t, name, "reads_a") == ([], []) and figures(t, name, "reads_none") == ([], [])
 
 
-@case("dashboards: a query reads the partitions of its time range only")
+@case("dashboards: a query reads the partitions of its time range only", months=True)
 def _(t):
     fleet(t)
     t.cluster.psql("SELECT mcp_interposer.make_partitions(now() - interval '12 months', now() + interval '12 months')")

@@ -110,7 +110,7 @@ def _(t):
 COLUMNS = ("1", "UID", "n", "[]", *["NULL"] * 5, "1", *["NULL"] * 3, "1", "h", "full", "1", *["NULL"] * 7, "1")     # of put_sessions()
 
 
-@case("hostile: a transaction that a device leaves open delays no reader and no other device")
+@case("hostile: a transaction that a device leaves open delays no reader and no other device", months=True)
 def _(t):
     url, vault = t.device(), Vault(t.folder)
     vault.record(texts(2))

@@ -18,7 +18,7 @@ def has(t, month):
                           f"FROM unnest(ARRAY{list(TABLES)}) AS x") == "3"
 
 
-@case("months: a month that began without a partition gets one with the next init, and its rows are moved")
+@case("months: a month that began without a partition gets one with the next init, and its rows are moved", months=True)
 def _(t):
     url, vault = t.device(), Vault(t.folder)
     vault.record(texts(3))
@@ -35,7 +35,7 @@ def _(t):
     same(t.cluster, vault)
 
 
-@case("months: without a partition for the next one, each shipper says who makes it")
+@case("months: without a partition for the next one, each shipper says who makes it", months=True)
 def _(t):
     url, vault = t.device(), Vault(t.folder)
     vault.record(texts(1))

@@ -126,7 +126,7 @@ def _(t):
         end(s)
 
 
-@case("retention: a month that is dropped stays away, and all else goes on")
+@case("retention: a month that is dropped stays away, and all else goes on", months=True)
 def _(t):
     url, vault = t.device(), Vault(t.folder)
     vault.record(texts(3))

@@ -292,7 +292,7 @@ def _(t):
     assert t.cluster.psql(f"SELECT seq, requests FROM mcp_interposer.operations WHERE session_uid = '{uid}'") == "1\t2"
 
 
-@case("operations: ship init adds them to a store of version 1, for those who may read it")
+@case("operations: ship init adds them to a store of version 1, for those who may read it", months=True)
 def _(t):
     device, _ = store_1(t)
     uids = [device.begin(old=True) for _ in range(2)]

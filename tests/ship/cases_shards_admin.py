@@ -188,7 +188,7 @@ def _(t, f):
     assert "does not exist" in f.router.psql("SELECT mcp_interposer.read_uids()", "reads_all", check=False)
 
 
-@shards("init again changes nothing, its SQL works with psql, and wrong databases are refused", needs="store")
+@shards("init again changes nothing, its SQL works with psql, and wrong databases are refused", needs="store", months=True)
 def _(t, f):
     url = f.device("laptop")
     vault = vaults_on(t, f, url, (1,))[1]

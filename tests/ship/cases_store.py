@@ -70,7 +70,7 @@ def _(t):
     assert "permission denied" in t.cluster.psql("DELETE FROM mcp_interposer.messages", "reads_all", check=False)
 
 
-@case("versions: an older schema, a newer schema, and none")
+@case("versions: an older schema, a newer schema, and none", months=True)
 def _(t):
     url, vault = t.device(), Vault(t.folder)
     vault.record(texts(1))
@@ -88,7 +88,7 @@ def _(t):
     assert "ship init" in sent(vault.to(url, "--once"), 1)
 
 
-@case("init twice changes nothing, and its SQL works with psql")
+@case("init twice changes nothing, and its SQL works with psql", months=True)
 def _(t):
     url, vault = t.device(), Vault(t.folder)
     vault.record(texts(2))
@@ -104,7 +104,7 @@ def _(t):
     same(t.cluster, vault)
 
 
-@case("docs/fleet-admin.md, docs/fleet-schema.md: their SQL works, and a month that was removed is not sent again")
+@case("docs/fleet-admin.md, docs/fleet-schema.md: their SQL works, and a month that was removed is not sent again", months=True)
 def _(t):
     url, vault = t.device("laptop-7"), Vault(t.folder)
     t.device("laptop-8")

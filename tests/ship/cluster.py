@@ -24,6 +24,20 @@ SOON, OUTAGE = 30, 60
 DEADLINE = 120      # of a program that must end; a machine may be busy
 SEEN_CHARACTERS = 1000
 COPY = "STRATEGY FILE_COPY"     # of a database; the other strategy writes all of it to the log
+SAVED, NEAR = "saved", "near"       # names of databases
+# `ship init` makes 37 months. A new connection reads the catalogue of each of them, and so a query of a few rows takes three times
+# as long as with these four. A type with the name of a month: another `ship init` does not make it.
+FAR_MONTHS = """DO $$
+DECLARE
+    part text;
+BEGIN
+    FOR part IN SELECT c.relname FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
+            WHERE c.relnamespace = 'mcp_interposer'::regnamespace AND c.relkind = 'r' AND c.relname ~ '_[0-9]{4}_[0-9]{2}$'
+                AND to_date(right(c.relname, 7), 'YYYY_MM') NOT BETWEEN now() - interval '2 months' AND now() + interval '2 months' LOOP
+        EXECUTE format('DROP TABLE mcp_interposer.%I', part);
+        EXECUTE format('CREATE TYPE mcp_interposer.%I AS ()', part);
+    END LOOP;
+END $$"""
 
 # Functions of the store that a shipper calls.
 CALLS = ("hello", "vault_state", "watermarks", "put_leaves", "put_checkpoints", "put_sessions", "put_piece", "put_messages",
@@ -111,6 +125,7 @@ class Cluster:
         asynchronously, until promote(). store: as of make_data()."""
         self.folder, self.bin, self.user = Path(folder), programs(), account()
         self.own = threading.local()        # idle: a connection of admin
+        self.saved = {SAVED, NEAR} if store else set()      # names for restore()
         make_folder(self.folder)
         if standby_of:
             self.run("pg_basebackup", "-d", standby_of.url(), "-D", self.folder / "data", "-R", "-X", "stream", "-c", "fast",
@@ -179,17 +194,28 @@ class Cluster:
         """As `ship init --device NAME`, without doing all of init again."""
         self.psql(f"SELECT mcp_interposer.add_device('{name}')")
 
-    def save(self):
+    def save(self, name=SAVED):
         """Keeps the database and the names of the roles as they are now, for restore()."""
-        self.saved_roles = self.roles()
-        self.psql("DROP DATABASE IF EXISTS saved")
-        self.psql(f"CREATE DATABASE saved TEMPLATE postgres {COPY}")
+        self.saved_roles |= self.roles()
+        self.psql(f"DROP DATABASE IF EXISTS {name}")
+        self.psql(f"CREATE DATABASE {name} TEMPLATE postgres {COPY}")
+        self.saved.add(name)
 
-    def restore(self):
+    def save_store(self):
+        """A store that `ship init` has just made: as SAVED, and without most of its months as NEAR, in which it stays."""
+        self.save()
+        self.psql(FAR_MONTHS)
+        self.save(NEAR)
+
+    def restore(self, name=SAVED):
         """The database is as it was at save(), also if its schema was changed; that is much faster than `ship init`. Roles made since
         then are dropped, so that no case depends on those before it."""
-        self.psql("DROP DATABASE IF EXISTS postgres WITH (FORCE)", database="saved")
-        self.psql(f"CREATE DATABASE postgres TEMPLATE saved {COPY}", database="saved")
+        c = self.connect("admin", name)
+        for sql in ("DROP DATABASE IF EXISTS postgres WITH (FORCE)", f"CREATE DATABASE postgres TEMPLATE {name} {COPY}"):
+            _, said, failed = c.query(sql)
+            if failed:
+                raise RuntimeError(said)
+        c.close()
         if new := self.roles() - self.saved_roles:
             self.psql("DROP ROLE " + ", ".join(f'"{name}"' for name in sorted(new)))
 

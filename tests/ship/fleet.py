@@ -5,7 +5,7 @@ import subprocess
 from pathlib import Path
 
 from cases import Skip, case, sent
-from cluster import DEADLINE, PORT, Cluster, Middle
+from cluster import DEADLINE, NEAR, PORT, SAVED, Cluster, Middle
 from vaults import SHIP, Vault, environment, texts
 
 SETTINGS = {"shared_buffers": "16MB", "max_connections": 40}
@@ -21,34 +21,36 @@ def stop_all():
         _clusters.popitem()[1].stop("immediate")
 
 
-def _cluster(root, name):
-    """The same one for all cases, running, and as it was at save(): at first empty."""
+def _cluster(root, name, months, store=False):
+    """The same one for all cases, running, and as it was at save(): at first empty, or with an empty store. months: as of case()."""
     if name not in _clusters:
-        _clusters[name] = Cluster(root / name, more=lambda c: SETTINGS)
-        _clusters[name].save()
+        _clusters[name] = Cluster(root / name, more=lambda c: SETTINGS, store=store)
+        if not store:
+            _clusters[name].save()
     c = _clusters[name]
     c.start_again()
-    c.restore()
+    c.restore(NEAR if not months and NEAR in c.saved else SAVED)
     return c
 
 
 class Fleet:
     """Passes for a cluster in differences(): psql() has the rows of all shards."""
 
-    def __init__(self, root, folder, n=3):
-        self.root, self.folder = root, folder
-        self.router = _cluster(root, "router")
+    def __init__(self, root, folder, months, n=3):
+        self.root, self.folder, self.months = root, folder, months
+        self.router = _cluster(root, "router", months)
         self.shards = []
         self.file = folder / "shards"
-        self._start(n)
+        self._start(n, store=True)
         self.made = self.file.read_text()
-        if not self.router.psql("SELECT to_regnamespace('mcp_interposer')"):
+        if not self.shards[0].psql("SELECT to_regclass('mcp_interposer.shard')"):
             self.init("--device", "laptop")
-            for c in (self.router, *self.shards):
-                c.save()
+            self.router.save()
+            for c in self.shards:
+                c.save(SAVED if months else NEAR)
 
-    def _start(self, n):
-        self.shards += [_cluster(self.root, f"shard-{len(self.shards) + i + 1}") for i in range(n)]
+    def _start(self, n, store=False):
+        self.shards += [_cluster(self.root, f"shard-{len(self.shards) + i + 1}", self.months, store) for i in range(n)]
         self.write(*(s.url() for s in self.shards))
 
     def add(self, n):
@@ -97,15 +99,15 @@ class Part:
     psql = Fleet.psql
 
 
-def shards(name, needs="server"):
-    """A case that gets a fleet with three shards. needs: as of case()."""
+def shards(name, needs="server", months=False):
+    """A case that gets a fleet with three shards. needs, months: as of case()."""
     def add(function):
         @functools.wraps(function)
         def run(t):
             if not has_plproxy():
                 raise Skip("PL/Proxy is not installed (scripts/setup --check)")
-            function(t, Fleet(t.folder.parent, t.folder))
-        return case("shards: " + name, needs)(run)
+            function(t, Fleet(t.folder.parent, t.folder, months))
+        return case("shards: " + name, needs, months)(run)
     return add
 
 
