@@ -13,7 +13,7 @@ from cases import Skip, case, end, sent
 from cases_setup import certificate
 from cluster import DEADLINE, OUTAGE, wait_until
 from collector import Collector, attributes, seqs
-from vaults import PATIENT, PROGRAM, SHIP, Vault, environment, lines, texts
+from vaults import GRACE, PATIENT, PROGRAM, SHIP, Vault, environment, lines, texts
 
 PARENT = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 ODD = """
@@ -50,7 +50,7 @@ def call(i, name, **params):
 
 def odd(vault, messages, *options):
     text = lines([]) + "".join(json.dumps(m) + "\n" for m in messages)
-    subprocess.run([PROGRAM, "proxy", "--vault", vault.path, "--name", "odd", *options, "--", sys.executable, "-c", ODD], input=text,
+    subprocess.run([PROGRAM, "proxy", "--vault", vault.path, "--name", "odd", *GRACE, *options, "--", sys.executable, "-c", ODD], input=text,
                    stdout=subprocess.DEVNULL, text=True, env=vault.env, timeout=DEADLINE, check=True)
 
 

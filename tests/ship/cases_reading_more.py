@@ -5,7 +5,7 @@ import subprocess
 from cases import ROOT, case, sent
 from cases_reading import here, read, recorded, uids, with_reader
 from cluster import DEADLINE
-from vaults import PROGRAM, Vault, environment, texts
+from vaults import GRACE, PROGRAM, Vault, environment, texts
 
 EXPORTS = ["cassette", "jsonl", "otlp", "markdown", "html"]
 
@@ -136,7 +136,7 @@ def _(t):
     with_reader(t)
     said = (ROOT / "examples/requests.jsonl").read_text()
     for words in (said, said.replace("one two three", "one two")):
-        subprocess.run([PROGRAM, "proxy", "--vault", vault.path, "--name", "mail", "--", "python3", ROOT / "examples/mail-server.py"],
+        subprocess.run([PROGRAM, "proxy", "--vault", vault.path, "--name", "mail", *GRACE, "--", "python3", ROOT / "examples/mail-server.py"],
                        input=words, stdout=subprocess.DEVNULL, text=True, env=vault.env, timeout=DEADLINE, check=True)
     sent(vault.to(url, "--once"))
     for line, status, says in (("tools", 0, "count_words"), ("tools mail --json", 0, '"count_words"'), ("tools --diff", 0, "no difference"),

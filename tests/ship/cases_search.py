@@ -8,7 +8,7 @@ import textwrap
 
 from cases import LONG, case, sent
 from cluster import DEADLINE
-from vaults import BUILD, PROGRAM, Vault, request, texts
+from vaults import BUILD, GRACE, PROGRAM, Vault, request, texts
 
 TSQUERY = BUILD / "ship-suite/tsquery"      # tests/ship/tsquery.c
 SERVER = textwrap.dedent("""
@@ -31,7 +31,7 @@ def record(vault, said):
     first = {"jsonrpc": "2.0", "id": 0, "method": "initialize",
              "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "probe", "version": "1"}}}
     lines = [json.dumps(m, ensure_ascii=i % 4 < 2) for i, m in enumerate([first, *(request(i + 1, t) for i, t in enumerate(said))])]
-    subprocess.run([PROGRAM, "proxy", "--vault", vault.path, "--", sys.executable, "-c", SERVER], input="\n".join(lines) + "\n",
+    subprocess.run([PROGRAM, "proxy", "--vault", vault.path, *GRACE, "--", sys.executable, "-c", SERVER], input="\n".join(lines) + "\n",
                    text=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=vault.env, timeout=DEADLINE, check=True)
 
 

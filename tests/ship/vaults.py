@@ -12,6 +12,9 @@ BUILD = Path(os.environ.get("TEST_BUILD", "build")).resolve()
 PROGRAM = os.environ.get("MCP_INTERPOSER", str(BUILD / "mcp-interposer"))
 SHIP = str(BUILD / "mcp-interposer-ship")
 PATIENT = ("--deadline", f"{DEADLINE - 20}s")       # of a shipper that must succeed, and end before the case gives up
+# Of a proxy whose exit status is checked: on a busy machine, a server may need longer than the default to start and exit, and the
+# proxy then exits with 143.
+GRACE = ("--grace", f"{DEADLINE - 20}s")
 REPEAT = (str(BUILD / "fakes/repeat"), "each", "text")         # quicker than SERVER, which does the same
 SERVER = textwrap.dedent("""
     import json, sys
@@ -73,7 +76,7 @@ class Vault:
         self.env = environment(self.home)
 
     def record(self, said, *options, cwd=None):
-        with subprocess.Popen([PROGRAM, "proxy", "--vault", self.path, "--name", "echo", *options, "--", *REPEAT], stdin=subprocess.PIPE,
+        with subprocess.Popen([PROGRAM, "proxy", "--vault", self.path, "--name", "echo", *GRACE, *options, "--", *REPEAT], stdin=subprocess.PIPE,
                               stdout=subprocess.DEVNULL, text=True, env=self.env, cwd=cwd) as proxy:
             proxy.communicate(lines(said), DEADLINE)
         assert proxy.returncode == 0, proxy.returncode
