@@ -7,6 +7,7 @@
 #ifndef MI_JOURNAL_ENTRY_H
 #define MI_JOURNAL_ENTRY_H
 
+#include "model/context.h"
 #include "model/fields.h"
 #include "wire/mcp/rule.h"
 #include "wire/rpc.h"
@@ -36,14 +37,14 @@ struct row {
     findings findings;
     breaches rules;
     struct slice
-        revision; /* revision of an imported message if it differs from the session's; not in a
+        revision;  /* revision of an imported message if it differs from the session's; not in a
                    * journal */
-    bool may_link;        /* false: link_read() would find nothing in the body (model/link.h) */
+    bool may_link; /* false: link_read() would find nothing in the body (model/link.h) */
     const struct rpc *read; /* the parsed body, set by the recorder; NULL: not parsed yet; not in a
                              * journal */
-    bool ends_invocation; /* the answer ends an invocation; set by the journal */
-    int64_t result_tokens; /* context_result_tokens() of a large answer; 0: not counted yet. Not in
-                            * a journal */
+    bool ends_invocation;   /* the answer ends an invocation; set by the journal */
+    const struct context_result *result; /* of a large answer; NULL: not counted yet; not in a
+                                          * journal */
 };
 
 /* An update of session metadata: a field that is NULL does not change the record. */

@@ -3,7 +3,6 @@
 #include "base/clock.h"
 #include "base/grow.h"
 #include "base/search.h"
-#include "model/context.h"
 
 #include <stdlib.h>
 
@@ -38,19 +37,18 @@ bool message_ends_call(const struct call *c, const struct call_message *m)
            m->origin == ROW_PEER && m->action == ROW_FORWARDED;
 }
 
-int64_t call_count_message_tokens(const struct call_message *m)
+struct context_result call_message_result(const struct call_message *m)
 {
     struct rpc body;
     if (m->body.p != NULL && m->read != NULL)
-        return context_result_tokens(m->read);
+        return context_result(m->read);
     if (m->body.p == NULL || rpc_read(m->body, &body) < 0)
-        return m->result_tokens;
-    return context_result_tokens(&body);
+        return m->result;
+    return context_result(&body);
 }
 
-/* Whether the tokens of this answer are counted. Other bodies are not read, because most of them
- * are long lists. */
-static bool call_counts_tokens(const struct call *c, const struct call_message *m)
+/* Whether the result is counted. Other bodies are not read, because most of them are long lists. */
+static bool call_counts_result(const struct call *c, const struct call_message *m)
 {
     return c->direction == ROW_C2S && c->origin == ROW_PEER &&
            call_answer_ends(m->kind, m->action) && context_counts_results(c->method);
@@ -64,7 +62,7 @@ void call_end(struct call *c, const struct call_message *m)
     c->duration_us = call_message_time(m) > c->t_us ? call_message_time(m) - c->t_us : 0;
     if (message_is_answer(m)) {
         c->response_size = m->size;
-        c->result_tokens = call_counts_tokens(c, m) ? call_count_message_tokens(m) : -1;
+        c->result = call_counts_result(c, m) ? call_message_result(m) : CONTEXT_NO_RESULT;
         c->has_error_code = m->has_error_code;
         c->error_code = m->has_error_code ? m->error_code : 0;
     }
@@ -173,7 +171,7 @@ static int begin_call(struct call_set *c, const struct call_message *m, struct c
         .duration_us = status == CALL_OPEN ? -1 : 0,
         .request_size = m->size,
         .response_size = -1,
-        .result_tokens = -1,
+        .result = CONTEXT_NO_RESULT,
         .direction = m->direction,
         .origin = m->origin,
         .status = status,

@@ -17,7 +17,7 @@
  *           message_ends_call(), call_end().
  * Owns      an array of the calls that were not taken or cleared, and copies of their texts, each
  *           distinct text once. With `borrows` texts are not copied: they must live until
- *           call_set_clear(). Memory: about 130 bytes for each call, and the distinct texts.
+ *           call_set_clear(). Memory: about 150 bytes for each call, and the distinct texts.
  *           call_set_take() frees those of taken calls as the array needs their place.
  * Errors    MI_ENOMEM: the message was not added.
  * Lifetime  a pointer to a call is valid until the next call_set_add(); its texts until call_set_clear().
@@ -26,6 +26,7 @@
 #define MI_MODEL_CALLS_H
 
 #include "base/intern.h"
+#include "model/context.h"
 #include "model/fields.h"
 #include "model/link.h"
 #include "model/status.h"
@@ -43,10 +44,11 @@ struct call_message {
     enum row_action action;
     bool has_error_code;
     int64_t error_code;
-    struct slice body; /* only of answers, as received, until call_end(); NULL: result_tokens is
+    struct slice body;      /* only of answers, as received, until call_end(); NULL: the result is
                         * known or not needed */
-    const struct rpc *read;      /* what rpc_read() finds in the body; NULL: not known */
-    int64_t result_tokens;       /* only of answers: call_count_message_tokens(); -1: NULL */
+    const struct rpc *read; /* what rpc_read() finds in the body; NULL: not known */
+    struct context_result
+        result;                  /* only of answers: call_message_result(); CONTEXT_UNKNOWN: NULL */
     struct slice method, target; /* only of requests */
     struct slice rpc_id; /* only of requests of the proxy, and of answers that were not forwarded */
     struct slice finding; /* only of answers */
@@ -59,9 +61,9 @@ struct call {
     struct {
         CALL_FIELDS(FIELD_MEMBER)
     };
-    int64_t seq;           /* seq of the request */
-    int64_t result_tokens; /* tokens of the answer, if context_counts_results() is true for the
-                            * method; -1: NULL */
+    int64_t seq;                  /* seq of the request */
+    struct context_result result; /* of the answer, if context_counts_results() is true for the
+                                   * method; CONTEXT_UNKNOWN: NULL */
     int64_t operation_seq; /* seq of the first request of the operation; 0: this request is the
                             * first */
 };
@@ -75,9 +77,8 @@ bool call_answer_ends(enum row_kind kind, enum row_action action);
 bool message_ends_call(const struct call *c, const struct call_message *m);
 void call_end(struct call *c,
               const struct call_message *m); /* call it only if message_ends_call() */
-/* Returns the tokens of an answer, context_result_tokens() of its body, if results of this call are
- * counted; -1: unknown. */
-int64_t call_count_message_tokens(const struct call_message *m);
+/* What an answer brings into the context: context_result() of its body, if it is known. */
+struct context_result call_message_result(const struct call_message *m);
 
 /* ---- the calls of a session ---- */
 

@@ -88,80 +88,110 @@ bool context_counts_results(struct slice method)
     return false;
 }
 
+/* The parts of a result that were read so far. */
+struct context_reading {
+    struct tokens tokens;
+    bool has_text;
+    int64_t binaries, binary_size;
+};
+
 /* An empty text does not count as a text, so structuredContent may count. */
-static void context_add_line(struct tokens *t, struct json_value text, bool *ret_has_text)
+static void context_add_line(struct context_reading *r, struct json_value text)
 {
     struct slice raw = json_string_raw(text);
     if (text.type != JSON_STRING || raw.n == 0)
         return;
-    if (*ret_has_text)
-        context_add(t, "\n");
-    context_add_string(t, raw);
-    *ret_has_text = true;
+    if (r->has_text)
+        context_add(&r->tokens, "\n");
+    context_add_string(&r->tokens, raw);
+    r->has_text = true;
+}
+
+/* The text is not read: four characters of base64 are three bytes, less one for each = at the end. */
+static void context_add_binary(struct context_reading *r, struct json_value base64)
+{
+    struct slice raw = json_string_raw(base64);
+    if (base64.type != JSON_STRING)
+        return;
+    for (int i = 0; i < 2 && raw.n > 0 && raw.p[raw.n - 1] == '='; i++)
+        raw.n--;
+    r->binaries++;
+    r->binary_size += (int64_t)(raw.n / 4 * 3 + raw.n % 4 * 3 / 4);
 }
 
 /* A block of content; the contents of a resource have no type. */
-static void context_add_block(struct tokens *t, struct json_value block, bool *ret_has_text)
+static void context_add_block(struct context_reading *r, struct json_value block)
 {
-    struct json_value type = {0}, text = {0}, resource = {0}, v;
+    struct json_value type = {0}, text = {0}, data = {0}, blob = {0}, resource = {0}, v;
     struct slice key;
     for (struct json_walk w = json_walk_begin(block); json_walk_next(&w, &key, &v);) {
         if (json_key_is(key, "type"))
             type = v;
         else if (json_key_is(key, "text"))
             text = v;
+        else if (json_key_is(key, "data"))
+            data = v;
+        else if (json_key_is(key, "blob"))
+            blob = v;
         else if (json_key_is(key, "resource"))
             resource = v;
     }
     struct slice name = json_string_raw(type);
-    if (type.type == JSON_NONE || json_key_is(name, "text")) {
-        context_add_line(t, text, ret_has_text);
+    if (type.type == JSON_NONE) {
+        context_add_line(r, text);
+        context_add_binary(r, blob);
+    } else if (json_key_is(name, "text")) {
+        context_add_line(r, text);
+    } else if (json_key_is(name, "image") || json_key_is(name, "audio")) {
+        context_add_binary(r, data);
     } else if (json_key_is(name, "resource")) {
-        context_add_line(t, json_get(resource, "text"), ret_has_text);
+        context_add_line(r, json_get(resource, "text"));
+        context_add_binary(r, json_get(resource, "blob"));
     } else if (json_key_is(name, "resource_link")) {
-        context_add_line(t, json_get(block, "uri"), ret_has_text);
-        context_add_line(t, json_get(block, "name"), ret_has_text);
-        context_add_line(t, json_get(block, "description"), ret_has_text);
+        context_add_line(r, json_get(block, "uri"));
+        context_add_line(r, json_get(block, "name"));
+        context_add_line(r, json_get(block, "description"));
     }
 }
 
-static void context_add_blocks(struct tokens *t, struct json_value blocks, const char *inside,
-                               bool *ret_has_text)
+static void context_add_blocks(struct context_reading *r, struct json_value blocks,
+                               const char *inside)
 {
     struct slice none;
     struct json_value v;
     if (blocks.type == JSON_OBJECT) { /* the content of a message of a prompt */
-        context_add_block(t, blocks, ret_has_text);
+        context_add_block(r, blocks);
         return;
     }
     if (blocks.type != JSON_ARRAY)
         return;
     for (struct json_walk w = json_walk_begin(blocks); json_walk_next(&w, &none, &v);) {
         if (inside == NULL && v.type == JSON_OBJECT)
-            context_add_block(t, v, ret_has_text);
+            context_add_block(r, v);
         else if (v.type == JSON_OBJECT)
-            context_add_blocks(t, json_get(v, inside), NULL, ret_has_text);
+            context_add_blocks(r, json_get(v, inside), NULL);
     }
 }
 
-struct context_result {
+struct context_members {
     struct json_value content, structured, contents, messages;
 };
 
 /* structuredContent repeats the texts, so it counts only if there are none. */
-static int64_t context_object_tokens(const struct context_result *r)
+static struct context_result context_object(const struct context_members *m)
 {
-    struct tokens t = {0};
-    bool has_text = false;
-    if (r->content.type == JSON_NONE && r->structured.type == JSON_NONE &&
-        r->contents.type != JSON_ARRAY && r->messages.type != JSON_ARRAY)
-        return CONTEXT_UNKNOWN;
-    context_add_blocks(&t, r->content, NULL, &has_text);
-    context_add_blocks(&t, r->contents, NULL, &has_text);
-    context_add_blocks(&t, r->messages, "content", &has_text);
-    if (!has_text && r->structured.type != JSON_NONE)
-        return tokens_estimate(r->structured.text.p, r->structured.text.n);
-    return tokens_count(&t);
+    struct context_reading r = {0};
+    if (m->content.type == JSON_NONE && m->structured.type == JSON_NONE &&
+        m->contents.type != JSON_ARRAY && m->messages.type != JSON_ARRAY)
+        return CONTEXT_NO_RESULT;
+    context_add_blocks(&r, m->content, NULL);
+    context_add_blocks(&r, m->contents, NULL);
+    context_add_blocks(&r, m->messages, "content");
+    struct slice structured = m->structured.text;
+    int64_t tokens = r.has_text || m->structured.type == JSON_NONE
+                         ? tokens_count(&r.tokens)
+                         : tokens_estimate(structured.p, structured.n);
+    return (struct context_result){tokens, r.binaries, r.binary_size};
 }
 
 static struct json_value context_member(const struct rpc *m, enum field f)
@@ -170,20 +200,21 @@ static struct json_value context_member(const struct rpc *m, enum field f)
                                         : (struct json_value){0};
 }
 
-int64_t context_result_tokens(const struct rpc *m)
+struct context_result context_result(const struct rpc *m)
 {
     if (m->kind == RPC_ERROR)
-        return context_count_text_tokens(json_string_raw(m->error_message));
+        return (struct context_result){context_count_text_tokens(json_string_raw(m->error_message)),
+                                       0, 0};
     if (m->kind != RPC_RESULT || m->result.type != JSON_OBJECT)
-        return CONTEXT_UNKNOWN;
-    int64_t tokens = context_object_tokens(
-        &(struct context_result){m->content, m->structured, context_member(m, FIELD_CONTENTS),
-                                 context_member(m, FIELD_MESSAGES)});
-    if (tokens >= 0)
-        return tokens;
+        return CONTEXT_NO_RESULT;
+    struct context_result result = context_object(
+        &(struct context_members){m->content, m->structured, context_member(m, FIELD_CONTENTS),
+                                  context_member(m, FIELD_MESSAGES)});
+    if (result.tokens >= 0)
+        return result;
     struct json_value task = json_get(m->result, "result"); /* the result inside an answer to
                                                              * tasks/get, revision 2026-07-28 */
-    return context_object_tokens(
-        &(struct context_result){json_get(task, "content"), json_get(task, "structuredContent"),
-                                 json_get(task, "contents"), json_get(task, "messages")});
+    return context_object(
+        &(struct context_members){json_get(task, "content"), json_get(task, "structuredContent"),
+                                  json_get(task, "contents"), json_get(task, "messages")});
 }

@@ -5,8 +5,8 @@
  *             are for clients and people.
  * Result      of tools/call, prompts/get and resources/read, also of one that is fetched by tasks/result or tasks/get: the texts in
  *             content, messages or contents, unescaped, and uri, name and description of a resource_link; without any text,
- *             structuredContent as JSON. Of an error: its message. Images, audio and blobs are not
- *             counted: their cost depends on the model, not on their bytes.
+ *             structuredContent as JSON. Of an error: its message. Images, audio and blobs have no tokens, because their cost
+ *             depends on the model: they are counted apart, with their size, which follows from the length of the base64 text.
  * Input       JSON text that json_scan() has accepted.
  * Owns        nothing.
  * Blocks      never. Pure. */
@@ -27,7 +27,15 @@ int64_t context_definitions_tokens(struct json_value array);
 int64_t context_count_text_tokens(struct slice raw);
 /* Whether answers to this method are counted. */
 bool context_counts_results(struct slice method);
-/* Returns CONTEXT_UNKNOWN if the message is neither an error nor one of these results. */
-int64_t context_result_tokens(const struct rpc *m);
+
+/* What a result brings into the context. All are CONTEXT_UNKNOWN if the message is neither an error nor one of these results. */
+struct context_result {
+    int64_t tokens;      /* of its text */
+    int64_t binaries;    /* number of images, audio and blobs */
+    int64_t binary_size; /* their bytes */
+};
+#define CONTEXT_NO_RESULT                                                                          \
+    ((struct context_result){CONTEXT_UNKNOWN, CONTEXT_UNKNOWN, CONTEXT_UNKNOWN})
+struct context_result context_result(const struct rpc *m);
 
 #endif

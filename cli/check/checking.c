@@ -68,7 +68,7 @@ static bool checking_on_message(void *ctx, const struct query_message *m)
     bool counts =
         query_is_answer(m) && m->direction == ROW_S2C && context_counts_results(m->request_method);
     c->report->tokens =
-        counts && body.p != NULL && rpc_read(body, &rpc) == 0 ? context_result_tokens(&rpc) : -1;
+        counts && body.p != NULL && rpc_read(body, &rpc) == 0 ? context_result(&rpc).tokens : -1;
     c->status = recheck_message(&c->recheck, m, body, &c->broken);
     if (c->report->tokens > c->report->large_result)
         c->broken |= RULE(RULE_LARGE_RESULT);

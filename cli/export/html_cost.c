@@ -16,13 +16,13 @@
 
 /* ---- results -------------------------------------------------------------------------------- */
 
-/* The tokens of the results of a session, counted from the recorded bodies: calls.result_tokens counts the text before it is
- * redacted, and a store does not have that column. */
+/* The results of a session, counted from the recorded bodies: the columns of `calls` count the text before it is
+ * redacted, and a store does not have them. */
 struct html_results {
     struct export *x;
     struct html_result {
         int64_t seq; /* of the request */
-        int64_t tokens;
+        struct context_result result;
     } * list; /* owned; by seq once all are known */
     size_t n, cap;
 };
@@ -43,8 +43,8 @@ static bool html_cost_on_message(void *ctx, const struct query_message *m)
     if (x->status < 0)
         return false;
     bool counts = body.p != NULL && rpc_read(body, &rpc) == 0;
-    r->list[r->n++] = (struct html_result){m->request_seq,
-                                           counts ? context_result_tokens(&rpc) : CONTEXT_UNKNOWN};
+    r->list[r->n++] =
+        (struct html_result){m->request_seq, counts ? context_result(&rpc) : CONTEXT_NO_RESULT};
     return true;
 }
 
@@ -54,11 +54,11 @@ static int html_compare_results(const void *a, const void *b)
     return x->seq < y->seq ? -1 : x->seq > y->seq;
 }
 
-static int64_t html_tokens_of_result(void *ctx, int64_t seq)
+static struct context_result html_result_of(void *ctx, int64_t seq)
 {
     const struct html_results *r = ctx;
     size_t at = SEARCH_INT64(r->list, r->n, seq, seq);
-    return at < r->n && r->list[at].seq == seq ? r->list[at].tokens : CONTEXT_UNKNOWN;
+    return at < r->n && r->list[at].seq == seq ? r->list[at].result : CONTEXT_NO_RESULT;
 }
 
 /* ---- the table ------------------------------------------------------------------------------ */
@@ -91,7 +91,8 @@ static void add_bar(struct buf *b, int64_t tokens, int64_t most, const char *sty
                most > 0 ? (int)((double)tokens * 100 / (double)most + 0.5) : 0);
 }
 
-static void add_tool(struct buf *b, const struct cost_tool *t, int64_t most, int64_t most_results)
+static void add_tool(struct buf *b, const struct cost_tool *t, int64_t most, int64_t most_results,
+                     bool binaries)
 {
     buf_adds(b, "<tr><th scope=\"row\">");
     add_escaped(b, text_head(t->name, 100));
@@ -99,6 +100,11 @@ static void add_tool(struct buf *b, const struct cost_tool *t, int64_t most, int
     add_bar(b, t->definition_tokens, most, t->calls > 0 ? "used" : "unused");
     buf_printf(b, "<td class=\"num\">%lld</td>", (long long)t->calls);
     add_bar(b, t->calls > 0 ? t->result_tokens : 0, most_results, "used");
+    if (binaries) {
+        buf_adds(b, "<td class=\"num\">");
+        cost_binaries_add(b, &t->binaries);
+        buf_adds(b, "</td>");
+    }
     buf_adds(b, "</tr>\n");
 }
 
@@ -119,20 +125,22 @@ static void add_sum(struct buf *b, const struct cost_server *s)
         show_tokens_add(b, s->result_tokens);
         buf_adds(b, ". ");
     }
-    buf_adds(b, "Numbers with ~ are estimates; images, audio and blobs are not counted.</p>\n");
+    buf_adds(b, "Numbers with ~ are estimates; images, audio and blobs are not in them.</p>\n");
 }
 
 static void add_table(struct buf *b, const struct cost_server *s, const struct cost_tool_line *l)
 {
     int64_t most_results = 0;
+    bool binaries = s->binaries.n > 0;
     for (size_t i = 0; i < s->tool_n; i++)
         most_results = l[i].t.result_tokens > most_results ? l[i].t.result_tokens : most_results;
     buf_adds(
         b, "<section id=\"cost\">\n<h2>What the tools cost</h2>\n<table>\n<thead><tr><th>tool</th>"
-           "<th colspan=\"2\">definition</th><th>calls</th><th colspan=\"2\">results</th>"
-           "</tr></thead>\n<tbody>\n");
+           "<th colspan=\"2\">definition</th><th>calls</th><th colspan=\"2\">results</th>");
+    buf_adds(b, binaries ? "<th>images, audio, blobs</th>" : "");
+    buf_adds(b, "</tr></thead>\n<tbody>\n");
     for (size_t i = 0; i < s->tool_n && i < COST_ROWS; i++)
-        add_tool(b, &l[i].t, l[i].most, most_results);
+        add_tool(b, &l[i].t, l[i].most, most_results, binaries);
     buf_adds(b, "</tbody>\n</table>\n");
     if (s->tool_n > COST_ROWS)
         buf_printf(b, "<p class=\"soft\">%zu tools with smaller definitions are not shown.</p>\n",
@@ -147,7 +155,7 @@ int export_html_cost(struct export *x)
     struct cost c = {.filter = FILTER_ANY,
                      .imported = true,
                      .sent = true,
-                     .result_tokens = html_tokens_of_result,
+                     .result = html_result_of,
                      .ctx = &results};
     struct cost_tool_line *l = NULL;
     c.filter.session_id = x->s->id;

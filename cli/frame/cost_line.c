@@ -1,6 +1,7 @@
 #include "cli/frame/cost_line.h"
 
 #include "base/os/sort.h"
+#include "base/units.h"
 #include "show/token_cell.h"
 
 #include <stdlib.h>
@@ -19,6 +20,18 @@ static void append_cost_bar(struct buf *b, const void *row, struct cell v)
 static enum out_style cost_bar_style(const void *row)
 {
     return ((const struct cost_tool_line *)row)->t.calls > 0 ? OUT_CYAN : OUT_YELLOW;
+}
+
+void cost_binaries_add(struct buf *b, const struct cost_binaries *x)
+{
+    if (x->n < 0)
+        buf_addc(b, '-');
+    else
+        buf_printf(b, "%lld", (long long)x->n);
+    if (x->n <= 0)
+        return;
+    buf_adds(b, ", ");
+    units_show_size(b, x->size);
 }
 
 /* clang-format off */

@@ -287,7 +287,7 @@ static void look_for_progress(struct store *s, struct row *r, struct rpc *read)
 }
 
 /* Counts the tokens of an answer that is long enough: a text has fewer than two tokens per byte. */
-static void look_for_large_result(struct entry *e, struct rpc *read)
+static void look_for_large_result(struct entry *e, struct rpc *read, struct context_result *result)
 {
     struct row *r = &e->row;
     if (!r->ends_invocation || r->not_json || 2 * r->body.n <= CONTEXT_LARGE_RESULT ||
@@ -296,16 +296,18 @@ static void look_for_large_result(struct entry *e, struct rpc *read)
     if (r->read == NULL && rpc_read(r->body, read) < 0)
         return;
     r->read = read;
-    r->result_tokens = context_result_tokens(read);
-    if (r->result_tokens > CONTEXT_LARGE_RESULT)
+    *result = context_result(read);
+    r->result = result;
+    if (result->tokens > CONTEXT_LARGE_RESULT)
         r->rules |= RULE(RULE_LARGE_RESULT);
 }
 
 static int add_message(struct store *s, struct entry *e)
 {
     struct rpc read;
+    struct context_result result;
     look_for_progress(s, &e->row, &read);
-    look_for_large_result(e, &read);
+    look_for_large_result(e, &read, &result);
     int st = writer_add(s->w, s->session_id, s->uid, &e->row);
     if (st == 0 && e->row.kind == KIND_REQUEST && e->row.direction == ROW_C2S)
         entries_note_request(s, &e->row);

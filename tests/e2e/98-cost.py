@@ -2,6 +2,7 @@
 """cost: what is counted of definitions and results, compared with the table `calls`."""
 import contextlib
 import json
+import re
 import sqlite3
 
 import lib
@@ -14,6 +15,8 @@ WRITE = {"name": "write", "inputSchema": {"type": "object"}, "_meta": {"not": "c
 DRAW = {"name": "draw", "description": "Draws a picture of what the text describes, and returns it. " * 20,
         "inputSchema": {"type": "object"}}
 IMAGE = {"type": "image", "data": "AAAA" * 1000, "mimeType": "image/png"}
+AUDIO = {"type": "audio", "data": "AAA=", "mimeType": "audio/wav"}
+BLOB = {"type": "resource", "resource": {"uri": "file:///x", "blob": "AA=="}}
 
 
 def cost(t, *args):
@@ -245,6 +248,27 @@ def _(t):
     p.end()
     ended(t)
     eq(t.rows("SELECT result_tokens FROM calls WHERE method = 'sampling/createMessage'"), [(None,)], "tokens of sampling")
+
+
+@case("the page of a session names images, audio and blobs apart from the texts of results")
+def _(t):
+    p = session(t)
+    ask(p, call(4, "write"), text_result(4, "one two"))
+    p.end()
+    ended(t)
+    title = "<th>images, audio, blobs</th>"
+    check(title not in run(t, "export", "1", "-F", "html"), "a column without content")
+    p = session(t)
+    ask(p, call(4, "write"), text_result(4, "one two"))
+    ask(p, call(5, "draw"), result(5, {"content": [IMAGE, {"type": "text", "text": "one"}, BLOB]}))
+    large = {**IMAGE, "data": "AAAA" * 50_000}
+    ask(p, call(6, "draw"), result(6, {"content": [large, AUDIO]}))     # its body is in a file
+    p.end()
+    ended(t, 2)
+    eq(t.rows("SELECT result_tokens FROM calls WHERE target = 'draw'"), [(1,), (0,)], "tokens: base64 is no text")
+    page = run(t, "export", "2", "-F", "html")
+    rows = dict(re.findall(r'<tr><th scope="row">(\w+)</th>.*<td class="num">([^<]*)</td></tr>', page))
+    eq((title in page, rows), (True, {"draw": "4, 149KiB", "write": "0", "read": "0"}), "rows of the page")
 
 
 @case("cost bounds the values of a damaged vault")

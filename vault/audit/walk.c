@@ -245,7 +245,7 @@ static int add_to_calls(struct audited *c, sqlite3_stmt *q)
         .target = connect_column(q, FIRST + BUNDLE_MESSAGE_target),
         .rpc_id = connect_column(q, FIRST + BUNDLE_MESSAGE_rpc_id),
         .finding = connect_column(q, FIRST + BUNDLE_MESSAGE_finding),
-        .result_tokens = -1,
+        .result = CONTEXT_NO_RESULT,
     };
     return called_add(&c->called, &m);
 }

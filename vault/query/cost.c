@@ -42,11 +42,11 @@ struct cost_reading_session {
     size_t server, at; /* at: its index in the server's `session`, if less than session_n */
 };
 
-/* A call made of several requests: `tokens` is the sum over its requests. */
+/* A call made of several requests: `result` is the sum over its requests. */
 struct cost_operation {
     int64_t id;
     size_t tool;
-    int64_t tokens; /* -1: not known */
+    struct context_result result;
     bool answered;
 };
 
@@ -126,12 +126,25 @@ static int64_t cost_read_tokens(sqlite3_value *v)
 {
     int64_t tokens = sqlite3_value_int64(v);
     if (sqlite3_value_type(v) != SQLITE_INTEGER || tokens < 0)
-        return -1;
+        return CONTEXT_UNKNOWN;
     return tokens < COST_RESULT_MAX ? tokens : COST_RESULT_MAX;
 }
 
-static int cost_add_result(struct cost_tool *t, int64_t tokens, bool answered)
+static int64_t cost_sum(int64_t a, int64_t b)
 {
+    return a < 0 ? b : b < 0 ? a : a + b;
+}
+
+static int cost_add_result(struct cost_tool *t, const struct context_result *r, bool answered)
+{
+    int64_t tokens = r->tokens < COST_RESULT_MAX ? r->tokens : COST_RESULT_MAX;
+    if (r->binaries >= 0 && r->binary_size >= 0) {
+        t->binaries.n += r->binaries;
+        t->binaries.size += r->binary_size;
+        t->binaries.counted++;
+    } else {
+        t->binaries.uncounted += answered;
+    }
     if (tokens < 0) {
         t->uncounted += answered;
         return 0;
@@ -167,26 +180,29 @@ static int cost_add_operations(struct cost_reading *x)
     for (size_t i = 0; st == 0 && i < x->operation_n; i++) {
         const struct cost_operation *o = &x->operation[i];
         struct cost_server *s = &x->c->list[x->session[x->at].server];
-        int64_t tokens = o->tokens < COST_RESULT_MAX ? o->tokens : COST_RESULT_MAX;
-        st = cost_add_result(&s->tool[o->tool], tokens, o->answered);
+        st = cost_add_result(&s->tool[o->tool], &o->result, o->answered);
     }
     x->operation_n = 0;
     return st;
 }
 
-/* Adds the tokens of a request that continues an operation: the operation's result answers one of
+/* Adds the result of a request that continues an operation: the operation's result answers one of
  * these, of any method. */
-static void cost_add_continuation(struct cost_reading *x, int64_t id, int64_t tokens)
+static void cost_add_continuation(struct cost_reading *x, int64_t id,
+                                  const struct context_result *r)
 {
     size_t at = SEARCH_INT64(x->operation, x->operation_n, id, id);
-    if (at == x->operation_n || x->operation[at].id != id || tokens < 0)
+    if (at == x->operation_n || x->operation[at].id != id)
         return;
-    struct cost_operation *o = &x->operation[at];
-    o->tokens = o->tokens < 0 ? tokens : o->tokens + tokens;
+    struct context_result *sum = &x->operation[at].result;
+    *sum = (struct context_result){cost_sum(sum->tokens, r->tokens),
+                                   cost_sum(sum->binaries, r->binaries),
+                                   cost_sum(sum->binary_size, r->binary_size)};
 }
 
 static int cost_add_call(struct cost_reading *x, int64_t id, struct slice tool,
-                         enum call_status status, int64_t tokens, int64_t at_us)
+                         enum call_status status, const struct context_result *result,
+                         int64_t at_us)
 {
     struct cost_server *s = &x->c->list[x->session[x->at].server];
     struct cost_tool *t;
@@ -200,12 +216,12 @@ static int cost_add_call(struct cost_reading *x, int64_t id, struct slice tool,
     t->errors += call_status_failed(status);
     t->last_at_us = at_us > t->last_at_us ? at_us : t->last_at_us;
     if (!is_several)
-        return cost_add_result(t, tokens, cost_is_answered(status));
+        return cost_add_result(t, result, cost_is_answered(status));
     if (!GROW(x->operation, x->operation_n, x->operation_cap))
         return MI_ENOMEM;
     x->operation[x->operation_n++] = (struct cost_operation){.id = id,
                                                              .tool = (size_t)(t - s->tool),
-                                                             .tokens = tokens,
+                                                             .result = *result,
                                                              .answered = cost_is_answered(status)};
     return 0;
 }
@@ -236,22 +252,23 @@ static int cost_on_call(void *ctx, sqlite3_value **column)
     }
     if (x->at == x->session_n)
         return 0; /* the session is of another server, or is new */
-    int64_t tokens = cost_read_tokens(column[4]), first = sqlite3_value_int64(column[8]);
+    int64_t first = sqlite3_value_int64(column[8]);
     int64_t at_us = x->session[x->at].started_at_us + each_read_time(column[5]);
-    if (x->c->result_tokens != NULL)
-        tokens = x->c->result_tokens(x->c->ctx, id & SCHEMA_SEQ_MAX);
+    struct context_result result = {cost_read_tokens(column[4]), CONTEXT_UNKNOWN, CONTEXT_UNKNOWN};
+    if (x->c->result != NULL)
+        result = x->c->result(x->c->ctx, id & SCHEMA_SEQ_MAX);
     struct slice method = each_text(column[1]);
     if (!slice_is(method, "tools/call"))
         cost_note_lists(x, id & SCHEMA_SEQ_MAX, method);
     if (!slice_is(each_text(column[6]), "c2s") || !slice_is(each_text(column[7]), "peer"))
         return 0;
     if (first > 0 && first <= (int64_t)SCHEMA_SEQ_MAX)
-        cost_add_continuation(x, schema_message_id(session_id, (uint64_t)first), tokens);
+        cost_add_continuation(x, schema_message_id(session_id, (uint64_t)first), &result);
     if (first != 0 || !slice_is(method, "tools/call") ||
         !filter_includes_time(&x->c->filter, at_us))
         return 0;
     return cost_add_call(x, id, each_text(column[2]),
-                         value_of_word(&call_statuses, each_text(column[3])), tokens, at_us);
+                         value_of_word(&call_statuses, each_text(column[3])), &result, at_us);
 }
 
 /* ---- results -------------------------------------------------------------------------------- */
@@ -333,6 +350,13 @@ static int cost_compare_tools(const void *a, const void *b, void *ctx)
     return slice_cmp(x->name, y->name);
 }
 
+/* Says that the binaries are not known if they are known of none of the answered calls. */
+static void cost_judge_binaries(struct cost_binaries *b)
+{
+    if (b->counted == 0 && b->uncounted > 0)
+        b->n = b->size = -1;
+}
+
 static int cost_sum_up(struct cost_server *s)
 {
     size_t counted = 0, most = 0;
@@ -354,7 +378,13 @@ static int cost_sum_up(struct cost_server *s)
         counted += t->results.n;
         t->result_tokens = t->results.n > 0 || t->uncounted == 0 ? t->results.sum : -1;
         s->last_at_us = t->last_at_us > s->last_at_us ? t->last_at_us : s->last_at_us;
+        s->binaries.n += t->binaries.n;
+        s->binaries.size += t->binaries.size;
+        s->binaries.counted += t->binaries.counted;
+        s->binaries.uncounted += t->binaries.uncounted;
+        cost_judge_binaries(&t->binaries);
     }
+    cost_judge_binaries(&s->binaries);
     if (counted == 0 && s->uncounted > 0)
         s->result_tokens = -1;
     s->p50 = cost_percentile(s->tool, s->tool_n, 50);
@@ -419,7 +449,7 @@ int cost_read(struct cost *c, struct query *q)
                        .filter = c->filter,
                        .imported = c->imported,
                        .sent = c->sent,
-                       .result_tokens = c->result_tokens,
+                       .result = c->result,
                        .ctx = c->ctx};
     int st = query_matching_sessions(q, &f, FILTER_HOLDS, 0, cost_on_session, &x);
     st = st == 0 ? x.status : st;

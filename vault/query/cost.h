@@ -7,6 +7,8 @@
  *           if it is in the list and was called. Results are counted when they are recorded
  *           (calls.result_tokens). uncounted: answered calls whose number of tokens is not known:
  *           calls of a store, and results beyond 64 KiB that an older version has recorded.
+ *           Images, audio and blobs of results are counted apart, by number and size, if result()
+ *           says them: the table `calls` does not have them.
  * Owns      everything below struct cost; cost_close() frees it. Memory: 4 bytes for each call.
  * Units     estimated tokens; -1: not known. Times: microseconds since the epoch.
  * Errors    MI_ENOMEM, and those of vault/query/reader.h.
@@ -15,6 +17,7 @@
 #define MI_VAULT_QUERY_COST_H
 
 #include "base/intern.h"
+#include "model/context.h"
 #include "vault/query/reader.h"
 
 #define COST_RESULT_MAX ((int64_t)UINT32_MAX) /* tokens; higher values count as this */
@@ -25,6 +28,14 @@ struct cost_results {
     int64_t sum;
 };
 
+/* Images, audio and blobs in results. */
+struct cost_binaries {
+    int64_t n;         /* -1: known of none of the answered calls */
+    int64_t size;      /* bytes; -1: likewise */
+    int64_t counted;   /* number of results in which they were counted */
+    int64_t uncounted; /* number of answered calls of which they are not known */
+};
+
 struct cost_tool {
     struct slice name;
     int64_t definition_tokens; /* -1: the tool is not in the list */
@@ -33,6 +44,7 @@ struct cost_tool {
     struct cost_results results;
     int64_t result_tokens; /* sum; -1: known of none of the answered calls */
     int64_t p50, p95;      /* percentiles of the results; -1: there are no results */
+    struct cost_binaries binaries;
 };
 
 /* A session whose lists may be read. */
@@ -51,8 +63,9 @@ struct cost_server {
     int64_t never_used_tokens; /* sum of tools in the list that were not called */
     int64_t instruction_tokens, prompt_tokens, resource_tokens; /* -1: not known */
     int64_t calls, errors, uncounted, last_at_us;
-    int64_t result_tokens;  /* as in struct cost_tool */
-    int64_t p50, p95;       /* percentiles of the results */
+    int64_t result_tokens; /* as in struct cost_tool */
+    int64_t p50, p95;      /* percentiles of the results */
+    struct cost_binaries binaries;
     struct cost_tool *tool; /* owned; tools in the list, and tools that were called; by name */
     size_t tool_n, tool_cap;
     struct cost_session *session; /* owned; the newest sessions, at most TOOL_LIST_SESSIONS */
@@ -65,9 +78,9 @@ struct cost {
     struct filter filter;
     bool imported; /* count imported sessions */
     bool sent;     /* count sessions that `send` made */
-    /* Returns the tokens of a request's result, by the seq of the request; -1 if they are not known.
-     * NULL: calls.result_tokens has them. */
-    int64_t (*result_tokens)(void *ctx, int64_t seq);
+    /* Returns the result of a request, by the seq of the request; CONTEXT_NO_RESULT if it is not
+     * known. NULL: calls.result_tokens has the tokens. */
+    struct context_result (*result)(void *ctx, int64_t seq);
     void *ctx;
 
     struct cost_server *list; /* owned; highest definition_tokens first */

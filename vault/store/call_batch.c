@@ -61,8 +61,8 @@ static void call_batch_column(const void *rows, size_t row, sqlite3_context *to,
         batch_result_cell(to, field_get(&fields_of_call.list[i - 1], c));
     else if ((size_t)i == fields_of_call.n + 1 && c->operation_seq != 0)
         sqlite3_result_int64(to, c->operation_seq);
-    else if ((size_t)i == fields_of_call.n + 2 && c->result_tokens >= 0)
-        sqlite3_result_int64(to, c->result_tokens);
+    else if ((size_t)i == fields_of_call.n + 2 && c->result.tokens >= 0)
+        sqlite3_result_int64(to, c->result.tokens);
 }
 
 int call_batch_connect(struct call_batch *b, sqlite3 *db)
@@ -304,7 +304,7 @@ static int get_ended(struct call_batch *b, sqlite3 *db, const struct call_messag
     sqlite3_bind_int64(q, 1, schema_message_id(b->session_id, (uint64_t)m->request_seq));
     int rc = sqlite3_step(q);
     *ret_found = rc == SQLITE_ROW;
-    *ret = (struct call){.seq = m->request_seq, .response_size = -1, .result_tokens = -1};
+    *ret = (struct call){.seq = m->request_seq, .response_size = -1, .result = CONTEXT_NO_RESULT};
     if (rc == SQLITE_ROW) {
         ret->closing_seq = sqlite3_column_int64(q, 0);
         ret->direction = value_of_word(&row_directions, connect_column(q, 1));
@@ -344,7 +344,7 @@ static int end_stored(struct call_batch *b, sqlite3 *db, const struct call_messa
     bind_or_null(q, 4, c.has_error_code, c.error_code);
     sqlite3_bind_int64(q, 5, c.duration_us);
     bind_or_null(q, 6, c.response_size >= 0, c.response_size);
-    bind_or_null(q, 7, c.result_tokens >= 0, c.result_tokens);
+    bind_or_null(q, 7, c.result.tokens >= 0, c.result.tokens);
     return call_batch_finish(db, q, sqlite3_step(q));
 }
 
@@ -379,7 +379,7 @@ int call_batch_add(struct call_batch *b, sqlite3 *db, const struct call_message 
     struct call_message *late = &b->late[b->late_n];
     *late = *m;
     late->request_seq = seq;
-    late->result_tokens = call_count_message_tokens(m);
+    late->result = call_message_result(m);
     late->body = (struct slice){0};
     late->read = NULL;
     if (m->link.kind != LINK_NONE) /* the next message may continue the operation */
@@ -433,6 +433,6 @@ struct call_message call_message_of_row(sqlite3_stmt *st)
         .rpc_id = connect_column(st, 11),
         .finding = connect_column(st, 12),
         .body = connect_column(st, 14),
-        .result_tokens = -1,
+        .result = CONTEXT_NO_RESULT,
     };
 }

@@ -263,9 +263,10 @@ static struct call_message make_call_message(const struct row *r, const struct b
         .target = copy->target,
         .rpc_id = copy->rpc_id,
         .finding = copy->finding,
-        .body = r->body, /* the text as received, which the client's model reads */
+        /* the text as received, which the client's model reads */
+        .body = r->result == NULL ? r->body : (struct slice){0},
         .read = r->read,
-        .result_tokens = r->result_tokens > 0 ? r->result_tokens : -1,
+        .result = r->result != NULL ? *r->result : CONTEXT_NO_RESULT,
     };
 }
 

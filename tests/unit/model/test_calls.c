@@ -429,12 +429,12 @@ static void test_calls_tokens_are_those_of_results_for_the_client(void **state)
         struct call c = {.method = slice_of(rows[i].method), .direction = rows[i].direction};
         struct call_message m = answer(2, 1, KIND_RESULT);
         m.action = rows[i].action;
-        m.result_tokens = 7;
+        m.result = (struct context_result){7, 0, 0};
         if (rows[i].has_body)
             m.body = slice_of(body);
         call_end(&c, &m);
-        if (c.result_tokens != rows[i].tokens)
-            fail_msg("row %zu: %lld tokens", i, (long long)c.result_tokens);
+        if (c.result.tokens != rows[i].tokens || (c.result.binaries < 0) != (c.result.tokens < 0))
+            fail_msg("row %zu: %lld tokens", i, (long long)c.result.tokens);
     }
 }
 
