@@ -8,6 +8,7 @@ import subprocess
 import lib
 from lib import case, check, eq, request
 from replaying import Replay, cassette, handshake, junit
+from scripted import scripted
 
 # A server that logs what it gets. Its answers say that they are live.
 SERVER = r'''
@@ -74,9 +75,7 @@ RECORDED = [*handshake(), b">" + call(1, "read", a=1), b"<" + text(1, "one"),
 
 
 def server(t, *more):
-    path = t.tmp / "server.py"
-    path.write_text(SERVER)
-    return ["--", "python3", "-S", path, t.tmp / "asked", *more]
+    return ["--", *scripted(t, SERVER, t.tmp / "asked", *more)]
 
 
 def asked(t):

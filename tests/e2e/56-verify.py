@@ -8,6 +8,7 @@ import xml.etree.ElementTree as ElementTree
 import lib
 from lib import case, check, eq
 from replaying import junit, sarif
+from scripted import scripted
 
 # A server: it gives the answers in spec.json and logs the requests.
 SERVER = r'''
@@ -100,12 +101,11 @@ class Live:
 
     def __init__(self, t, recording, answers, *options, status=None):
         number = next(t.numbers)
-        server, spec, asked = (t.tmp / f"{x}-{number}" for x in ("server.py", "spec.json", "asked"))
-        server.write_text(SERVER)
+        spec, asked = (t.tmp / f"{x}-{number}" for x in ("spec.json", "asked"))
         spec.write_text(json.dumps({"answers": answers}))
         asked.touch()
         done = t.run("verify", "--vault", t.vault, "--report", t.tmp / "report.json", "--junit", t.tmp / "junit.xml", "--sarif", t.tmp / "sarif.json",
-                     *options, recording, "--", "python3", "-S", server, spec, asked)
+                     *options, recording, "--", *scripted(t, SERVER, spec, asked))
         self.status, self.out, self.err = done.returncode, done.stdout.decode(), done.stderr.decode()
         self.asked = [json.loads(x) for x in asked.read_text().splitlines()]
         if status is not None:
@@ -147,10 +147,9 @@ def _(t):
 
 @case("a server whose answers have ids of another JSON type has answered")
 def _(t):
-    server = t.tmp / "server.py"
-    server.write_text(SERVER.replace('say({"id": m["id"], **', 'say({"id": str(m["id"]), **'))
+    odd = SERVER.replace('say({"id": m["id"], **', 'say({"id": str(m["id"]), **')
     (t.tmp / "spec").write_text(json.dumps({"answers": ANSWERS}))
-    done = t.run("verify", "--vault", t.vault, cassette(t), "--", "python3", "-S", server, t.tmp / "spec", t.tmp / "asked")
+    done = t.run("verify", "--vault", t.vault, cassette(t), "--", *scripted(t, odd, t.tmp / "spec", t.tmp / "asked"))
     eq(done.returncode, 0, f"exit status; {done.stdout} {done.stderr}")
     check(b"6 match, 2 skipped" in done.stdout, lambda: done.stdout)
 
@@ -308,11 +307,10 @@ def _(t):
 
 @case("--json prints the report once and nothing else, as --report - does, also beside a file")
 def _(t):
-    server, spec, file = t.tmp / "server.py", t.tmp / "spec", t.tmp / "r.json"
-    server.write_text(SERVER)
+    spec, file = t.tmp / "spec", t.tmp / "r.json"
     spec.write_text(json.dumps({"answers": changed(tools_call__read=text("four"))}))
     for args in (["--report", "-"], ["--json"], ["--json", "--report", "-"], ["--json", "--report", file], ["--json", "-v"]):
-        done = t.run("verify", "--vault", t.vault, *args, cassette(t), "--", "python3", "-S", server, spec, t.tmp / "asked")
+        done = t.run("verify", "--vault", t.vault, *args, cassette(t), "--", *scripted(t, SERVER, spec, t.tmp / "asked"))
         eq((done.returncode, done.stderr), (1, b""), f"{args}")
         report = json.loads(done.stdout)
         eq((report["format"], report["requests"], report["changed"]), ("mcp-interposer-verify", 8, 1), f"{args}")

@@ -13,6 +13,7 @@ import subprocess
 import lib
 from lib import case, check, eq
 from looking import answer, on_terminal
+from scripted import scripted
 
 # A server. spec.json: `answers` by method and target, `tools`; it logs what it gets.
 SERVER = r"""
@@ -64,11 +65,10 @@ class Sent:
     """What `send` did with a server that answers so."""
 
     def __init__(self, t, *args, answers=None, tools=(ECHO, PUT), more=None, server=True, status=0, env=None, input=b"", run=None):
-        files = {x: t.tmp / x for x in ("server.py", "spec.json", "asked")}
-        files["server.py"].write_text(SERVER)
+        files = {x: t.tmp / x for x in ("spec.json", "asked")}
         files["spec.json"].write_text(json.dumps({"answers": answers or {}, "tools": list(tools), "more": more or {}}))
         files["asked"].write_text("")
-        self.command = ["python3", "-S", *(str(f) for f in files.values())]
+        self.command = scripted(t, SERVER, *files.values())
         tail = ["--", *self.command] if server else []
         if run is not None:
             self.out = run("send", *args, *tail)

@@ -92,13 +92,13 @@ def is_checkpoint(pid, vault):
 
 
 def running(t):
-    return [int(p) for p in os.listdir("/proc") if p.isdigit() and is_checkpoint(p, t.vault)]
+    return [int(p) for p in lib.pids_since(os.getpid()) if is_checkpoint(p, t.vault)]
 
 
 def waiting(t):
     """Processes that sign when the recorder has stored the end."""
     found = []
-    for pid in filter(str.isdigit, os.listdir("/proc")):
+    for pid in lib.pids_since(os.getpid()):
         with contextlib.suppress(OSError):
             words, name = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0"), Path(f"/proc/{pid}/comm").read_text()
             if str(t.vault).encode() in words and b"proxy" in words and name == "mcp-interposer\n":

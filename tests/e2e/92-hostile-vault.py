@@ -154,7 +154,8 @@ def _(t):
     for name in ("sqlite_autoindex_sessions_1", "events", "leaves"):
         build(t).close()
         graph.make_graph(t.vault / "interposer.db", name, 6)
-        os.truncate(t.vault / "interposer.db", 1 << 42)
+        if name == "events" or os.environ.get("TEST_LONG"):     # reading goes on for four times as long then
+            os.truncate(t.vault / "interposer.db", 1 << 42)
         eq(all_end(t).returncode, 1, name)
         shutil.rmtree(t.vault)
 

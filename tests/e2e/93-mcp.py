@@ -366,17 +366,20 @@ def _(t):
     got, text = m.call("get_call", session=1, seq=1, part="answer", pointer="/result/content/0/data", max_bytes=5000)
     eq(got["answer"]["body"]["text"], image, "the image")
 
+CALLS = 90 if os.environ.get("TEST_LONG") else 60      # in each of three sessions; two lists have a page for each
+
+
 @case("mcp: the pages of every list have each row once, in order")
 def _(t):
     with contextlib.closing(make_vault(t.vault)) as db:
         for s in range(1, 34):
             add_session(db, s, name=f"server {s % 3}", started_at_us=BEGAN + s * 10**6, ended_at_us=BEGAN + (s + 1) * 10**6)
         for s in (5, 20, 21):
-            for n in range(90):
+            for n in range(CALLS):
                 ask(db, s, 2 * n + 1, f"tool {n % 45}", {"n": n, "text": "needle"})
-                answer(db, s, 2 * n + 2, 2 * n + 1, "found", is_error=n % 3 == 0)
+                answer(db, s, 2 * n + 2, 2 * n + 1, "found", is_error=n % 3 != 1)
     m = Mcp(t).initialize()
-    calls = [(s, 2 * n + 1) for s in (21, 20, 5) for n in reversed(range(90))]
+    calls = [(s, 2 * n + 1) for s in (21, 20, 5) for n in reversed(range(CALLS))]
     want = {
         "list_sessions": ("sessions", {}, ("id",), [(s,) for s in reversed(range(1, 34))]),
         "list_calls": ("calls", {}, ("session_id", "seq"), calls),
@@ -404,7 +407,7 @@ def _(t):
     eq((rows, pages), ([], 1), "two equal sessions")
     for limit in (1, 7, 100):
         rows, pages = m.pages("diff", "rows", limit=limit, session=20, base=4)
-        eq([(x["change"], x["b"]["seq"]) for x in rows], [("added", 2 * n + 1) for n in range(90)], "added calls")
+        eq([(x["change"], x["b"]["seq"]) for x in rows], [("added", 2 * n + 1) for n in range(CALLS)], "added calls")
     calls_of_tool, _ = m.pages("list_calls", "calls", limit=3, tool="tool 7", status="ok")
     eq(statuses(calls_of_tool), [(s, q, "ok") for s in (21, 20, 5) for q in (105, 15)], "calls of a tool")
     m.end()
@@ -506,17 +509,18 @@ def _(t):
 @case("mcp: results are short, whatever was recorded")
 def _(t):
     long, controls = "x" * 20000, "\x1b" * 20000      # more than a result holds
+    every = 1 if os.environ.get("TEST_LONG") else 3     # also a third of the calls is more
     with contextlib.closing(make_vault(t.vault)) as db:
         for s in range(1, 130):
             add_session(db, s, name=controls[:3000] + str(s), client_name=long, end_reason=controls, started_at_us=BEGAN, ended_at_us=BEGAN + 1)
-        for n in range(50):
+        for n in (*range(0, 49, every), 49):
             ask(db, 129, 2 * n + 1, controls, {"text": long, "other": controls}, method="tools/call")
             answer(db, 129, 2 * n + 2, 2 * n + 1, controls, is_error=True)
         for n in range(301, 400):
             add_message(db, 129, n, kind="stderr", direction="s2c", body=controls)
         answer(db, 129, 400, 99, "late")
         add_session(db, 130, name="other", started_at_us=BEGAN, ended_at_us=BEGAN + 1)
-        for n in range(40):
+        for n in range(0, 40, every):
             ask(db, 130, 2 * n + 1, controls, {f"key {k}": controls[:900] for k in range(20)}, method="tools/call")
             answer(db, 130, 2 * n + 2, 2 * n + 1, controls + "x", is_error=True)
     m = Mcp(t).initialize()

@@ -1,4 +1,5 @@
 """The steps of action.yml, run on this machine as GitHub's runner would run them."""
+import functools
 import os
 import re
 import subprocess
@@ -19,6 +20,7 @@ def load(text):
     return yaml.safe_load(text)
 
 
+@functools.cache
 def definition():
     return load((lib.ROOT / "action.yml").read_text())
 

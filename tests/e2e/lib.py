@@ -100,8 +100,8 @@ def wait_until(condition, seconds, what):
 
 
 def pause(waited):
-    """Seconds until a condition is tried again that was not true for so long: a tenth more, because a condition takes CPU time."""
-    return min(0.05, 0.004 + waited / 10)
+    """Seconds until a condition is tried again that was not true for so long: a fifth more, because a condition takes CPU time."""
+    return min(0.25, 0.004 + waited / 5)
 
 
 def fake(name):
@@ -204,10 +204,13 @@ class End:
         """Read once; False if nothing arrived until the time `end`."""
         if self.eof:
             return True
-        if not self._ready(self.read_fd, select.POLLIN, end):
-            return False
         try:
-            data = os.read(self.read_fd, 1 << 20)
+            try:
+                data = os.read(self.read_fd, 1 << 16)
+            except BlockingIOError:
+                if not self._ready(self.read_fd, select.POLLIN, end):
+                    return False
+                data = os.read(self.read_fd, 1 << 16)
         except BlockingIOError:
             return True
         except OSError as e:  # reading a pty whose other side is closed is EIO
@@ -581,12 +584,19 @@ def _is_pending(path, upto, tails):
     return tail < upto.setdefault(path, head) or (head == tail and not sleeps)
 
 
+def pids_since(first):
+    """The ids of the processes that exist now, as text; without those below `first`, unless ids have begun anew since then."""
+    with open("/proc/loadavg", "rb", 0) as file:
+        newest = int(file.read().split()[-1])
+    return [pid for pid in os.listdir("/proc") if pid.isdigit() and (newest < first or int(pid) >= first)]
+
+
 def _signers():
     """The processes that proxies with a key left behind to sign the end of a session: those with a vault on their command line
     that neither this process nor a process with the same vault has started. Before its execve such a process looks
     like its proxy."""
     parents = {}
-    for pid in filter(str.isdigit, os.listdir("/proc") if _signed_vaults else ()):
+    for pid in pids_since(os.getpid()) if _signed_vaults else ():
         try:
             with open(f"/proc/{pid}/cmdline", "rb", 0) as file:
                 line = file.read()
@@ -626,7 +636,7 @@ def recorders_ended(vault, seconds=5):
             return Path(f"/proc/{pid}/comm").read_text() == "mcp-recorder\n" and any(x.startswith(start) for x in open_files(pid))
         return False
     settle(seconds)
-    wait_until(lambda: not any(map(uses, filter(str.isdigit, os.listdir("/proc")))), seconds, f"no recorder to use {vault}")
+    wait_until(lambda: not any(map(uses, pids_since(os.getpid()))), seconds, f"no recorder to use {vault}")
 
 
 # --- one case -------------------------------------------------------------------------------------

@@ -334,7 +334,7 @@ class Play:
 
     def marked(self):
         """The processes of this play, found by its mark in their environment."""
-        return marked(self.mark)
+        return marked(self.mark, self.p.pid)
 
     def open_ids(self):
         return [i for i in self.sent if len(self.answers.get(i, [])) < len(self.sent[i])]
@@ -348,12 +348,10 @@ class Play:
         return self.p.wait(seconds)
 
 
-def marked(mark):
-    """{pid: command} of the processes with this mark in their environment."""
+def marked(mark, first=0):
+    """{pid: command} of the processes with this mark in their environment, none of which is older than process `first`."""
     found, wanted = {}, mark.encode()
-    for pid in os.listdir("/proc"):
-        if not pid.isdigit():
-            continue
+    for pid in lib.pids_since(first):
         try:
             with open(f"/proc/{pid}/environ", "rb", 0) as file:     # half of the time that Path takes
                 text = file.read()
@@ -364,8 +362,8 @@ def marked(mark):
     return found
 
 
-def none_left(mark, seconds=3):
-    wait_until(lambda: not marked(mark), seconds, lambda: f"no process left, and there is {marked(mark)}")
+def none_left(mark, seconds=3, first=0):
+    wait_until(lambda: not marked(mark, first), seconds, lambda: f"no process left, and there is {marked(mark)}")
 
 
 def escalations(vault):
@@ -407,13 +405,12 @@ CAUSES = names_in("docs/findings.md", r"^\| -3\d+.* \| `([a-z-]+)` \|")
 NAMES = names_in("docs/vault.md", r"^\| `([a-z-]+)` \|")      # of events and ends, and others
 
 
-def all_documented(t, s):
+def all_documented(s, recorded, ends):
     """Every name that a program may depend on is documented."""
     causes = {a[0][1].get("error", {}).get("data", {}).get("cause") for a in s.answers.values()
               if "mcp-interposer" in str(a[0][1].get("error", {}).get("data"))}
     eq(causes - CAUSES, set(), "causes that docs/findings.md does not know")
-    ends = {x.decode() for x, in t.rows("SELECT end_reason FROM sessions")}
-    eq((set(s.events()) | ends) - NAMES, set(), "events and ends that docs/vault.md does not know")
+    eq((set(recorded) | ends) - NAMES, set(), "events and ends that docs/vault.md does not know")
 
 
 # Kinds of which a row with `events` must list every event.
@@ -446,16 +443,22 @@ def run_row(t, name, options=(), server=(), play=(), want=None, got=(), not_got=
     for id, w in (want or {}).items():
         at, message = s.answers[id][0]
         w.check(id, message, at - s.sent[id][0])
-    none_left(s.mark)
+    none_left(s.mark, first=s.p.pid)
     one_of = exit if isinstance(exit, tuple) else (exit,)
     lib.one_of(status, one_of, "exit status")
-    row = t.rows("SELECT exit_status, ended_at_us IS NOT NULL, end_reason IS NOT NULL FROM sessions")
-    eq(row, [(status, 1, 1)], "recorded end of the session")
-    eq(t.rows("SELECT method, target FROM invocations WHERE status = 'open'"), [], "open invocations")
+    with lib.database(t.vault) as db:
+        row, opened, recorded = ([tuple(x) for x in db.execute(sql)] for sql in (
+            "SELECT exit_status, ended_at_us IS NOT NULL, end_reason IS NOT NULL, end_reason FROM sessions",
+            "SELECT method, target FROM invocations WHERE status = 'open'", "SELECT kind FROM events ORDER BY id"))
+        statuses = {id: [x.decode() for x, in db.execute("SELECT i.status FROM invocations i JOIN messages m ON m.session_id = i.session_id"
+                                                         " AND m.seq = i.request_seq WHERE m.rpc_id = ?", (json.dumps(id),))] for id in records or {}}
+    recorded = [kind.decode() for kind, in recorded]
+    eq([x[:3] for x in row], [(status, 1, 1)], "recorded end of the session")
+    eq(opened, [], "open invocations")
     for number, message in s.received():
         check("source" not in str(message.get("error", "")), f"an error of ours at the server: {message}")
 
-    all_documented(t, s)
+    all_documented(s, recorded, {x[3].decode() for x in row})
 
     # checks of this row
     had = [(n, message_of(m)) for n, m in s.received()]
@@ -464,11 +467,9 @@ def run_row(t, name, options=(), server=(), play=(), want=None, got=(), not_got=
     for x in not_got:
         check(all(x not in (h, h[1], h[1][0]) for h in had), lambda: f"the server got {x}: {had}")
     if events is not None:
-        expected_events(events, s.events())
+        expected_events(events, recorded)
     for id, wanted in (records or {}).items():
-        found = t.rows("SELECT i.status FROM invocations i JOIN messages m ON m.session_id = i.session_id"
-                       " AND m.seq = i.request_seq WHERE m.rpc_id = ?", json.dumps(id))
-        eq([x.decode() for x, in found], [wanted], f"recorded status of {id!r}")
+        eq(statuses[id], [wanted], f"recorded status of {id!r}")
     eq([cause for cause, _ in escalations(t.vault)], list(escalated), "escalations")
     for method, n in (notified or {}).items():
         eq(len(s.notified(method)), n, f"{method} at the client")
