@@ -100,7 +100,7 @@ def _(t):
     for path in lib.files_below(t.vault):
         check(SECRET not in lib.contents(path), f"the secret is in {path.name}")
     sums = t.rows("SELECT sum(CASE WHEN json_valid(body) THEN json_extract(body, '$.id') END), sum(body IS NOT NULL) FROM messages")
-    check(sums[0][1] > 20, f"the query of docs/findings.md: {sums}")
+    check(sums[0][1] > 20, f"the query of docs/vault.md: {sums}")
 
 
 @case("every command reads a vault of deep messages", limit=240)
