@@ -64,7 +64,7 @@ ptrdiff_t base64_decoded_size(struct slice text)
     for (size_t i = 0; i < text.n - padding; i++)
         if (standard_base64_digit(text.p[i]) < 0)
             return -1;
-    /* the bits of the last digit that belong to no byte are 0 */
+    /* the unused bits of the last digit must be 0 */
     int unused = padding == 2 ? 15 : padding == 1 ? 3 : 0;
     if ((standard_base64_digit(text.p[text.n - 1 - padding]) & unused) != 0)
         return -1;

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #define CHUNK_SPARE_MIN ((size_t)128 << 10) /* smallest size for which the spare chunk is used */
-#define CHUNK_SPARE_RATIO 32                /* nor is it used for less than 1/32 of its size */
+#define CHUNK_SPARE_RATIO 32 /* the spare chunk is not used for a request below 1/32 of its size */
 
 static struct chunk *spare; /* owned; NULL: none */
 
@@ -46,7 +46,7 @@ int chunk_grow(struct chunk **c, size_t cap)
         *c = large;
         return 0;
     }
-    /* glibc moves a large block by its pages: nothing is copied */
+    /* glibc moves a large block by remapping its pages, without copying */
     struct chunk *n = realloc(*c, sizeof *n + cap);
     if (n == NULL)
         return MI_ENOMEM;

@@ -52,7 +52,8 @@ static const struct {
  * hyphen may stand beside the class: these two cannot begin or end a range. */
 #define SPACES "\\p{Z}\\ufeff\\s"
 
-/* Translates the escape that begins at p[i]; returns its length, 0 if it is to be copied. */
+/* Translates the escape that begins at p[i]; returns its length, or 0 if the caller must copy the
+ * escape unchanged. */
 static size_t translate_property(struct buf *b, struct slice s, size_t i)
 {
     const char *end = i + 2 < s.n && s.p[i + 2] == '{' ? memchr(s.p + i, '}', s.n - i) : NULL;

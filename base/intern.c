@@ -17,7 +17,7 @@ struct slice intern_text(const struct intern *t, uint32_t number)
     return (struct slice){buf_slice(&t->text).p + from, t->from[number + 1] - from};
 }
 
-/* The slot of a text, or the free one for it. */
+/* Returns the slot of a text or, if the text is not in the table, the free slot for it. */
 static size_t intern_find_slot(const struct intern *t, struct slice text)
 {
     size_t i = intern_hash(text) & (t->slots - 1);

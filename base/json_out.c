@@ -4,7 +4,7 @@
 
 #include <assert.h>
 
-/* Written into the buffer directly: this runs several times for each message. */
+/* Writes into the buffer directly, because this function runs several times for each message. */
 void json_out_name(struct json_out *j, const char *name)
 {
     struct buf *b = j->b;

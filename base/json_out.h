@@ -69,7 +69,7 @@ void json_out_name(struct json_out *j, const char *name);
 
 /* Writes white space before the next value, after its comma if it needs one. */
 void json_out_whitespace(struct json_out *j, const char *space);
-/* Ends a line of JSON lines: the next value at the top follows without a comma. */
+/* Ends a line of JSON lines: no comma precedes the next value at the top level. */
 void json_out_line(struct json_out *j);
 
 #endif

@@ -42,7 +42,7 @@ static void write_stderr(struct slice line)
     }
 }
 
-/* Further lines are indented, so that no text in a line looks like another line. */
+/* Continuation lines are indented, so that text inside a log line cannot look like a new log line. */
 struct slice log_fill(struct slice line, char place[LOG_FILLED_MAX])
 {
     struct buf b = {.p = place, .cap = LOG_FILLED_MAX, .max = LOG_FILLED_MAX - 1};

@@ -210,7 +210,7 @@ const char *opt_get(const struct opt_set *s, const char *name)
     return s->value[must_find(s, name)];
 }
 
-/* *at is source * OPT_MANY_MAX + index: one pass over the list for each source. */
+/* *at encodes source * OPT_MANY_MAX + index: the list is walked once for each source. */
 const char *opt_next_value(const struct opt_set *s, const char *name, size_t *at)
 {
     size_t i = must_find(s, name);

@@ -1,9 +1,12 @@
-/* opt.h - options of a command: one table feeds the parser, the environment, the configuration and the help.
+/* opt.h - options of a command: one table feeds the parser, the environment, the configuration and
+ * the help.
  *
  * Forms     `--name VALUE`, `--name=VALUE`, `-n VALUE`, `-nVALUE`, `--flag`; `--` ends the options.
- * Order     a flag overrides the environment (MCP_INTERPOSER_NAME, dashes as underscores), which overrides the
- *           configuration file, which overrides the table's default, in whatever order opt_set_from_config(), opt_read_environment() and
- *           opt_parse() are called.
+ * Order     a flag overrides the environment (MCP_INTERPOSER_NAME, dashes as underscores), which
+ *           overrides the
+ *           configuration file, which overrides the table's default. opt_set_from_config(),
+ *           opt_read_environment() and
+ *           opt_parse() may be called in any order.
  * Owns      nothing: values point into argv, the environment, the table or memory of the caller.
  * Errors    MI_EINVAL with a message in `error`: the option, the problem and the remedy.
  * Blocks    never. */
@@ -39,7 +42,7 @@ struct opt_set {
         enum opt_from from;
     } many[OPT_MANY_MAX]; /* values of options that may be repeated, in the order of calls */
     size_t many_n;
-    bool overflow;              /* there were more than OPT_MANY_MAX values */
+    bool overflow;              /* true if more than OPT_MANY_MAX values were given */
     int operands_before_dashes; /* number of operands before `--`; -1: there was no `--` */
     struct buf error;           /* owned; the message of the last MI_EINVAL */
     const char *unknown;        /* the unknown option as written; NULL: another error */

@@ -98,8 +98,7 @@ static int pattern_compile(struct pattern *p, const struct pattern_rules *rules,
         return MI_ENOMEM;
     if (p->code == NULL)
         return pattern_refuse(rules, code, at, error);
-    if (rules->jit) /* if the system forbids JIT, the limits are the same and the search is
-                     * slower */
+    if (rules->jit) /* if the system forbids JIT, searches are slower, with the same limits */
         (void)pcre2_jit_compile(p->code, PCRE2_JIT_COMPLETE);
     return pcre2_pattern_info(p->code, PCRE2_INFO_BACKREFMAX, &p->backreferences) == 0 ? 0
                                                                                        : MI_EINVAL;
@@ -163,8 +162,8 @@ struct progress {
     size_t item; /* steps of an item */
 };
 
-/* PCRE2 calls this before it tries an item of the expression. Its own limit of steps begins anew at each start in the
- * text. */
+/* PCRE2 calls this before it tries an item of the expression. The limit of steps of PCRE2 itself
+ * starts again at each starting point in the text. */
 static int pattern_on_callout(pcre2_callout_block *b, void *ctx)
 {
     struct progress *r = ctx;

@@ -20,12 +20,13 @@
 #define PATTERN_MAX ((size_t)4096)
 
 struct pattern_rules {
-    bool ecma;           /* true: ECMA-262, on valid UTF-8; false: PCRE2, on any bytes */
-    bool jit;            /* compile to machine code where allowed: for frequent searches */
-    uint32_t steps;      /* limit of backtracking steps from one start */
-    uint32_t depth;      /* limit of nested backtracking */
-    uint32_t heap_kib;   /* limit of memory for backtracking */
-    struct quota *quota; /* everything that the pattern allocates counts here; NULL: not counted */
+    bool ecma;         /* true: ECMA-262, on valid UTF-8; false: PCRE2, on any bytes */
+    bool jit;          /* compile to machine code where allowed: for frequent searches */
+    uint32_t steps;    /* limit of backtracking steps from one start */
+    uint32_t depth;    /* limit of nested backtracking */
+    uint32_t heap_kib; /* limit of memory for backtracking */
+    struct quota *
+        quota; /* counts everything that the pattern allocates; NULL: allocations are not counted */
 };
 
 struct pattern;
@@ -34,9 +35,10 @@ enum pattern_result { PATTERN_NO, PATTERN_YES, PATTERN_GAVE_UP };
 
 /* A part of a text that is searched in parts. */
 struct pattern_piece {
-    struct slice text;         /* a match, its lookbehind and its lookahead must be inside */
-    size_t from, limit;        /* offsets where a match may begin: from <= start < limit */
-    bool more_front, more_end; /* the text continues there: ^ or $ does not match */
+    struct slice text;  /* a match must lie in this range, with its lookbehind and its lookahead */
+    size_t from, limit; /* offsets where a match may begin: from <= start < limit */
+    bool more_front,
+        more_end; /* the text continues beyond this end, so ^ or $ does not match there */
 };
 
 /* Returns 0, MI_ENOMEM, MI_EFULL (the quota is too small) or MI_EINVAL (the expression is invalid

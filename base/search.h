@@ -6,7 +6,8 @@
 
 #include "base/base.h"
 
-/* The index of the first of n elements whose `member` (int64_t) is not less than key; n: none. */
+/* Returns the index of the first element whose `member` (int64_t) is not less than key; n if there
+ * is none. */
 #define SEARCH_INT64(list, n, member, key)                                                         \
     search_int64((list), (n), sizeof *(list), offsetof(__typeof__(*(list)), member), (key))
 

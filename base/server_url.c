@@ -9,7 +9,7 @@ static size_t url_scheme_len(struct slice word)
     return 0;
 }
 
-/* Bytes before the first of these. */
+/* Returns the number of bytes before the first of these characters. */
 static size_t span_until(struct slice s, const char *ends)
 {
     size_t n = 0;
@@ -18,8 +18,7 @@ static size_t span_until(struct slice s, const char *ends)
     return n;
 }
 
-bool server_url_take(struct server_url_search *s, struct slice word,
-                     struct server_url *ret)
+bool server_url_take(struct server_url_search *s, struct slice word, struct server_url *ret)
 {
     size_t n = s->began && !s->after_option ? url_scheme_len(word) : 0;
     s->began = true;

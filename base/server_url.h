@@ -1,6 +1,7 @@
 /* server_url.h - the URL that a server's command connects to, found in its words.
  *
- * `npx -y mcp-remote https://me@example.com/mcp?key=x` has https://, example.com, /mcp. The first
+ * From `npx -y mcp-remote https://me@example.com/mcp?key=x` it takes https://, example.com and
+ * /mcp. The first
  * argument that is a URL with http or https is used, unless it may be the value of an option, that
  * is, of the word before it. It is assumed to be the URL of an MCP server.
  *
@@ -24,7 +25,6 @@ struct server_url_search {
 };
 
 /* Takes the next word of a command. Returns true if the word is the URL. */
-bool server_url_take(struct server_url_search *s, struct slice word,
-                     struct server_url *ret);
+bool server_url_take(struct server_url_search *s, struct slice word, struct server_url *ret);
 
 #endif

@@ -2,13 +2,15 @@
 
 #include "base/width.h"
 
-/* Eight bytes at a time: a continuation byte has bit 7 set and bit 6 clear. */
+/* Counts eight bytes at a time. A continuation byte has bit 7 set and bit 6 clear. */
 size_t text_utf8_chars(struct slice s)
 {
     const uint64_t ones = UINT64_C(0x0101010101010101), pairs = UINT64_C(0x00FF00FF00FF00FF);
     size_t behind = 0, i = 0;
     while (i + sizeof ones <= s.n) {
-        uint64_t sums = 0, v; /* a sum for each byte of v; after 255 rounds each is at most 255 */
+        uint64_t
+            sums = 0,
+            v; /* one sum for each of the eight byte positions; after 255 rounds each is at most 255 */
         size_t end = i + size_min((s.n - i) / sizeof v, 255) * sizeof v;
         for (; i < end; i += sizeof v) {
             memcpy(&v, s.p + i, sizeof v);
@@ -160,7 +162,8 @@ size_t text_plain_run(struct slice s, char a, char b)
     return n;
 }
 
-/* The number of leading bytes of s, at most max, that are unescaped in a JSON string and one character each. */
+/* Returns how many leading bytes of s, at most max, need no escape in a JSON string and are one
+ * character each. */
 static size_t plain_json_run(struct slice s, size_t max)
 {
     return text_plain_run((struct slice){s.p, size_min(s.n, max)}, '"', '\\');

@@ -78,7 +78,8 @@ static inline uint32_t text_utf8_code(const char *p, size_t len)
     return c;
 }
 
-/* The number of bytes before the first one that is a, b or not a printable ASCII character (0x20 to 0x7E, RFC 20). a and b may
+/* Returns the number of bytes before the first one that is a, b or not a printable ASCII character
+ * (0x20 to 0x7E, RFC 20). a and b may
  * be 0, which is not printable either. */
 size_t text_plain_run(struct slice s, char a, char b);
 /* Appends valid UTF-8 without NUL: each invalid byte and each NUL becomes U+FFFD. */
@@ -110,9 +111,9 @@ void text_xml(struct buf *b, struct slice text);
 /* Appends words, visible text, in lines of at most `columns` that begin at column `indent`, where the first one begins. Words are
  * separated by single blanks; a longer word is not broken. */
 void text_fill(struct buf *b, struct slice text, size_t indent, size_t columns);
-/* A clause as a sentence: with a capital letter and a full stop. */
+/* Writes a clause as a sentence, with a capital letter and a full stop. */
 void text_clause_to_sentence(struct buf *b, struct slice clause);
-/* The longest prefix of at most max bytes that does not split a character. */
+/* Returns the longest prefix of at most max bytes that does not split a character. */
 struct slice text_head(struct slice s, size_t max);
 
 #endif

@@ -39,7 +39,7 @@ static void tokens_end_word(struct tokens *t)
         t->n[TOKENS_LETTER] += (int64_t)t->run - 10;
 }
 
-/* Counts the current run. next: what follows. */
+/* Counts the tokens of the current run. next: the kind of the run that follows. */
 static void tokens_end_run(struct tokens *t, enum kind next)
 {
     bool letter = next == LOWER || next == UPPER;
@@ -192,7 +192,7 @@ static void tokens_count_words(struct tokens *t, uint64_t letters, int n)
     t->n[TOKENS_WORD] += n;
 }
 
-/* Does what tokens_words() does, for whole blocks. */
+/* Does the same as tokens_words(), for whole blocks of BLOCK bytes. */
 static size_t tokens_block_words(struct tokens *t, const char *p, size_t i, size_t n)
 {
     uint64_t lower, space;
@@ -246,7 +246,8 @@ static size_t tokens_lower_end(const char *p, size_t i, size_t n)
     return i;
 }
 
-/* Goes on in a word of small letters, and in the words behind it. Prose: a space between two words is a part of the second one. */
+/* Reads the rest of a word of small letters, and the words that follow it. In prose, a space
+ * between two words is part of the second word. */
 static size_t tokens_words(struct tokens *t, const char *p, size_t i, size_t n)
 {
     for (;;) {
@@ -256,7 +257,7 @@ static size_t tokens_words(struct tokens *t, const char *p, size_t i, size_t n)
         if (i + 1 >= n || p[i] != ' ' || kinds[(unsigned char)p[i + 1]] != LOWER)
             return i;
         size_t behind = tokens_block_words(t, p, i, n);
-        if (behind == i) { /* too near to the end */
+        if (behind == i) { /* fewer bytes than a block remain */
             tokens_end_word(t);
             t->before = SPACE;
             t->run = 0;

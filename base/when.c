@@ -7,7 +7,7 @@
 
 #define SECOND_US ((int64_t)1000000)
 
-/* The start of the day `days` days before now. */
+/* Returns the start of the day that was `days` days ago. */
 static int64_t midnight_days_ago(int64_t now_us, int days)
 {
     time_t s = (time_t)(now_us / SECOND_US);
@@ -38,7 +38,7 @@ static bool when_skip(const char **at, char c)
     return there;
 }
 
-/* The digits after a decimal point: up to nine; those after the sixth do not count. */
+/* Reads up to nine digits after a decimal point; digits after the sixth are ignored. */
 static bool read_fraction(const char **at, int64_t *ret_us)
 {
     int n = 0;

@@ -15,7 +15,7 @@
 
 struct work {
     int64_t steps;      /* steps left; negative: the limit was exceeded */
-    int64_t look;       /* look at the clock when fewer steps than this are left */
+    int64_t look;       /* the clock is read when `steps` falls below this */
     int64_t cpu_end_us; /* when to stop, by clock_thread_us(); 0: no limit */
 };
 

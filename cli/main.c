@@ -25,7 +25,8 @@ static int fail_usage(const char *error)
     return EXIT_USAGE;
 }
 
-/* Reports the error, also to a client: it may have been configured to start this command. */
+/* Reports the error on stderr and to the client, because a client may be configured to start this
+ * command. */
 static int fail_usage_for_client(const char *error)
 {
     int status = fail_usage(error);
@@ -123,7 +124,7 @@ int main(int argc, char **argv)
     argv = title_open(argc, argv);
     command_prepare();
     log_set_filter(redact_log_filter, NULL);
-    /* otherwise a large message would make the proxy larger for as long as it runs */
+    /* otherwise one large message would enlarge the proxy for the rest of its life */
     memory_return_large_blocks();
 
     const char *word = argc > 1 ? argv[1] : NULL;

@@ -98,7 +98,8 @@ static int find_session(struct bundle *b, struct buf *why)
     return 0;
 }
 
-/* The keys of the log, from the first one to that of the checkpoint. *ret_known: `key` is one of them. */
+/* Checks the keys of the log, from the first key to the key of the checkpoint. *ret_known: `key`
+ * is one of them. */
 static int check_keys(struct bundle *b, const struct public_key *key, bool *ret_known,
                       struct buf *why)
 {
@@ -215,7 +216,7 @@ static int read_redactions(struct bundle *b, struct json_value array, struct buf
     return st;
 }
 
-/* The lines of a record, in the order of their leaves. Returns their number. */
+/* Finds the lines of a record, in the order of their leaves. Returns their number. */
 static size_t find_lines(const struct bundle *b, struct slice record,
                          const struct bundle_line **ret)
 {
@@ -265,7 +266,7 @@ static int64_t last_redaction_time(const struct bundle *b, const struct bundle_r
     const struct bundle_line *line;
     bundle_record_name(r, name);
     size_t n = find_lines(b, slice_of(name), &line);
-    /* a seal is of the record `end` as it was then */
+    /* a seal states the record `end` as it was when the seal was made */
     return n > 0 && (r->kind != BUNDLE_END || line[n - 1].leaf > b->leaf[b->seal].n)
                ? line[n - 1].at_us
                : 0;

@@ -7,7 +7,7 @@ struct member {
     enum json_type type;
 };
 
-/* The values of exactly these members. */
+/* Reads the values of these members; an object with other members is rejected. */
 static int read_members(struct json_value object, const struct member *m, size_t n,
                         struct json_value *ret)
 {
@@ -233,7 +233,7 @@ int bundle_read_record(struct json_value v, bool last, struct buf *text, struct 
     if (read_members(v, members, last ? 2 : 3, m) < 0 || read_salt(m[0], &ret->salt) < 0 ||
         (!last && read_count(m[2], &ret->place) < 0))
         return MI_EINVAL;
-    /* an unescaped text is not longer: the buffer stays where it is */
+    /* an unescaped text is never longer, so the buffer does not move */
     if (!buf_reserve(text, v.text.n))
         return MI_ENOMEM;
     int st = read_fields(m[1], text, ret);

@@ -29,7 +29,8 @@ MI_MUST int bundle_read_redaction(struct json_value v, uint64_t *ret_n,
 MI_MUST int bundle_read_line(struct json_value v, struct bundle_line *ret);
 MI_MUST int bundle_read_group(struct json_value v, struct bundle_proof *p,
                               struct digest ret[PLACES_GROUP], size_t *ret_k);
-/* A record or, with `last`, the record `end`. Its fields borrow from `text`, which is cleared before. */
+/* Reads a record or, with `last`, the record `end`. Its fields borrow from `text`, which is
+ * cleared before. */
 MI_MUST int bundle_read_record(struct json_value v, bool last, struct buf *text,
                                struct bundle_record *ret);
 

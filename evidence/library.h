@@ -4,7 +4,8 @@
 
 #include "base/buf.h"
 
-/* The versions of those in use: "Nettle 3.8, libsodium 1.0.18". It initializes neither. */
+/* Appends the versions of the libraries: "Nettle 3.8, libsodium 1.0.18". Initializes neither
+ * library. */
 void evidence_libraries(struct buf *b);
 
 #endif

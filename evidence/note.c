@@ -97,7 +97,7 @@ struct signature {
     struct slice name, base64;
 };
 
-/* The next line, if it is a signature. */
+/* Takes the next line, if it is a signature. */
 static bool take_next_signature(struct slice *rest, struct signature *ret)
 {
     struct slice line;
@@ -152,7 +152,7 @@ int note_read(struct slice note, struct note *ret)
     return 0;
 }
 
-/* The first bytes of a signature. Six digits of base64 have four bits more than them. */
+/* Reads the first bytes of a signature. Six base64 digits have four bits more than these bytes. */
 static bool signature_has_key_hash(struct slice base64, const uint8_t hash[KEY_HASH_N])
 {
     uint8_t head[KEY_HASH_N + 1];

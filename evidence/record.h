@@ -32,7 +32,7 @@ struct record {
 /* kind: the first field. */
 void record_begin(struct record *r, const struct salt *salt, const char *kind);
 void record_text(struct record *r, struct slice text); /* {NULL, 0}: NULL */
-/* A long text in parts: its length, then its bytes. */
+/* Adds a long text in parts: first its length, then its bytes. */
 void record_length(struct record *r, uint64_t n);
 void record_bytes(struct record *r, struct slice part);
 void record_number(struct record *r, int64_t v);

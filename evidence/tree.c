@@ -72,7 +72,7 @@ uint64_t tree_count_nodes(uint64_t n)
     return all;
 }
 
-/* A node without a neighbour on the right is also the node above. */
+/* A node without a right neighbour is its own parent. */
 void tree_fill(struct digest *node, uint64_t n)
 {
     while (n > 1) {

@@ -17,7 +17,8 @@ struct row {
     const char *event; /* static: events.kind; NULL: a message. An event uses only t_us and body */
     enum row_kind kind;
     uint64_t seq; /* set by the journal */
-    int64_t t_us; /* when it was received; 0: the journal sets the time of the append */
+    int64_t
+        t_us; /* time when the message was received; 0: the journal uses the time of the append */
     enum row_direction direction;
     enum row_origin origin;
     enum row_action action;
@@ -28,7 +29,7 @@ struct row {
     bool not_json;        /* body may have any bytes; it is converted to valid UTF-8 before it is
                            * stored */
     size_t size;          /* bytes as received */
-    uint64_t redactions;  /* secrets already replaced in body */
+    uint64_t redactions;  /* number of secrets already replaced in body */
     uint64_t request_seq; /* seq of the request that this answer belongs to; 0: none */
     bool has_error_code;
     int64_t error_code; /* the code of an error answer */
@@ -70,7 +71,7 @@ struct session_update {
 struct invocation {
     INVOCATION_FIELDS(ENTRY_MEMBER)
     /* Set by the recorder: */
-    bool result_clean;       /* the sanitizer found nothing in the answer */
+    bool result_clean;       /* the sanitizer replaced nothing in the answer */
     struct slice commitment; /* the answer's commitment in hex; {NULL, 0}: it has none */
 };
 
@@ -79,7 +80,7 @@ static inline bool invocation_is_valid(const struct invocation *x)
     return x->arguments_n >= x->arguments.n && x->result.n <= INVOCATION_RESULT_MAX;
 }
 
-#define ESCALATION_LINES_MAX 20 /* lines of stderr, the last ones */
+#define ESCALATION_LINES_MAX 20 /* the last lines of stderr */
 
 /* All borrowed for the call. */
 struct escalation {

@@ -259,7 +259,7 @@ int journal_file_open(struct journal_file *f, const char *uid)
     int rc = journal_file_lock(f->fd, JOURNAL_READER);
     if (rc < 0)
         return journal_file_give_up(f, rc);
-    /* The last reader may have removed it before it released the lock. */
+    /* The last reader may have removed the file before it released the lock. */
     if (fstat(f->fd, &st) != 0)
         return journal_file_give_up(f, MI_EIO);
     return st.st_nlink > 0 ? 0 : journal_file_give_up(f, MI_ENOENT);
@@ -298,7 +298,7 @@ void journal_file_remove(const struct journal_file *f)
 
 /* ---- all files ---- */
 
-#define EMPTY_S 60 /* an older empty file is not one that was just made */
+#define EMPTY_S 60 /* age above which an empty file cannot have been made just now */
 #define BATCH 64   /* names that are sorted at a time */
 
 struct names {
@@ -320,7 +320,7 @@ static void names_add(struct names *x, const char *name)
     memcpy(x->name[at], name, sizeof x->name[0]);
 }
 
-/* The first names after `after`. They begin with the time, so they sort by age. */
+/* Reads the first names after `after`. Names begin with the time, so they sort by age. */
 static int names_read(struct names *x, int dir, const char *after)
 {
     x->n = 0;

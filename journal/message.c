@@ -69,8 +69,8 @@ struct place {
 struct parts {
     uint64_t number[NUMBERS];
     struct slice text[TEXTS];
-    size_t numbers, texts; /* how many of them are used: those of the row, or of the row and the
-                            * invocation */
+    size_t numbers,
+        texts; /* number of entries used: for the row alone, or for the row and the invocation */
 };
 
 static void message_split_parts(const struct row *r, const struct invocation *x, struct parts *p)
@@ -217,7 +217,7 @@ static bool get_numbers(struct slice *left, uint32_t flags, struct parts *p)
     return p->number[N_FINDINGS] < FINDING(FIND_COUNT) && p->number[N_RULES] < RULE(RULE_COUNT);
 }
 
-/* The places, the body and the texts, which must be all that is left. */
+/* Reads the places, the body and the texts, which must be the whole rest of the bytes. */
 static bool get_texts(struct slice left, const struct fixed *f, struct slice *ret_body,
                       struct parts *p)
 {

@@ -152,8 +152,8 @@ int ring_open(struct ring *r, int fd)
     size_t start_n;
     *r = (struct ring){.fd = -1};
     int st = read_shape(fd, &size, &start_n);
-    if (st == 0) /* has no effect on a journal; in a file of another kind the start may be
-                  * missing */
+    if (st ==
+        0) /* has no effect on a journal; in another kind of file the beginning may be a hole */
         st = memory_allocate(fd, 0, ring_layout(size, start_n).data);
     if (st == 0)
         st = ring_map(r, fd, size, start_n);
@@ -187,7 +187,7 @@ size_t ring_record_max(const struct ring *r)
 
 uint64_t ring_unread_bytes(const struct ring *r)
 {
-    /* read tail first, so that head, which is read later, is not before it */
+    /* tail is read first, so that head, which is read later, is never below tail */
     uint64_t tail = atomic_load_explicit(&r->shared->tail, memory_order_acquire);
     return atomic_load_explicit(&r->shared->head, memory_order_acquire) - tail;
 }
@@ -201,7 +201,7 @@ bool ring_is_finished(const struct ring *r)
 
 /* ---- the writer ---- */
 
-/* The table's entry for the step of a position. The entry may be damaged. */
+/* Returns the table's entry for the step of a position. The entry may be damaged. */
 static volatile uint32_t *ring_entry_at(const struct ring *g, uint64_t position)
 {
     return &g->table[position / g->step % (g->size / g->step)];
@@ -214,7 +214,7 @@ static void free_released(struct ring *w, uint64_t tail)
         steps_free(&w->steps, *ring_entry_at(w, w->freed));
 }
 
-/* The step of memory after those of the positions up to end + left. */
+/* Returns the memory step that follows those of the positions up to end + left. */
 static size_t next_ring_step(const struct ring *w)
 {
     return (size_t)((uint64_t)(w->to - w->data) + w->left) / w->step;

@@ -54,7 +54,7 @@ struct ring_shared {
     uint64_t start_n; /* bytes about the session, after this page */
 
     /* the writer's */
-    _Alignas(64) _Atomic uint64_t head; /* everything before it is published */
+    _Alignas(64) _Atomic uint64_t head; /* position; all records before it are published */
     _Atomic uint32_t writer_waits;      /* wake the writer when `tail` or `trouble` changes */
     _Atomic int32_t server_group;       /* the server's process group; 0: none */
     _Atomic uint32_t ended;             /* the session has ended; no more records follow */

@@ -39,7 +39,7 @@ struct asker_call {
 struct asker {
     struct asker_call open[ASKER_OPEN_MAX];
     size_t n;
-    int64_t crowded_to; /* up to this seq, calls that are not kept may be open */
+    int64_t crowded_to; /* calls that are not kept may be open up to this seq */
 };
 
 /* Whether a server may ask the client for something during a call with this method. */

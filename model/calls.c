@@ -77,7 +77,7 @@ void call_set_know_own(struct call_set *c, int64_t seq, enum row_direction direc
     *o = (struct own_request){.seq = seq, .direction = direction, .answered = closing_seq != 0};
     if (closing_seq > c->own_last)
         c->own_last = closing_seq;
-    if (rpc_id.n > sizeof o->id) /* the proxy never makes such a long id */
+    if (rpc_id.n > sizeof o->id) /* the proxy never makes an id of this length */
         rpc_id.n = 0;
     if (rpc_id.n > 0)
         memcpy(o->id, rpc_id.p, rpc_id.n);
@@ -102,7 +102,7 @@ static int64_t call_set_take_own(struct call_set *c, const struct call_message *
     return 0;
 }
 
-/* An answer with request_seq, as an imported recording has it. */
+/* Handles an answer with request_seq, as in an imported recording. */
 static void call_set_note_own(struct call_set *c, const struct call_message *m)
 {
     for (size_t i = 0; i < c->own_n && i < CALLS_OWN; i++)

@@ -44,13 +44,14 @@ struct call_message {
     enum row_action action;
     bool has_error_code;
     int64_t error_code;
-    struct slice body;      /* only of answers, as received, until call_end(); NULL: the result is
+    struct slice body;      /* set only for answers, as received, until call_end(); NULL: the result is
                         * known or not needed */
-    const struct rpc *read; /* what rpc_read() finds in the body; NULL: not known */
+    const struct rpc *read; /* the parsed body, from rpc_read(); NULL: not parsed */
     struct context_result
         result;                  /* only of answers: call_message_result(); CONTEXT_UNKNOWN: NULL */
     struct slice method, target; /* only of requests */
-    struct slice rpc_id; /* only of requests of the proxy, and of answers that were not forwarded */
+    /* Set only for requests of the proxy, and for answers that were not forwarded. */
+    struct slice rpc_id;
     struct slice finding; /* only of answers */
     struct link link;
 };
@@ -76,8 +77,8 @@ bool call_answer_ends(enum row_kind kind, enum row_action action);
 /* Whether a message that belongs to the call ends it. */
 bool message_ends_call(const struct call *c, const struct call_message *m);
 void call_end(struct call *c,
-              const struct call_message *m); /* call it only if message_ends_call() */
-/* What an answer brings into the context: context_result() of its body, if it is known. */
+              const struct call_message *m); /* call it only if message_ends_call() returns true */
+/* Returns what an answer brings into the context: context_result() of its body, if the body is known. */
 struct context_result call_message_result(const struct call_message *m);
 
 /* ---- the calls of a session ---- */

@@ -119,7 +119,7 @@ static void context_add_binary(struct context_reading *r, struct json_value base
     r->binary_size += (int64_t)(raw.n / 4 * 3 + raw.n % 4 * 3 / 4);
 }
 
-/* A block of content; the contents of a resource have no type. */
+/* Adds a block of content; the contents of a resource have no type. */
 static void context_add_block(struct context_reading *r, struct json_value block)
 {
     struct json_value type = {0}, text = {0}, data = {0}, blob = {0}, resource = {0}, v;

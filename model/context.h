@@ -17,8 +17,8 @@
 #include "wire/rpc.h"
 
 #define CONTEXT_UNKNOWN (-1)
-#define CONTEXT_LARGE_RESULT 25000 /* tokens; clients truncate results of about this length */
-
+/* in tokens: clients truncate results from about this length on */
+#define CONTEXT_LARGE_RESULT 25000
 /* The tokens of one member of tools/list, prompts/list, resources/list or resources/templates/list. */
 int64_t context_definition_tokens(struct slice object);
 /* Counts the tokens of all members of an array of definitions. */

@@ -52,7 +52,8 @@ static struct cell read_value(const struct record_field *f, struct slice value, 
     return (struct cell){text.n > 0 ? CELL_TEXT : CELL_NULL, 0, text};
 }
 
-/* The field of a line, and its value; FIELDS_OF_ESCALATION_HEAD: none. */
+/* Returns the field of a line, and its value in *ret_value; FIELDS_OF_ESCALATION_HEAD if there is
+ * none. */
 static size_t head_field_of_line(struct slice line, struct slice *ret_value)
 {
     for (size_t i = 0; i < FIELDS_OF_ESCALATION_HEAD; i++) {

@@ -43,7 +43,7 @@ static void count_asked(struct json_value requests, struct link *l)
     }
 }
 
-/* The words are those of both revisions (mcp-wire.md 2.2). */
+/* Both revisions have these words (mcp-wire.md 2.2). */
 static enum call_status status_of_task(struct json_value task)
 {
     struct slice status = json_string_raw(json_get(task, "status"));

@@ -29,7 +29,8 @@ static void no_progress_begin(struct no_progress *p, int64_t seq, const struct r
     p->open_next = (p->open_next + 1) % NO_PROGRESS_OPEN;
 }
 
-/* The place of the call with this seq; NO_PROGRESS_OPEN: none. Most answers come in the order of their calls. */
+/* Returns the index of the call with this seq; NO_PROGRESS_OPEN: none. Most answers come in the
+ * order of their calls. */
 static size_t no_progress_find(const struct no_progress *p, int64_t seq)
 {
     for (size_t k = 0; k < NO_PROGRESS_OPEN; k++) {

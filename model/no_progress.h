@@ -45,7 +45,7 @@ struct no_progress {
         uint64_t call;
     } open[NO_PROGRESS_OPEN]; /* a ring; seq 0: none */
     size_t open_next;
-    size_t open_first; /* where the search for the call of the next answer begins */
+    size_t open_first;               /* where the search for the call of the next answer begins */
     uint64_t last_call, last_result; /* hashes of the last answered call; 0: none */
     unsigned same;                   /* number of equal answers in a row */
     int64_t same_seq;                /* of the last answer that was counted */
@@ -62,7 +62,7 @@ struct no_progress_found {
     unsigned times;  /* 0: nothing is reported */
     bool failed;     /* true: the call failed each time; false: each answer was equal */
     int64_t request; /* seq of the call */
-    int64_t t_us;    /* not used here; for the caller */
+    int64_t t_us;    /* not used by this module; for the caller */
 };
 
 /* key: a secret key of this session; NULL: a public key is used. */

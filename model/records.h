@@ -167,7 +167,8 @@
     FIELD(result,         TEXT,                             NO_TEXT)  /* INVOCATION_RESULT_MAX bytes of it at most */ \
     FIELD(result_escaped, FLAG,                             NOT_NULL) /* false: `result` has no escapes */
 
-/* A problem that needs a person: its file is made of it (record/process/escalation_text.c). What is not known is left out. */
+/* A problem that needs a person: its file is written from this record
+ * (record/process/escalation_text.c). Unknown values are left out. */
 #define ESCALATION_FIELDS(FIELD)                                                                                        \
     /*    name              type                                       NULL */                                          \
     FIELD(cause,            WORD(escalation_cause, escalation_causes), NOT_NULL)                                        \

@@ -8,7 +8,8 @@
 
 /* The status of a request that no message has ended yet. */
 enum call_status call_status_before(enum row_action request_action);
-/* The status that a message gives to the request which it ends (model/calls.h). finding: names, as messages.finding. */
+/* Returns the status of a request that this message ends (model/calls.h). finding: names, as
+ * messages.finding. */
 enum call_status call_status_after(enum row_action request_action, enum row_kind kind,
                                    enum row_origin origin, struct slice finding);
 /* Returns the status of a single message. For an answer this is the status that it gives to its

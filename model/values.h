@@ -84,7 +84,7 @@ struct value_words {
 extern const struct value_words row_directions, row_origins, row_actions, row_kinds, call_statuses;
 extern const struct value_words operation_states, record_levels, escalation_causes;
 
-/* The value of a word; UNKNOWN (w->n) if it is {NULL, 0} or not in the table. */
+/* Returns the value of a word; UNKNOWN (w->n) if the word is {NULL, 0} or not in the table. */
 unsigned value_of_word(const struct value_words *w, struct slice word);
 const char *value_word(const struct value_words *w, unsigned value);  /* "unknown" for UNKNOWN */
 struct slice value_text(const struct value_words *w, unsigned value); /* the word as a slice */

@@ -54,7 +54,7 @@ static int peer_on_line(void *ctx, const struct server_line *line)
                 slice_eq(line->id.text, buf_slice(&l->refused_id));
     if (line->kind == SERVER_LINE_REFUSED) {
         end_refused(l, same);
-        l->asked = l->asked != 0 ? UINT64_MAX : 0; /* the request has its answer */
+        l->asked = l->asked != 0 ? UINT64_MAX : 0; /* the request was already answered */
         write_error(&l->out, line->id.text, "the server's answer is invalid");
         buf_addc(&l->out, '\n');
     } else if (line->kind == SERVER_LINE_UNREADABLE) {

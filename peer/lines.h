@@ -17,7 +17,7 @@ struct lines {
                             * wait */
     struct buf method;     /* owned; its method */
     struct buf out;        /* owned; results, each with a newline */
-    size_t done;           /* bytes of it that were returned */
+    size_t done;           /* number of bytes already returned */
     struct buf refused;    /* owned; the error for an unreadable answer; empty: none */
     struct buf refused_id; /* owned; JSON */
     int64_t refused_us;    /* when the refused answer becomes a result */
@@ -38,7 +38,7 @@ MI_MUST bool lines_next(struct lines *l, struct slice *ret);
 int64_t lines_wait_until_us(const struct lines *l);
 /* Ends the waits whose time has come. */
 void lines_handle_due(struct lines *l, int64_t now_us);
-/* The output has ended, and with it all waits. */
+/* Call it when the output has ended: nothing is waited for any more. */
 void lines_end(struct lines *l);
 /* Out of memory: lines are missing. */
 bool lines_out_of_memory(const struct lines *l);

@@ -27,14 +27,14 @@ struct live {
     int64_t closed_us; /* when the server closed its stdout, or closed its stdin before it had read
                         * everything; 0: not yet */
     uint64_t sent;     /* bytes sent to its stdin */
-    uint64_t unread;   /* how many of the sent bytes it can no longer read */
+    uint64_t unread;   /* number of sent bytes that the server can no longer read */
     pid_t group;       /* process group: the pid, but still valid after the process was reaped */
     int in, out;       /* our ends of its stdin and stdout; -1: closed */
     struct line_reader lines;
     struct lines read;  /* interprets the lines */
     struct buf waiting; /* owned; for its stdin; `done` bytes are written */
     size_t done;
-    int64_t follows_us; /* how long it may take to exit after it closed a stream */
+    int64_t follows_us; /* time that the server may take to exit after it closed a stream */
     sigset_t mask;      /* signal mask of the caller of live_open() */
 };
 
@@ -324,7 +324,7 @@ int live_close(struct live *l, int64_t grace_us)
             kill(-l->group, SIGTERM);
             ended = wait_for_exit(l, now + grace_us);
         }
-        kill(-l->group, SIGKILL); /* kills its remaining children as well */
+        kill(-l->group, SIGKILL); /* also kills the remaining children of the server */
         if (!ended)
             (void)waitpid(l->pid, &l->status, 0);
     }

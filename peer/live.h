@@ -17,9 +17,9 @@
 #include <sys/types.h>
 
 #define LIVE_LINE_MAX ((size_t)128 << 20)
-#define LIVE_EXIT_FOLLOWS_US 1000000   /* same as SERVER_EXIT_FOLLOWS_US of the proxy */
-#define LIVE_PROXY_FOLLOWS_US 10000000 /* for a proxy, which first stores its session's end */
-
+#define LIVE_EXIT_FOLLOWS_US 1000000 /* same as SERVER_EXIT_FOLLOWS_US of the proxy */
+/* used for a proxy, which first stores the end of its session */
+#define LIVE_PROXY_FOLLOWS_US 10000000
 struct live;
 
 enum live_result {
@@ -47,7 +47,8 @@ MI_MUST enum live_result live_receive_line(struct live *l, int64_t until_us, str
 void live_watched_fds(const struct live *l, int *ret_read, int *ret_write, bool *ret_waits);
 /* Microseconds until live_receive_line() must be called even if no descriptor is ready; -1: no limit. */
 int64_t live_next_wait_us(const struct live *l);
-/* The request that the server's next answer belongs to: other lines with an id are not taken as answers. Without this, any is. */
+/* Sets the request that the server's next answer belongs to: then other lines with an id do not
+ * count as answers. Without this call, any line with an id counts. */
 void live_set_asked(struct live *l, uint64_t id, struct slice method);
 /* After LIVE_ENDED, LIVE_TOO_LONG or LIVE_NO_MEMORY: appends what the server did: "exited with status 1", "was killed by signal 9", "closed its output". */
 void live_end_text(const struct live *l, struct buf *b);

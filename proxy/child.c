@@ -15,10 +15,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#define NOT_READ_S 0.5     /* seconds until the owner is asked again whether it reads */
+#define NOT_READ_S 0.5 /* seconds until the owner is asked again whether the output is being read */
 #define LAST_OUTPUT_S 0.02 /* seconds after SIGKILL to read the rest of the pipe */
-#define CHILDREN_MAX 512   /* signalled at a time; the others after these have exited */
-
+/* number of processes signalled at a time; the others follow after these have exited */
+#define CHILDREN_MAX 512
 static const struct {
     const char *name;
     unsigned next; /* states that may follow, as bits */
@@ -63,7 +63,7 @@ static void send_signal(struct child *c, int sig)
 static void child_arm_kill_timer(struct child *c, double in_s)
 {
     ev_timer_stop(c->loop, &c->kill_timer);
-    ev_now_update(c->loop); /* the time counts from now, not from the start of this turn */
+    ev_now_update(c->loop); /* the timer counts from now, not from the start of this turn */
     ev_timer_set(&c->kill_timer, in_s, 0.);
     ev_timer_start(c->loop, &c->kill_timer);
 }
@@ -157,7 +157,7 @@ void child_kill(struct child *c)
     if (c->state != CHILD_RUNNING && c->state != CHILD_STOPPING)
         return;
     send_signal(c, SIGTERM);
-    kill(-c->group, SIGCONT); /* a stopped process can handle SIGTERM only then */
+    kill(-c->group, SIGCONT); /* SIGCONT, because a stopped process cannot handle SIGTERM */
     child_arm_kill_timer(c, half_of_grace_s(c));
 }
 

@@ -23,7 +23,7 @@ enum child_state {
     CHILD_STOPPING, /* no signal has been sent yet */
     CHILD_SIGTERM,  /* its group got SIGTERM */
     CHILD_SIGKILL,  /* its group got SIGKILL */
-    CHILD_FINISHED, /* reaped, and its output is read */
+    CHILD_FINISHED, /* the process was reaped, and its output was read to the end */
     CHILD_NSTATES
 };
 
@@ -59,7 +59,7 @@ void child_kill(struct child *c);
  * SIGKILL nothing changes. */
 void child_extend_grace(struct child *c, int64_t us, int64_t least_us);
 void child_note_output_ended(
-    struct child *c); /* call it when the child's stdout was read to the end */
+    struct child *c); /* call it when the child's stdout was read to its end */
 /* Call it after the process is finished: sends SIGKILL to the rest of its group, and SIGTERM to
  * processes adopted from it. `spare`: see child_kill_descendants(). */
 void child_kill_leftovers(struct child *c, pid_t spare);

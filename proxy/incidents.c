@@ -26,7 +26,7 @@ static void keep_message_head(struct message_head *h, struct slice text)
     memcpy(h->text, text.p, h->n);
 }
 
-/* A message of the client without the secrets of forms; {NULL, 0} if there is no memory for it. */
+/* Returns a message of the client without the secrets of forms; {NULL, 0} if out of memory. */
 static struct slice hide_form_secrets(const struct incidents *t, struct slice text, struct buf *b)
 {
     size_t n = 0;

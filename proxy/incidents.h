@@ -39,7 +39,8 @@ void incidents_open(struct incidents *t, struct recorder *r, const struct forms 
 void incidents_close(struct incidents *t);
 /* A message was received. */
 void incidents_note_message(struct incidents *t, enum row_direction dir, const struct line *line);
-/* The server wrote a line to stderr. The caller has sanitized it, because a secret may span lines. */
+/* Notes a line of the server's stderr. The caller has sanitized it, because a secret may span
+ * lines. */
 void incidents_note_stderr_line(struct incidents *t, struct slice clean);
 void incidents_new_process(struct incidents *t);
 /* Appends why the current process ended, from its stderr; nothing if it has written no line, or with --record=minimal.
@@ -52,7 +53,7 @@ bool incidents_reason_is_final(const struct incidents *t);
  * request to the server; 0: none. */
 void incidents_report_silence(struct incidents *t, const char *event, const struct incident_call *c,
                               int64_t waited_us, uint64_t question, struct slice post_mortem_json);
-/* The server is being killed: also an escalation. */
+/* The server is being killed: records an event and an escalation. */
 void incidents_report_hang(struct incidents *t, const struct postmortem *pm,
                            const struct incident_call *c, int64_t waited_us, bool restarts,
                            const char *happened);
@@ -65,7 +66,7 @@ void incidents_escalate_crash_loop(struct incidents *t, const char *happened,
 /* Reports a request that was pending when two processes ended, and that is not sent again. */
 void incidents_escalate_crash(struct incidents *t, const char *happened, const struct pending *q);
 void incidents_escalate_record_error(struct incidents *t, const char *happened);
-/* The rule of --tools and its like hides every tool. */
+/* The tool rule (--tools and similar options) hides every tool: writes an escalation. */
 void incidents_escalate_tools_rule(struct incidents *t, const char *happened);
 /* The call equals one that may have run, and is forwarded. */
 void incidents_escalate_repeat(struct incidents *t, const struct pending *q, const char *happened);

@@ -33,7 +33,7 @@ struct proxy {
     ev_timer large_timer; /* active while memory and wide pipes are kept for the next large line */
     struct stall stall;
     ev_signal signals[3];
-    int exit_status; /* exit status of this program, as far as it is known */
+    int exit_status; /* exit status of this program, as known so far */
 
     /* the record */
     struct recorder *recorder;     /* owned */
@@ -61,7 +61,7 @@ struct proxy {
     struct buf start_error;      /* owned; why no process could be started */
     size_t start_error_short;    /* length of start_error without the part that is shown only
                                   * once */
-    bool resends;                /* requests wait, or waited, for their turn to be sent again */
+    bool resends;                /* true while requests wait to be sent again, and afterwards */
 };
 
 /* ---- server_process.c ---- */
@@ -95,7 +95,7 @@ void server_open(struct proxy *p, const sigset_t *mask);
 /* An event moves the state machine, and the actions that it returns are carried out. */
 void server_handle_event(struct proxy *p, enum server_event e);
 
-/* The server was not read: what is timed for the server is timed from now. */
+/* The server's output was not read for a while: the server's timers start again now. */
 void server_extend_wait(struct proxy *p);
 /* This process did not run for `us`: what is timed for the server ends that much later, and not before least_us. */
 void server_skip_stalled_time(struct proxy *p, int64_t us, int64_t least_us);
@@ -112,7 +112,8 @@ void server_check_flushed(struct proxy *p);  /* after writing */
 /* A callback of the session; owner is the proxy. */
 enum liveness server_judge_silence(void *owner, const struct pending *q, int64_t waited_us,
                                    struct buf *why);
-/* A line of the server was handled: if it was a message, a doubted server lives. */
+/* Call it after a line of the server was handled. A message proves that a doubted server is alive.
+ * */
 void server_note_line(struct proxy *p);
 
 /* A callback of the session: the server answered a request of the interposer. */

@@ -1,4 +1,4 @@
-/* pipes.c - reads the bytes in the pipes before a deadline is taken as passed. */
+/* pipes.c - reads the bytes in the pipes before a deadline is considered passed. */
 #include "proxy/live.h"
 
 #include "proxy/session/expire.h"
@@ -17,6 +17,6 @@ void pipes_read_and_flush(struct proxy *p)
     for (int i = 0; i < 2; i++)
         for (int n = 0; n < READS_MAX && !relay_is_paused(&p->relay[i]); n++)
             relay_read_available(&p->relay[i]);
-    (void)pipes_watch_reading(p); /* ignored: reading may have stopped here, but not started
-                                   * again */
+    (void)pipes_watch_reading(
+        p); /* the result is ignored: reading may have stopped here, but cannot have started again */
 }

@@ -5,8 +5,8 @@
 #include "base/text.h"
 #include "base/units.h"
 
-#define BUSY_PERCENT 50 /* percent of one processor since the base; more is "busy" */
-
+/* percentage of one processor since the base sample above which a process is called busy */
+#define BUSY_PERCENT 50
 /* ---- the process that is reported ----------------------------------------------------------- */
 
 static bool process_is_stuck(const struct postmortem_process *p)

@@ -29,7 +29,7 @@ static void process_tree_add(struct process_tree *t, pid_t pid, unsigned depth)
         t->depth[t->n++] = depth;
 }
 
-/* The server, processes of its group that we adopted, and all their descendants. */
+/* Reads the server, processes of its group that this process adopted, and all their descendants. */
 void process_tree_read(struct process_tree *t, pid_t pid, pid_t group)
 {
     pid_t kids[PROCESS_TREE_MAX];

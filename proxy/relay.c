@@ -149,7 +149,7 @@ static void relay_take_lines(struct relay *r)
     }
 }
 
-/* The buffer to read into. If memory for a long line runs out, that line is dropped. */
+/* Returns the buffer to read into. If memory for a long line runs out, that line is dropped. */
 static char *read_buffer(struct relay *r, size_t *ret_n)
 {
     char *p = line_room(&r->lines, ret_n);
@@ -329,8 +329,9 @@ void relay_write_to(struct relay *r, struct stream out)
     r->unread = 0;
     r->muted = false;
     ev_io_set(&r->write_watch, out.fd, EV_WRITE);
-    ev_io_set(&r->closed_watch, out.fd,
-              EV_READ); /* the writing end is never readable, but has an error */
+    ev_io_set(
+        &r->closed_watch, out.fd,
+        EV_READ); /* a writing end is never readable, but its closing is reported as an error */
 }
 
 void relay_stop_reading(struct relay *r)
@@ -400,7 +401,7 @@ void relay_flush(struct relay *r)
     uint64_t before = r->box->written;
     if (r->priority != NULL) {
         st = r->priority->broken ? MI_EIO : outbox_flush(r->priority, &r->out);
-        bool all = outbox_bytes(r->priority) == 0; /* otherwise some bytes are not released yet */
+        bool all = outbox_bytes(r->priority) == 0; /* otherwise not all bytes are released yet */
         if (st == 0 && r->priority_complete && all)
             r->priority = NULL;
     }

@@ -47,8 +47,9 @@ struct relay_calls {
 };
 
 struct relay_width {
-    bool tried;    /* the pipe was made wide, as far as that is possible */
-    bool full;     /* more is in it than it held before: narrowed after the next bytes */
+    bool tried; /* the pipe was made wide, as far as that is possible */
+    bool
+        full; /* the pipe contains more than its previous size: it is narrowed after the next bytes */
     size_t before; /* the pipe's previous size in bytes; 0: the size was not changed */
 };
 
@@ -101,7 +102,7 @@ void relay_stop_reading(struct relay *r); /* reading ends for good; `closed` is 
 /* Acts as if the stream had ended: the rest of a line becomes the last line, and `closed` is
  * called. Does nothing after the end. */
 void relay_end_input(struct relay *r);
-void relay_close_out(struct relay *r); /* the peer sees the end of its input */
+void relay_close_out(struct relay *r); /* closes `out`: the peer sees the end of its input */
 /* For an `out` that is a pipe: notices at once that its reader has closed it, not at the next
  * write. */
 void relay_watch_closing(struct relay *r);
@@ -127,7 +128,7 @@ void relay_continue(struct relay *r);
 int64_t relay_waited_us(const struct relay *r);
 /* The peer may have sent something, but is not read now. */
 bool relay_is_paused(const struct relay *r);
-/* The pipes hold as much as before a long line again, where that is possible now. */
+/* Restores the pipe sizes from before a long line, where that is possible now. */
 void relay_narrow_pipes(struct relay *r);
 /* Whether a pipe can be narrowed. False while a pipe is too full for that and is not read. */
 bool relay_is_wide(const struct relay *r);

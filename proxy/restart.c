@@ -92,7 +92,7 @@ void restart_prepare(struct proxy *p)
     cancel_server_requests(p);
     outbox_close(
         &t->out
-             [ROW_C2S]); /* written for the old process: requests in it are sent again from the table */
+             [ROW_C2S]); /* its content was meant for the old process; the requests in it are sent again from the table */
     outbox_open(&t->out[ROW_C2S]);
     outbox_close(&p->handshake_box);
     outbox_open(&p->handshake_box);
@@ -134,7 +134,8 @@ static int resend_request(struct proxy *p, struct pending *q, struct outbox *box
     struct buf b = {0};
     buf_slice_add(&b, q->text);
     buf_addc(&b, '\n');
-    /* taken before: a box that is broken, because the process has ended, drops the request, which then is not read */
+    /* read before staging: if the process has ended, the outbox drops the request, and the
+     * position would be wrong */
     uint64_t written_at = box->staged + b.n;
     int st = b.failed ? MI_ENOMEM : outbox_add_copy(box, buf_slice(&b));
     buf_close(&b);

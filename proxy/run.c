@@ -156,7 +156,7 @@ static void proxy_on_stderr_bytes(struct relay *r, const char *bytes, size_t n)
 
 static void proxy_on_stderr_end(struct relay *r)
 {
-    (void)r; /* the server may close its stderr and go on */
+    (void)r; /* nothing to do: the server may close its stderr and continue */
 }
 
 static const struct relay_calls stderr_calls = {
@@ -179,7 +179,7 @@ static void open_watchers(struct proxy *p)
         ev_signal_init(&p->signals[i], proxy_on_end_signal, end_signals[i]);
         p->signals[i].data = p;
         if (sigaction(end_signals[i], NULL, &now) == 0 && now.sa_handler == SIG_IGN)
-            continue; /* ignored since our start, by nohup(1) for example: keep it ignored */
+            continue; /* if the signal was ignored when this program was started, for example by nohup(1), it stays ignored */
         ev_signal_start(p->loop, &p->signals[i]);
     }
 }
@@ -317,7 +317,7 @@ static void on_record_changed(void *data)
 {
     struct proxy *p = data;
     for (int i = 0; i < 2; i++)
-        relay_continue(&p->relay[i]); /* the end of this turn publishes */
+        relay_continue(&p->relay[i]); /* the row is published at the end of this turn */
 }
 
 static void on_record_output(void *data, struct slice bytes)
@@ -359,8 +359,8 @@ static void open_parts(struct proxy *p)
     size_t max = p->cfg->max_message;
     char uid[UID_LEN + 1];
     traffic_open(&p->traffic, p->journal, p->cfg->name, p->cfg->validate, max);
-    if (uid_make(0, uid) == 0) /* only its random part is used; if this fails, recording has not
-                                * begun either */
+    if (uid_make(0, uid) ==
+        0) /* only the random part of the UID is used; if this fails, recording has not begun either */
         handshake_set_secret(&p->traffic.handshake, uid + UID_TIME_LEN);
     p->traffic.url = p->cfg->url;
     traffic_set_deadlines(&p->traffic, p->cfg->deadlines, p->cfg->max_timeout_us);
@@ -402,7 +402,8 @@ int proxy_run(const struct proxy_config *cfg)
     struct process_pipes pipes;
     sigset_t none, inherited;
     signal(SIGPIPE, SIG_IGN);
-    /* A client may have blocked what we must hear; its server gets its mask back. */
+    /* The client may have blocked signals that this program needs. They are unblocked here; the
+     * server gets the original mask. */
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, &inherited);
     /* Open the recorder before there are descriptors that its processes would inherit. */
@@ -412,7 +413,8 @@ int proxy_run(const struct proxy_config *cfg)
     }
     record_sent(&p);
     (void)process_adopt_orphans();
-    ev_set_allocator(reserve_realloc); /* libev's own ends the program when memory runs out */
+    ev_set_allocator(
+        reserve_realloc); /* libev's own allocator ends the program when memory runs out */
     p.loop = ev_default_loop(EVFLAG_AUTO);
     if (p.loop == NULL) {
         log_error("cannot create an event loop: %s", strerror(errno));
@@ -424,7 +426,7 @@ int proxy_run(const struct proxy_config *cfg)
         recorder_close(p.recorder);
         return PROXY_FAILED;
     }
-    open_watchers(&p); /* a signal from here on ends both the server and us */
+    open_watchers(&p); /* from here on, a signal ends the server and this program */
     server_open(&p, &inherited);
     bool started = server_process_start(&p, &pipes) == 0;
     open_parts(&p);

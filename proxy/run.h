@@ -34,12 +34,12 @@ struct proxy_config {
     int64_t max_timeout_us;       /* 0: none */
     enum on_hang on_hang;         /* what to do with a server that is silent past a deadline */
     const char *escalate_command; /* run for each new escalation file; NULL: none */
-    const char *sent;             /* the request that the command `send` sends, recorded as an
-                                   * event; NULL: another client */
-    unsigned restarts;            /* restarts allowed within a minute, at most PROXY_RESTARTS_MAX;
+    const char *
+        sent; /* the request that `send` sends, recorded as an event; NULL if the client is not `send` */
+    unsigned restarts;          /* restarts allowed within a minute, at most PROXY_RESTARTS_MAX;
                                    * 0: never restart */
-    struct retention retention;   /* old sessions that the recorder removes; all 0: none */
-    pid_t *ret_recorder;          /* gets the pid of a recorder process that is still running at the
+    struct retention retention; /* old sessions that the recorder removes; all 0: none */
+    pid_t *ret_recorder;        /* gets the pid of a recorder process that is still running at the
                                    * end; 0: none */
 };
 

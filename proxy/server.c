@@ -16,8 +16,8 @@
 #include <signal.h>
 #include <stdio.h>
 
-#define LAST_READS 4 /* reads of its stderr after the exit: a full pipe, and the end of file */
-
+/* number of reads of its stderr after the exit: enough for a full pipe and the end of file */
+#define LAST_READS 4
 _Static_assert(PROXY_RESTARTS_MAX <= SERVER_RESTARTS_MAX, "all allowed restarts can be counted");
 
 static const char *server_name_of(const struct proxy *p)
@@ -30,7 +30,7 @@ static const char *server_name_of(const struct proxy *p)
 static void stop_client(struct proxy *p)
 {
     relay_stop_reading(&p->relay[ROW_C2S]);
-    /* otherwise its input is closed at the end of the turn that writes the last byte */
+    /* otherwise the server's stdin is closed at the end of the turn that writes the last byte */
     if (outbox_bytes(&p->traffic.out[ROW_C2S]) == 0)
         relay_close_out(&p->relay[ROW_C2S]);
 }
@@ -141,7 +141,8 @@ static void carry_out_actions(struct proxy *p, unsigned todo)
         child_kill(&p->child);
     if (todo & SERVER_DO_RESUME) {
         restart_resume(p);
-        if (p->relay[ROW_C2S].out.fd < 0) /* reported before, in a state that does not keep it */
+        if (p->relay[ROW_C2S].out.fd <
+            0) /* was reported earlier, in a state that does not remember it */
             server_handle_event(p, SERVER_EV_INPUT_CLOSED);
     }
     if (todo & SERVER_DO_PREPARE_RESTART)
@@ -266,7 +267,7 @@ static void on_state_timer(struct ev_loop *loop, ev_timer *w, int revents)
     enum server_state before = p->machine.state;
     pipes_read_and_flush(p);
     if (p->machine.state != before)
-        return; /* the output that was read has changed the state, and set its timer */
+        return; /* reading the output has changed the state, which has set its own timer */
     if (relay_is_paused(&p->relay[ROW_S2C]))
         server_state_extend_wait(&p->machine, clock_mono_us());
     if (server_state_is_doubted(&p->machine)) {

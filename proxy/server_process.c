@@ -9,8 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define PATH_SHOWN_MAX 72 /* bytes of PATH in an error: a line, and a usual PATH of a desktop */
-
+/* maximum bytes of PATH in an error; enough for the usual PATH of a desktop */
+#define PATH_SHOWN_MAX 72
 /* ---- starting ------------------------------------------------------------------------------- */
 
 /* Appends the number of directories in PATH, and the first of them: they show whether PATH comes
@@ -156,7 +156,7 @@ uint64_t server_process_bytes_read(const struct proxy *p)
 {
     const struct relay *r = &p->relay[ROW_C2S];
     if (r->priority != NULL && !r->priority_complete)
-        return 0; /* a process that did not answer the repeated initialize got nothing else */
+        return 0; /* a process that did not answer the repeated initialize has received nothing else */
     uint64_t taken = outbox_accepted(r->priority != NULL ? r->priority : r->box);
     return taken > r->unread ? taken - r->unread : 0;
 }

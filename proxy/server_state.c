@@ -273,7 +273,7 @@ static enum server_reason end_reason_of_cause(enum server_cause cause)
     case SERVER_CAUSE_CHANGED:
         return SERVER_REASON_CHANGED;
     case SERVER_CAUSE_EXIT:
-    case SERVER_CAUSE_STOPPED: /* a reason was set together with this cause */
+    case SERVER_CAUSE_STOPPED: /* the end reason was already set together with this cause */
     case SERVER_CAUSE_NO_MEMORY:
         break;
     }
@@ -338,7 +338,8 @@ unsigned server_state_apply_event(struct server_machine *s, enum server_event e,
     if (c.cause != 0)
         s->cause = c.cause;
     else if (from == SERVER_RESTARTING)
-        s->cause = SERVER_CAUSE_EXIT; /* the cause of the new process's end, unless it is killed */
+        s->cause =
+            SERVER_CAUSE_EXIT; /* default cause for the end of the new process, unless it is killed */
     if (c.reason != 0)
         set_reason(s, c.reason);
     else if (c.todo & END_SESSION)

@@ -80,13 +80,13 @@ enum server_event {
                                 * pending */
     SERVER_EV_FINISHED_CLEAN,     /* like FINISHED_IDLE, with status 0 */
     /* A request timed out, and the server sent nothing since (session/liveness.h): */
-    SERVER_EV_SILENT,             /* nothing else is known */
-    SERVER_EV_AT_WORK,            /* silent, but its helpers work; also reported in ASKED */
-    SERVER_EV_PREPARING,          /* silent and at work, but it has not answered any request yet */
-    SERVER_EV_HUNG,               /* it hangs */
-    SERVER_EV_HEARD,              /* the server sent a message (reported only if
+    SERVER_EV_SILENT, /* nothing else is known */
+    SERVER_EV_AT_WORK, /* the server is silent, but its child processes work; also reported in ASKED */
+    SERVER_EV_PREPARING, /* the server is silent and works, but has not answered any request yet */
+    SERVER_EV_HUNG,      /* it hangs */
+    SERVER_EV_HEARD,     /* the server sent a message (reported only if
                                    * server_state_is_doubted()) */
-    SERVER_EV_SHUTDOWN,           /* the client sent `shutdown` or `exit` */
+    SERVER_EV_SHUTDOWN,  /* the client sent `shutdown` or `exit` */
     SERVER_EV_SHUTDOWN_FAILED,    /* the server answered `shutdown` with an error */
     SERVER_EV_CLIENT_CLOSED,      /* the client closed its output and awaits no answers */
     SERVER_EV_CLIENT_WAITS,       /* the client closed its output and awaits answers */
@@ -96,20 +96,20 @@ enum server_event {
     SERVER_EV_REQUEST,            /* a request is pending (server_state_wants_requests()) */
     SERVER_EV_FLUSHED,            /* the last answers are written (reported in FLUSHING) */
     SERVER_EV_RECORD_FAILED,      /* recording failed with --on-record-error=stop */
-    SERVER_EV_NO_MEMORY,          /* there is no memory to read from a peer */
+    SERVER_EV_NO_MEMORY,          /* out of memory for reading from a peer */
     SERVER_EV_TIMEOUT,            /* server_state_timeout_us() has passed */
     SERVER_NEVENTS
 };
 
 /* Actions, as bits, carried out in this order. */
 enum server_action {
-    SERVER_DO_ASK = 1 << 0,         /* ask the server whether it lives */
-    SERVER_DO_REPORT_HANG = 1 << 1, /* record what the process does that is about to be killed */
-    SERVER_DO_STOP_CLIENT = 1 << 2, /* stop reading the client; close the server's stdin */
-    SERVER_DO_DISCONNECT = 1 << 3,  /* send nothing more to this process */
-    SERVER_DO_STOP = 1 << 4,        /* stop the process within the grace */
-    SERVER_DO_KILL = 1 << 5,        /* SIGTERM now, SIGKILL after half the grace */
-    SERVER_DO_RESUME = 1 << 6,      /* send pending messages to the initialized process */
+    SERVER_DO_ASK = 1 << 0,             /* ask the server whether it is alive */
+    SERVER_DO_REPORT_HANG = 1 << 1,     /* record what the process is doing before it is killed */
+    SERVER_DO_STOP_CLIENT = 1 << 2,     /* stop reading the client; close the server's stdin */
+    SERVER_DO_DISCONNECT = 1 << 3,      /* send nothing more to this process */
+    SERVER_DO_STOP = 1 << 4,            /* stop the process within the grace */
+    SERVER_DO_KILL = 1 << 5,            /* SIGTERM now, SIGKILL after half the grace */
+    SERVER_DO_RESUME = 1 << 6,          /* send pending messages to the initialized process */
     SERVER_DO_PREPARE_RESTART = 1 << 7, /* answer, or keep, the requests of the old process */
     SERVER_DO_START = 1 << 8,           /* start the next process */
     SERVER_DO_REJECT = 1 << 9,          /* answer pending requests: no server was started */
@@ -152,9 +152,10 @@ struct server_machine {
     int64_t grace_us;      /* --grace */
     int64_t initialize_us; /* deadline of the repeated initialize */
     bool handshake_lost;   /* initialize cannot be repeated: no restart */
-    bool cannot_start; /* the process ended for a reason that the next one would have: no restart */
-    bool tried;        /* a request that was sent again is pending */
-    bool forgives;     /* the next restart is not counted if `tried` */
+    bool
+        cannot_start; /* the reason of the end would also apply to the next process, so it is not restarted */
+    bool tried;                /* a request that was sent again is pending */
+    bool forgives;             /* the next restart is not counted if `tried` */
     int64_t max_timeout_at_us; /* when --max-timeout of the silent request passes; 0: never */
     int64_t due_us;            /* see server_state_has_due_time(); 0: never */
     int64_t drain_since_us;    /* in *DRAINING: when the client closed its output */

@@ -13,7 +13,8 @@ void silence_close(struct silence *s)
         buf_close(all[i]);
 }
 
-/* The process has used no CPU time yet: this is its first sample, without reading /proc before the first answer. */
+/* The first sample of a new process: it has used no CPU time yet, so /proc need not be read before
+ * the first answer. */
 void silence_new_process(struct proxy *p)
 {
     p->silence.base = p->silence.recent = (struct process_sample){.at_us = clock_mono_us()};
@@ -41,7 +42,7 @@ void silence_sample(struct proxy *p)
     struct silence *s = &p->silence;
     const struct pending *first = t->n > 0 ? t->heap[0] : NULL;
     if (p->machine.state == SERVER_ASKED)
-        return; /* keep the base of the request about which the server was asked */
+        return; /* the base must stay that of the request about which the server was asked */
     int64_t waited_us = first != NULL && first->written_us != 0
                             ? recorder_now_us(p->recorder) - first->written_us
                             : 0;

@@ -17,14 +17,15 @@
 struct silence {
     /* Taken when the request with the next deadline was written, or soon after. */
     struct process_sample base;
-    struct process_sample recent; /* same as `base`, or taken in the first half of the time since
-                                   * `base` */
-    struct process_sample asked;  /* taken when the server was asked; at_us is 0 if it was not
-                                   * asked */
-    int64_t stderr_at_us;         /* when the server last wrote to stderr; 0: never */
-    uint64_t messages;            /* number of the server's messages when it was silent at a
+    struct process_sample
+        recent; /* equal to `base`, or a sample from the first half of the time since `base` */
+    struct process_sample
+        asked; /* sample from when the server was asked; at_us is 0 if it was not asked */
+    int64_t stderr_at_us; /* when the server last wrote to stderr; 0: never */
+    uint64_t messages;    /* number of the server's messages when it was silent at a
                                    * deadline */
-    /* The request that the server was last silent about. `call` points into the buffers, which are owned. */
+    /* The request during which the server was last silent. `call` points into the buffers, which
+     * are owned. */
     struct incident_call call;
     struct buf method, target, text;
     struct buf name;  /* the request's name for people */

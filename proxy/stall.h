@@ -15,7 +15,7 @@
 #define STALL_US 100000
 
 struct stall {
-    int64_t woke_us; /* when this turn began, in microseconds */
+    int64_t woke_us; /* time when this turn began, in microseconds */
     int64_t most_us; /* longest time that the turn should last; -1: no timer is active */
 };
 

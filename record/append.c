@@ -115,8 +115,8 @@ static bool put_without_body(struct recorder *r, struct slice bytes)
 {
     struct entry e;
     if (r->cfg.stop_on_error && !r->worker.ending) {
-        r->body_lost = true; /* the session ends, and then the message is recorded without its
-                              * body */
+        r->body_lost =
+            true; /* the session ends, and the message is then recorded without its body */
         return false;
     }
     if (form_read(ENTRY_MESSAGE, bytes, &e) < 0 || e.row.body.p == NULL)

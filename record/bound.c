@@ -1,4 +1,5 @@
-/* bound.c - while the vault cannot be written, the waiting journals of all sessions of the user have a bound. */
+/* bound.c - limits the total size of the user's waiting journals while the vault cannot be
+ * written. */
 #include "record/state.h"
 
 #include "base/clock.h"

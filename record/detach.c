@@ -26,7 +26,9 @@ static void keep_only_descriptors(const int *fds, size_t n)
 
 void detach_process(const int *fds, size_t n)
 {
-    signal(SIGCHLD, SIG_DFL); /* the proxy's handler would write to a descriptor of its loop */
+    signal(
+        SIGCHLD,
+        SIG_DFL); /* the signal handler of the proxy would write to a descriptor of the proxy's event loop */
     for (size_t i = 0; i < MI_COUNT(ignored); i++)
         signal(ignored[i], SIG_IGN);
     setsid();

@@ -61,7 +61,7 @@ static int split_command(char *text, char **words, int max, const char **ret_why
             }
         }
         if (*p != '\0')
-            p++; /* the NUL may take the place of this blank */
+            p++; /* the NUL may overwrite this blank */
         *to++ = '\0';
     }
     words[n] = NULL;
@@ -209,8 +209,8 @@ static void enforce_job_limits(struct dispatcher *c, int64_t now)
         struct job *j = &c->job[i];
         if (j->group == 0 || now < j->until_us)
             continue;
-        if (j->signal == SIGKILL) { /* the process is in an uninterruptible wait: init will reap
-                                     * it */
+        if (j->signal ==
+            SIGKILL) { /* the process is in an uninterruptible wait, so init will reap it */
             *j = (struct job){0};
             continue;
         }
@@ -315,7 +315,7 @@ static void run_dispatcher(struct dispatcher *c)
         struct pollfd p[] = {{c->output, POLLIN, 0}, {c->ended ? -1 : DETACH_FD, POLLIN, 0}};
         if (signals_poll(p, MI_COUNT(p), wait_ms(c), &c->blocked) < 0 && errno != EINTR)
             break;
-        pass_output_on(c); /* read the output before the exit of the command is reported */
+        pass_output_on(c); /* the output is read before the exit of the command is reported */
         if (p[1].revents != 0)
             receive_order(c);
         reap_jobs(c);

@@ -311,7 +311,7 @@ static enum recorder_result end_turn(struct recorder *r)
     int64_t now = clock_mono_us();
     bool failing = recording_is_failing(r, now);
     bool waits = !moved || (r->cfg.sync_full && !ring_is_stored(&r->ring));
-    /* failing: with the client's next request, which can be answered with the reason */
+    /* if storing fails, the session ends at the next request, whose answer has the reason */
     r->failed |=
         r->cfg.stop_on_error && ((failing && (asked || waits)) || r->lost.n > 0 || r->body_lost);
     if (r->failed)
@@ -329,7 +329,7 @@ enum recorder_result recorder_publish(struct recorder *r)
     enum recorder_result result = end_turn(r);
     if (result == RECORDER_HOLD) {
         ring_set_writer_waits(&r->ring, true);
-        result = end_turn(r); /* the state may have changed before */
+        result = end_turn(r); /* the state may have changed before the callbacks were set */
     }
     if (result != RECORDER_HOLD)
         ring_set_writer_waits(&r->ring, false);

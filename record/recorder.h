@@ -49,12 +49,13 @@
 #define RECORDER_PAUSE_US 10000000
 #define RECORDER_OPEN_US 10000000
 #define RECORDER_END_US 1000000
-#define RECORDER_END_FIRST_US 4000000 /* for process 1 of a container: its exit kills all */
-#define RECORDER_EXIT_US 50000        /* time for the process to exit after everything is stored */
+/* used for process 1 of a container, whose exit kills all other processes */
+#define RECORDER_END_FIRST_US 4000000
+#define RECORDER_EXIT_US 50000 /* time for the process to exit after everything is stored */
 
 enum recorder_result {
     RECORDER_PUBLISHED, /* send the turn's bytes */
-    RECORDER_HOLD, /* send nothing, read nothing; `changed` is called when it is time to try again */
+    RECORDER_HOLD, /* do not send or read anything; `changed` is called when it is time to try again */
     RECORDER_FAILED, /* end the session (stop) */
 };
 
@@ -124,7 +125,8 @@ enum recorder_result recorder_publish(struct recorder *r);
  * RECORDER_LAG_FULL_US if it does not fit into the journal, because then it would be copied, and everything would stop
  * (RECORDER_HOLD). */
 bool recorder_is_behind(struct recorder *r, size_t n, int64_t waited_us);
-/* A line waits: `changed` is called when it is time to ask again. Call it after recorder_publish(). */
+/* Call it after recorder_publish() if a line waits: `changed` is called when it is time to ask
+ * again. */
 void recorder_lag_watch(struct recorder *r, size_t n, int64_t waited_us);
 /* Whether the client must not be read now: half of the journal or more is not stored (pace.h). True for at most
  * PACE_MAX_US after a message of the client. `changed` is called when the client may be read again. Call it after

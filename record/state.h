@@ -38,15 +38,15 @@ struct recorder {
                                 * there are none */
     bool losing;               /* messages are lost until there is room for many */
     uint64_t limit;            /* limit of the ring while the recorder can store */
-    int64_t bound_due_us;      /* when bound_update_limit() looks again; 0: at once */
-    uint64_t bound_from;       /* end of the last entry when it looked */
+    int64_t bound_due_us;      /* time when bound_update_limit() checks again; 0: at once */
+    uint64_t bound_from;       /* end of the last entry at the previous check */
     uint64_t full_at;          /* while `losing`: number of bytes that were in the journal when it
                                 * became full */
     bool asked;                /* the client sent a request in this turn */
     bool took;                 /* a message of the client was appended: recorder_slow_down() */
     bool failed;               /* RECORDER_FAILED was returned */
-    bool body_lost; /* a message was recorded without its body (logged once); with "stop": could
-                     * only be recorded so */
+    bool
+        body_lost; /* a message was recorded without its body (logged once); with "stop": a message could only be recorded without its body */
     /* Time since which the journal has had no room or, with sync_full, something is not stored; 0:
      * neither. */
     int64_t waits_since_us;
@@ -61,10 +61,10 @@ struct recorder {
     ev_timer pause_timer; /* active while messages are held, or a long line waits: ends the wait */
     int64_t paced_until_us; /* the client is not read before this time, because the journal is
                              * filling up */
-    bool gave_up_lag;       /* a line has waited too long; other lines do not wait until one would
-                             * not have to */
-    ev_timer rest_timer;    /* active while the journal has more memory than light traffic needs */
-    uint64_t rest_end;      /* end of the last entry when rest_timer was started */
+    bool
+        gave_up_lag; /* a line has waited too long; no line waits until the recorder has caught up */
+    ev_timer rest_timer; /* active while the journal has more memory than light traffic needs */
+    uint64_t rest_end;   /* end of the last entry when rest_timer was started */
 };
 
 static inline int64_t recorder_elapsed_us(const struct recorder *r)

@@ -1,4 +1,5 @@
-/* waits.c - the end of a pause; a long line that waits; after a burst, memory returns to the system. */
+/* waits.c - timers of the recorder: the end of a pause, waiting of a long line, and returning
+ * memory after a burst. */
 #include "record/pace.h"
 #include "record/state.h"
 
@@ -43,7 +44,7 @@ bool recorder_is_behind(struct recorder *r, size_t n, int64_t waited_us)
 
 void recorder_lag_watch(struct recorder *r, size_t n, int64_t waited_us)
 {
-    int64_t left = 0; /* the state may have changed before */
+    int64_t left = 0; /* the state may have changed before the timer fired */
     ring_set_writer_waits(&r->ring, true);
     if (recorder_is_behind(r, n, waited_us))
         left = (waited_us < RECORDER_LAG_US ? RECORDER_LAG_US : RECORDER_LAG_FULL_US) - waited_us;

@@ -110,7 +110,8 @@ static void read_reports(struct worker *w)
     ssize_t n = 0;
     while (w->control >= 0 && (n = channel_receive(w->control, &what, 1, &file)) > 0) {
         w->opened |= what == 'o';
-        w->unable = 0; /* a process reports only after it has opened both */
+        w->unable =
+            0; /* a process sends reports only after it has opened the journal and the store */
         w->on_report(w->data, what, file);
     }
     if (n >= 0)

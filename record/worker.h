@@ -53,8 +53,8 @@ void worker_watch(struct worker *w, struct ev_loop *loop); /* watches the proces
                                                             * there is none */
 void worker_wake(struct worker *w);                        /* tells the process that there are
                                                             * entries to store */
-/* The loop has ended: stops watching, so reports no longer arrive by the loop and no other process
- * is started. */
+/* Call it after the loop has ended: stops watching, so that no report arrives through the loop and
+ * no other process is started. */
 void worker_unwatch(struct worker *w);
 /* Without the loop: waits at most `us` for reports, text, or the exit of the process. */
 void worker_wait(struct worker *w, int64_t us);

@@ -1,10 +1,10 @@
-/* base64.c - strings of base64: binary data, which is not searched, and text, which is. */
+/* base64.c - strings of base64: encoded text is searched for secrets, binary data is not. */
 #include "redact/read.h"
 #include "redact/walk.h"
 
 #define BASE64_MIN 1024 /* longer strings of base64 are not tokens */
-#define TEXT_LOOK 1024  /* bytes of base64 that show whether it is text */
-
+/* number of bytes of base64 that are examined to tell text from binary data */
+#define TEXT_LOOK 1024
 static const char base64[256] = {
     ['A'] = 1,  ['B'] = 2,  ['C'] = 3,  ['D'] = 4,  ['E'] = 5,  ['F'] = 6,  ['G'] = 7,  ['H'] = 8,
     ['I'] = 9,  ['J'] = 10, ['K'] = 11, ['L'] = 12, ['M'] = 13, ['N'] = 14, ['O'] = 15, ['P'] = 16,

@@ -118,7 +118,10 @@ static void escape_text(struct redact *r, struct edit *e)
     static const char hex[] = "0123456789abcdef";
     size_t at = r->texts.n;
     for (size_t i = 0; i < e->text_n; i++) {
-        char c = r->texts.p[e->text + i]; /* a pointer would be wrong after the buffer has moved */
+        char c =
+            r->texts.p
+                [e->text +
+                 i]; /* an offset, because a pointer would be invalid after the buffer has moved */
         if (c == '"' || c == '\\')
             buf_addc(&r->texts, '\\');
         if ((unsigned char)c < 0x20)

@@ -9,10 +9,10 @@
 #define WORD_MAX 15    /* letters of a word that is looked up in a list */
 
 /* ---- does a text ask for a secret? -------------------------------------------------------------- */
-/* A word of prose, and what is between it and the word before. */
+/* A word of prose, and the separator between it and the previous word. */
 struct word {
     struct slice text;
-    bool joined; /* only blanks stand between it and the word before */
+    bool joined; /* only blanks separate it from the previous word */
 };
 
 static bool is_word_char_of_form(char c)
@@ -386,7 +386,7 @@ bool forms_notice(struct forms *f, const struct redact *r, const struct rpc *m, 
 /* ---- answers ------------------------------------------------------------------------------------ */
 struct hiding {
     const struct forms *f;
-    const char *at; /* the text up to here is in `out` */
+    const char *at; /* the text up to this offset was copied to `out` */
     struct buf *out;
     size_t n;
 };
@@ -396,7 +396,7 @@ static void hide_value(struct hiding *h, struct json_value v)
     struct slice raw = json_string_raw(v);
     if (v.type < JSON_NUMBER ||
         (v.type == JSON_STRING && (raw.n == 0 || edit_mark_len(raw) == raw.n)))
-        return; /* nothing to hide in null, true, false, "" and a redaction mark */
+        return; /* null, true, false, "" and redaction marks contain nothing to hide */
     buf_add(h->out, h->at, (size_t)(v.text.p - h->at));
     buf_adds(h->out, "\"[redacted:form]\"");
     h->at = v.text.p + v.text.n;
@@ -428,7 +428,7 @@ static void hide_in_answer(struct hiding *h, const struct asked_form *form,
     }
 }
 
-/* The form that a message answers, if it does; if it has several ids, any may be meant. */
+/* Returns the form that a message answers, or NULL. If it has several ids, any of them counts. */
 static const struct asked_form *form_answered_by(const struct forms *f, struct json_value message)
 {
     static const struct asked_form all = {.all = true};

@@ -224,7 +224,8 @@ static void note_rule_end(struct keys *k, const char *p, size_t n)
     unsigned two = (unsigned)(p[n - 2] - 'a') << 5 | (unsigned)(p[n - 1] - 'a');
     if (n < k->least[two])
         k->least[two] = (uint8_t)n;
-    for (unsigned a = 0; a < 26; a++) { /* an end of two letters: with any third one before */
+    for (unsigned a = 0; a < 26;
+         a++) { /* the end has two letters: all three-letter ends with these two are marked */
         unsigned three = a << 10 | two;
         if (n == 2 || p[n - 3] == (char)('a' + a))
             k->ends[three / 64] |= (uint64_t)1 << (three % 64);

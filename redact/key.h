@@ -14,7 +14,7 @@
 
 #include "base/buf.h"
 
-#define KEY_MAX 64        /* bytes of a normal form; of a longer name only the end is used */
+#define KEY_MAX 64 /* maximum bytes of a normal form; of a longer name, only the end is used */
 #define KEY_RULES_MAX 255 /* built-in names of secrets */
 #define KEYS_USER_MAX 512 /* names of the user, in all lists together */
 
@@ -38,7 +38,7 @@ struct key_rule {
 struct key_name {
     size_t n;
     uint64_t words; /* bit i: p[i] begins a word */
-    bool truncated; /* the name was longer: p has its end */
+    bool truncated; /* the name was longer; p has its end */
     char p[KEY_MAX];
 };
 

@@ -2,9 +2,8 @@
 
 #include "redact/read.h"
 
-#define SCHEMA_LOOK                                                                                \
-    ((size_t)4 << 10) /* bytes of an object that are examined to recognize a schema */
-
+/* bytes of an object that are examined to recognize a schema */
+#define SCHEMA_LOOK ((size_t)4 << 10)
 bool place_is_one_of(struct slice s, const char *const *words)
 {
     for (; *words != NULL; words++)
@@ -121,8 +120,9 @@ bool place_is_input_request(const char *at, const char *end)
     struct slice key, value;
     bool is = false;
     while (read_member(&m, &key, &value))
-        if (slice_is(key, "method")) /* if there are several `method` members, a reader may use any
-                                      * of them */
+        if (slice_is(
+                key,
+                "method")) /* if there are several members `method`, a program may use any of them */
             is = value.n > 2 && value.p[0] == '"' &&
                  place_is_one_of((struct slice){value.p + 1, value.n - 2}, methods);
         else if (!slice_is(key, "params"))

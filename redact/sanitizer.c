@@ -5,7 +5,8 @@
 #include <assert.h>
 #include <stdlib.h>
 
-#define ROUNDS 8 /* most rounds: a replacement may expose a secret, which the next round finds */
+/* maximum number of rounds; a replacement may expose a secret that the next round finds */
+#define ROUNDS 8
 #define KEPT_MAX ((size_t)256 << 10) /* larger scratch buffers are freed after a call */
 
 int redact_open(struct redact **ret, struct buf *error)

@@ -16,7 +16,9 @@ static void output_unseen_part(struct redact_stream *s, struct slice text, struc
         text.p += seen.n;
         text.n -= seen.n;
     } else {
-        buf_addc(out, '\n'); /* the rest changed the beginning: repeat the line as a new one */
+        /* The rest of the line changes how its beginning is sanitized: output the line again, as a
+         * new line. */
+        buf_addc(out, '\n');
     }
     buf_slice_add(out, text);
 }

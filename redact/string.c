@@ -11,9 +11,10 @@
 
 #define JSON_TRIES 16 /* no more JSON is searched after this many invalid `{` in a text */
 #define ARRAY_LOOK ((size_t)4 << 10) /* bytes of an array that are searched for a secret */
-#define LOOK_AHEAD 1024              /* bytes after a string that are searched with it */
-#define TRUNCATED_LOOK 512           /* bytes of truncated content that need no other round */
-#define TRUNCATED_NAMES 4096         /* bytes of truncated content searched for names of secrets */
+#define LOOK_AHEAD 1024 /* number of bytes after a string that are searched together with it */
+/* maximum bytes of truncated content that is checked here for another round */
+#define TRUNCATED_LOOK 512
+#define TRUNCATED_NAMES 4096 /* bytes of truncated content searched for names of secrets */
 /* Only the head of longer content is usually searched. */
 #define CONTENT_LONG 4096
 #define CONTENT_SEARCHED ((size_t)2 << 10) /* bytes of that head */
@@ -295,7 +296,7 @@ bool redact_no_shape(struct redact *r, size_t from, size_t to)
 {
     if (shapes_has_patterns(r->shapes))
         return false;
-    if (r->place < from) /* the place is before this range */
+    if (r->place < from) /* the next possible match lies before this range */
         r->place = from < r->searched ? shapes_find_anchor(r->in, from, r->searched) : r->searched;
     if (r->place == r->searched && r->searched < to) {
         size_t at = from > r->searched ? from : r->searched;
@@ -359,7 +360,7 @@ static bool search_string(struct redact *r, struct slice part, size_t base, bool
     return was_truncated;
 }
 
-/* The number of characters of a string, if each of its escapes has two bytes. */
+/* Returns the number of characters of a string, if each of its escapes has two bytes. */
 static size_t count_raw_chars(struct slice raw)
 {
     return text_utf8_chars(raw) - read_escapes(raw);

@@ -40,7 +40,7 @@ struct frame {
     const struct key_rule *name;   /* set if `name` names a secret: then `value` is a secret */
     const struct key_rule *option; /* rule of the previous element, an option such as --password */
     bool header;                   /* the previous element is an option such as --header */
-    size_t value_from, value_to;   /* its member `value` if it came before `name`; 0: none */
+    size_t value_from, value_to;   /* offset of the member `value` if it precedes `name`; 0: none */
 };
 
 struct pass {
@@ -287,7 +287,7 @@ static void walk_value_ended(struct pass *s, enum role role, const char *p, cons
 {
     struct frame *f = top_frame(s);
     if (role != ROLE_VALUE || (s->level == 0 && walk_offset(s, p) < s->r->done))
-        return; /* a part of this container was already written */
+        return; /* a part of this container was already written to the output */
     f->value_from = walk_offset(s, p);
     f->value_to = walk_offset(s, behind);
     if (f->name != NULL && *p != '"') /* strings are handled separately */

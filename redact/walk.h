@@ -39,7 +39,7 @@ struct redact {
     struct buf texts;                /* the replacements of the edits */
     struct buf plain[REDACT_LEVELS]; /* strings of that level, unescaped */
     struct buf other;                /* the output of every second round */
-    struct buf *out;                 /* the output of this round */
+    struct buf *out;                 /* buffer for the output of this round */
     struct slice in;                 /* the text of level 0 */
     size_t done;                     /* bytes of `in` that were written to `out` */
     size_t count;                    /* edits that were written to `out` */
@@ -61,7 +61,7 @@ enum zone {
     ZONE_TASK,
     ZONE_HEADERS,    /* names and values, in any form */
     ZONE_PROPERTIES, /* names and their schemas */
-    ZONE_INPUTS,     /* names and what a server asks for (2026-07-28) */
+    ZONE_INPUTS,     /* names and requests for input of a server (2026-07-28) */
 };
 
 enum { IN_ARGUMENTS = 1 /* of a tools/call: content is truncated */ };

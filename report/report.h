@@ -46,7 +46,7 @@ struct report_case {
     enum report_outcome outcome;
     struct report_rule rule;
     struct slice group; /* `classname` in JUnit; set to the suite's group at first */
-    struct buf name;    /* owned, as the next two; what was checked */
+    struct buf name;    /* owned, like the next two members; what was checked */
     struct buf message; /* a clause; "": none */
     struct buf detail;  /* lines; "": none */
     struct report_place place;
@@ -60,7 +60,7 @@ struct report_counts {
 struct report {
     struct report_case draft;    /* the case that report_new() has returned */
     struct slice group;          /* group of the current suite; borrowed */
-    bool junit, sarif;           /* which forms are requested; set by the user of this module */
+    bool junit, sarif;           /* requested forms; set by the caller */
     struct buf suites;           /* owned; JUnit: suites that have ended */
     struct buf cases;            /* owned; JUnit: cases of the current suite */
     struct buf name;             /* owned; name of the current suite */

@@ -39,7 +39,7 @@ struct shipper {
     uint32_t random;
 };
 
-/* Stores messages of killed sessions that are still in memory. */
+/* Stores messages of killed sessions that are still in journals. */
 static void store_orphans(struct shipper *x)
 {
     if (clock_mono_us() < x->orphans_us)
@@ -129,7 +129,7 @@ static int ship_to_handle_failure(struct shipper *x, int st, const char *sentenc
     return EXIT_FINE;
 }
 
-/* What this target has refused for good; NULL: nothing. */
+/* Returns text about data that this target has permanently refused; NULL: none. */
 static const char *refusal_of_target(const struct shipper *x)
 {
     return x->kind->refused != NULL ? x->kind->refused(x->sender) : NULL;
@@ -156,7 +156,7 @@ static int ship_to_follow(struct shipper *x)
         if (x->warned)
             log_note("sending again");
         x->warned = false;
-        if (sent > 0 || asked) { /* else the store may have lost something since */
+        if (sent > 0 || asked) { /* otherwise the store may have lost rows in the meantime */
             x->sent_at_us = clock_wall_us();
             save_state(x, refusal_of_target(x));
         }
@@ -167,7 +167,9 @@ static int ship_to_follow(struct shipper *x)
         if (!(soon ? wait_ms(x, LINGER_MS) : wait_for_rows(x, version)))
             break;
     }
-    return status == EXIT_FINE && x->once ? EXIT_TROUBLE : status; /* stopped before it was done */
+    return status == EXIT_FINE && x->once
+               ? EXIT_TROUBLE
+               : status; /* the program was stopped before everything was sent */
 }
 
 /* ---- the beginning ---- */
@@ -208,7 +210,7 @@ static int ship_to_open_vault(struct shipper *x, const char *vault, struct buf *
         log_warn("nothing is recorded in %s yet", vault);
         return st;
     }
-    open_watch(x, vault); /* only for signals: there may be no folder to watch */
+    open_watch(x, vault); /* waits only for signals, because the folder may not exist */
     log_note("nothing is recorded in %s yet: waiting for the first recording", vault);
     while (st == MI_ENOENT && wait_ms(x, WATCH_IDLE_MS))
         st = unsent_open(&x->from, vault, error);

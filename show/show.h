@@ -42,7 +42,8 @@ struct show_column {
     void (*value)(struct json_out *j, const char *name, const void *row);
 };
 
-/* The field of a column: a member of RECORD. type and null: as in model/records.h. The member's
+/* Describes the field of a column, a member of RECORD. type and null: as in model/records.h. The
+ * member's
  * name is also the name in JSON. */
 #define SHOW(member, type, null) SHOW_AS(#member, member, type, null)
 #define SHOW_AS(name, member, type, null) .field = {FIELD_HEAD(name, member, type, null)}
@@ -56,9 +57,8 @@ struct show_list {
 };
 #define SHOW_LIST(type, columns) type, columns, MI_COUNT(columns), sizeof(RECORD)
 
-const struct show_column *show_find(const struct show_list *l, const char *name); /* NULL: there is
-                                                                                   * no such
-                                                                                   * column */
+const struct show_column *show_find(const struct show_list *l,
+                                    const char *name); /* returns NULL if there is no such column */
 bool show_has(const struct show_list *l, const struct show_column *c);
 
 /* The fields with `json` of a record as members. A time in a session is followed by the time of day. */
@@ -74,7 +74,7 @@ void show_csv(struct buf *b, const struct show_list *l, const void *row);
 void show_csv_text(struct buf *b, struct slice text);
 #define SHOW_CSV_END "\r\n" /* RFC 4180, section 2 */
 
-/* Appends a value as a person sees it, or "-" if there is none. Returns its style. */
+/* Appends a value in the form for people, or "-" if there is none. Returns its style. */
 enum out_style show_cell(struct buf *b, const struct show_column *c, const void *row);
 bool show_is_number(const struct show_column *c); /* whether the column is aligned on the right */
 

@@ -125,7 +125,7 @@ static enum special canon_special_below(const struct canon *c, enum special what
     return PLAIN;
 }
 
-/* The ignored pointers that continue below this key. */
+/* Returns the ignored pointers that continue below this key. */
 static pointer_set canon_pointers_below_key(struct canon *c, pointer_set set, size_t depth,
                                             struct slice raw_key)
 {
@@ -225,7 +225,7 @@ static void canon_put_elements(struct canon *c, struct json_walk *w, pointer_set
     for (size_t i = 0; !c->b->failed && json_walk_peek(w, &key, &value); i++) {
         pointer_set there = canon_pointers_below_index(c, set, depth, i);
         if (pointers_end_at(c->ignore, there, depth + 1)) {
-            buf_addc(c->b, '*'); /* keeps the positions of the other elements */
+            buf_addc(c->b, '*'); /* so that the other elements keep their positions */
             (void)json_walk_next(w, &key, &skipped);
         } else {
             canon_put_next(c, w, value, there, depth + 1, PLAIN);
@@ -269,7 +269,7 @@ static bool canon_descends_into(const char *value, size_t depth)
     return (*value == '{' || *value == '[') && depth < JSON_TREE_DEPTH;
 }
 
-/* The value that json_walk_peek() has found. Moves the walk past it. */
+/* Writes the value that json_walk_peek() has found, and moves the walk past it. */
 static void canon_put_next(struct canon *c, struct json_walk *w, const char *value, pointer_set set,
                            size_t depth, enum special what)
 {

@@ -58,7 +58,8 @@ static enum token lenient_token_of_char(char c)
 
 /* ---- members ------------------------------------------------------------------------------ */
 
-/* A key or value between single quotes, as Python writes a dict; "" if it is longer, or has escapes. */
+/* Returns a key or value in single quotes, as Python prints a dict, in double quotes; "" if it is
+ * longer, or has escapes. */
 static struct slice replace_single_quotes(struct slice s, char place[LENIENT_ID_MAX])
 {
     bool plain =
@@ -98,7 +99,7 @@ static void lenient_take_member(struct lenient *ret, struct slice key, struct sl
 
 /* ---- from the beginning ------------------------------------------------------------------- */
 
-/* The token at p. Returns one past it. */
+/* Reads the token at p. Returns the byte after it. */
 static const char *lenient_token_at(const char *p, const char *end, enum token *ret)
 {
     *ret = lenient_token_of_char(*p);
@@ -144,7 +145,7 @@ static bool read_forward(struct slice line, struct lenient *ret)
 {
     const char *p = line.p, *end = line.p + line.n, *from;
     struct nesting open = {0};
-    enum token before = TOKEN_COLON, t; /* reads the object as if it were a value */
+    enum token before = TOKEN_COLON, t; /* continues as if the object were a value */
     struct slice key = {0}, last = {0};
     for (; p < end; before = t) {
         if (char_is_space(*p)) {
@@ -182,7 +183,7 @@ static bool read_forward(struct slice line, struct lenient *ret)
 
 /* ---- from the end ------------------------------------------------------------------------- */
 
-/* The token that ends before p. Returns its first byte. */
+/* Reads the token that ends before p. Returns its first byte. */
 static const char *lenient_token_before(const char *p, const char *begin, enum token *ret)
 {
     char quote = *--p;
@@ -240,7 +241,8 @@ static void read_backward(struct slice line, struct lenient *ret)
         struct slice text = {p, (size_t)(end - p)};
         if (open.depth == 1 && t == TOKEN_COLON)
             value = last;
-        if (open.depth == 1 && after == TOKEN_KEY) /* the token before the key fits as well */
+        if (open.depth == 1 &&
+            after == TOKEN_KEY) /* the token before the key also fits the syntax */
             lenient_take_member(ret, last, value);
         last = t == TOKEN_VALUE || t == TOKEN_KEY ? text : (struct slice){0};
         if (t == TOKEN_CLOSE && !nesting_open(&open, *p == '}'))

@@ -137,7 +137,7 @@ enum line_result line_take_last(struct line_reader *r, struct line *ret)
 {
     size_t len = r->tail - r->head;
     bool skipping = r->skipping;
-    r->skipping = false; /* what is read next is of another stream */
+    r->skipping = false; /* the next bytes belong to another stream */
     if (len > 0 && !skipping)
         *ret = (struct line){.p = r->chunk->data + r->head, .n = len, .chunk = r->chunk};
     r->head = r->scan = r->tail;

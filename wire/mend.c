@@ -125,7 +125,7 @@ static const char *skip_escape(struct part *l, const char *p)
 static const char *mend_string(struct part *l, const char *p)
 {
     struct buf *b = &l->m->text;
-    const char *from = p; /* the text from here on is not copied yet */
+    const char *from = p; /* the text from this byte on was not copied yet */
     while (p < l->end && *p != '"') {
         unsigned char c = (unsigned char)*p;
         size_t n = c >= 0x80 ? text_utf8_len(p, (size_t)(l->end - p)) : 1;
@@ -153,7 +153,7 @@ static const char *mend_string(struct part *l, const char *p)
     return p;
 }
 
-/* A number, true, false or null; or a number that JSON does not have. */
+/* Reads a number, true, false or null, or one of the numbers that JSON does not have. */
 static const char *mend_word(struct part *l, const char *p)
 {
     static const char *const not_numbers[] = {"NaN", "Infinity", "-Infinity"};

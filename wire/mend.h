@@ -27,9 +27,10 @@ struct repair {
     size_t
         at; /* offset of the first place in the text as received, whose lines have a newline between
              * them */
-    size_t count;                 /* number of places */
-    size_t bytes_n;               /* bytes used in `bytes` */
-    char bytes[REPAIR_BYTES_MAX]; /* the replaced bytes of all places, as far as there is room */
+    size_t count;   /* number of places */
+    size_t bytes_n; /* bytes used in `bytes` */
+    char bytes
+        [REPAIR_BYTES_MAX]; /* the replaced bytes of all repaired places, as far as the buffer has room */
 };
 
 struct repairs {

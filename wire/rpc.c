@@ -10,7 +10,7 @@ struct reader {
     struct rpc *m;
     unsigned seen;
     struct json_value jsonrpc, method;
-    const char *outer_at; /* the outer key that was looked up last, and its meaning */
+    const char *outer_at; /* the last outer key that was looked up, and its meaning */
     enum env outer;
 };
 
@@ -290,7 +290,7 @@ void rpc_read_head(struct slice head, struct rpc *ret)
     ret->method = json_string_raw(r.method);
     bool number = ret->id.type == JSON_NUMBER;
     if (number && ret->id.text.p + ret->id.text.n == head.p + head.n)
-        number = false; /* a number may continue: 7 may be the first digit of 78 */
+        number = false; /* a number at the end may be incomplete: 7 may be the first digit of 78 */
     if (!number && ret->id.type != JSON_STRING)
         ret->id = (struct json_value){0};
 }

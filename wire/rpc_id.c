@@ -20,7 +20,8 @@ static bool is_plain_integer(struct slice s)
 static void append_canonical_number(struct buf *b, struct slice s)
 {
     int64_t exp10 = 0;
-    size_t zeros = 0; /* read after the last written digit; possibly trailing */
+    size_t zeros =
+        0; /* zeros that were read after the last written digit; they may be trailing zeros */
     bool minus = s.p[0] == '-', fraction = false, written = false;
     size_t i = minus ? 1 : 0;
     for (; i < s.n && s.p[i] != 'e' && s.p[i] != 'E'; i++) {

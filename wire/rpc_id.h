@@ -30,7 +30,7 @@ void rpc_id_key(struct buf *b, struct json_value id);
 /* Whether an answer with this id is the answer to request n: the id is n, as a number or as a string. */
 bool rpc_id_is(struct json_value id, uint64_t n);
 uint64_t rpc_id_hash(struct slice key);
-/* The hash of an id, token or cursor, as in struct rpc_id. */
+/* Returns the hash of an id, token or cursor, as in struct rpc_id. */
 uint64_t rpc_id_hash_json(struct json_value v);
 
 #endif

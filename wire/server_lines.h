@@ -24,8 +24,8 @@
 enum server_line_kind {
     SERVER_LINE_MESSAGE,
     SERVER_LINE_BLANK,
-    SERVER_LINE_NOISE,   /* not a message */
-    SERVER_LINE_REFUSED, /* meant as the answer to a pending request, and not a message */
+    SERVER_LINE_NOISE, /* not a message */
+    SERVER_LINE_REFUSED, /* the text was meant as the answer to a pending request, but is not a valid message */
     /* Meant as the answer to a pending request, but not even JSON. A valid answer may follow,
      * because some servers print what they send. */
     SERVER_LINE_UNREADABLE,
@@ -35,7 +35,7 @@ struct server_line {
     enum server_line_kind kind;
     struct slice text;    /* as received, or repaired; n is 0 for a further answer on the previous
                            * line */
-    size_t at;            /* offset at which it begins in the line */
+    size_t at;            /* offset at which the message begins in the line */
     size_t size;          /* bytes as received */
     findings found;       /* findings, including those of m */
     const struct rpc *m;  /* the message that was read; NULL for a blank line and for noise */
@@ -67,7 +67,7 @@ struct server_lines {
     struct mend mend; /* repair of `raw` */
     bool http;        /* a line of HTTP was taken */
     findings found;   /* findings about these lines */
-    int64_t since_us; /* when the first of these lines was taken */
+    int64_t since_us; /* time when the first of these lines was taken */
     int64_t until_us; /* when the caller ends the wait, with server_lines_end() */
 };
 

@@ -11,7 +11,7 @@ struct hasher {
 /* Hashed in place of a type; not a value of enum json_type. */
 #define HASH_INTEGER 64
 
-/* A number, or a string with escapes, by its canonical text. */
+/* Hashes a number, or a string with escapes, by its canonical text. */
 static uint64_t hash_canonical(struct hasher *h, struct json_value v)
 {
     struct buf b = {0};
@@ -60,7 +60,8 @@ static uint64_t hash_container(struct hasher *h, const char *bracket, size_t dep
             one = hash_leaf(h, v);
         if (skipped)
             continue;
-        /* members in any order have the same sum; the place of an element is a part of it */
+        /* the hashes of members are added, so that their order does not matter; an element is
+         * hashed with its index */
         sum = w.object ? sum + keyed_pair(h->key, hash_string(h, key), one)
                        : keyed_pair(h->key, sum, one);
     }

@@ -65,7 +65,7 @@ static int outbox_grow(struct outbox *o)
     return 0;
 }
 
-/* Tries long before the queue is full. */
+/* Tries to grow when the queue is half full, so that a failed attempt can be repeated. */
 bool outbox_reserve(struct outbox *o)
 {
     bool grown = o->broken || o->count < o->cap / 2 || outbox_grow(o) == 0;

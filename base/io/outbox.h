@@ -31,7 +31,7 @@ struct outbox {
 
 void outbox_open(struct outbox *o);
 void outbox_close(struct outbox *o);
-/* Makes room for the next outbox_add(); whether it will succeed. */
+/* Makes room for the next outbox_add(). Returns whether that call will succeed. */
 bool outbox_reserve(struct outbox *o);
 MI_MUST int outbox_add(struct outbox *o, struct chunk *c, const char *p, size_t n);
 MI_MUST int outbox_add_copy(struct outbox *o, struct slice s); /* copies s into a new chunk */
@@ -40,7 +40,7 @@ void outbox_release(struct outbox *o);
  * add. *at starts at 0. Returns false when there are no more. Pieces are valid until the outbox
  * changes. */
 bool outbox_find_staged(const struct outbox *o, size_t *at, struct slice *ret);
-void outbox_drop_staged(struct outbox *o); /* drops what has not been released */
+void outbox_drop_staged(struct outbox *o); /* drops the staged bytes that were not released */
 /* Writes released bytes. Returns 0 if all are written, 1 if the peer accepts no more now, MI_EIO if
  * the peer has closed. */
 MI_MUST int outbox_flush(struct outbox *o, const struct stream *to);

@@ -30,7 +30,7 @@ MI_MUST int file_may_write(int dir, const char *name);
  * ENOTSUP, or another one. */
 MI_MUST int file_rename_new(int dir, const char *from, const char *to);
 /* Whether a new file in a directory would get n bytes of disk space. Changes nothing. Returns 0 or
- * an errno; also 0 if this cannot be tested without leaving a trace. dir: a descriptor from
+ * an errno; also 0 if testing it would change the file system. dir: a descriptor from
  * file_open_dir(); folder: a path below it, or ".". */
 MI_MUST int file_try_space(int dir, const char *folder, size_t n);
 

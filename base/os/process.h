@@ -16,7 +16,8 @@
 #define PROCESS_NAME_MAX 64
 #define PROCESS_BOOT_MAX 40 /* bytes of a boot id, with its NUL */
 
-/* state: R running; S, I sleeping; D in a wait that no signal ends; T stopped; t stopped by a debugger; Z, X dead. */
+/* state: R running; S, I sleeping; D in an uninterruptible wait; T stopped; t stopped by a
+ * debugger; Z, X dead. */
 struct process {
     pid_t pid, parent, group, session;
     char name[PROCESS_NAME_MAX]; /* chosen by the process: any bytes but NUL */
@@ -32,9 +33,9 @@ struct process {
 /* ---- other processes ---- */
 
 MI_MUST int process_read(pid_t pid, struct process *ret);
-/* The children, oldest first, at most `max`. Returns their number. Allocates nothing. */
+/* Lists at most `max` children, oldest first. Returns their number. Allocates nothing. */
 size_t process_children(pid_t pid, pid_t *ret, size_t max);
-/* The running processes of a group, at most `max`. Reads every process of the machine. */
+/* Lists at most `max` running processes of a group. Reads every process of the machine. */
 size_t process_group(pid_t group, struct process *ret, size_t max);
 /* Returns the start time of a running process, or 0 if it does not run. A zombie does not count as
  * running. */
@@ -53,7 +54,8 @@ bool process_wait(pid_t pid, uint64_t start, int64_t us);
 
 /* The id of this boot of the machine, "" if unknown. ret has PROCESS_BOOT_MAX bytes. */
 void process_boot(char *ret);
-/* Pids are unique within a namespace. The number of this process's, 0 if unknown; a system without namespaces: 1. */
+/* Returns the number of this process's pid namespace, within which pids are unique; 0 if unknown.
+ * A system without namespaces returns 1. */
 int64_t process_namespace(void);
 int64_t process_ticks_us(int64_t ticks);
 /* Returns the path of this program's file, which the caller frees; NULL if unknown or out of

@@ -16,7 +16,8 @@
  * they are, and title_set() changes only the short name. */
 MI_MUST char **title_open(int argc, char **argv);
 
-/* The full text, for `ps -f`, and the short name (comm, at most 15 bytes), for `ps`. Text that does not fit is
+/* Sets the full text, which `ps -f` shows, and the short name (comm, at most 15 bytes), which `ps`
+ * shows. Text that does not fit is
  * truncated; a control character becomes '?'. */
 void title_set(const char *short_name, const char *fmt, ...) MI_FORMAT(2, 3);
 

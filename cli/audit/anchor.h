@@ -4,8 +4,9 @@
  *     git:DIR    the note is appended to a file in a git work tree, and committed
  *     syslog     one line
  *
- * A note is appended to a file only if it continues the file's last note of this vault: not if its
- * log is shorter, or another log. A note that the file ends with already is not appended again.
+ * A note is appended to a file only if it continues the file's last note of this vault: it is
+ * rejected if its log is shorter or is another log. If the file already ends with this note,
+ * nothing is appended.
  *
  * Owns      nothing.
  * Errors    MI_EINVAL (the note must not be written there), MI_EIO, MI_ENOMEM; with one sentence in
@@ -27,12 +28,13 @@ struct anchoring {
     struct buf *error;
 };
 
-/* Does this name a place? If not, appends the reason to `error`. */
+/* Whether `where` is a valid anchor. If not, appends the reason to `error`. */
 MI_MUST bool anchor_check(const char *where, struct buf *error);
 /* where: must be accepted by anchor_check(). */
 MI_MUST int anchor_write(const struct anchoring *a, const char *where);
 
-/* Reads the size of the last checkpoint of a vault at this place. Returns MI_ENOENT if there is
+/* Reads the size of the last checkpoint that was copied to this anchor for a vault. Returns
+ * MI_ENOENT if there is
  * none, or it cannot be read back (syslog). */
 MI_MUST int anchor_read_last(const char *where, struct slice origin, uint64_t *ret_size,
                              struct buf *error);

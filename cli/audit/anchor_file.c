@@ -115,7 +115,7 @@ static int anchor_file_append(const struct anchoring *a, const char *path, int f
     int st = b.failed ? MI_ENOMEM : 0;
     if (st == 0 && (write_all(fd, buf_slice(&b)) < 0 || fsync(fd) < 0)) {
         st = anchor_file_fail(a, path);
-        /* an incomplete note would make the file invalid for the next one */
+        /* an incomplete note would make the file invalid for later notes */
         if (ftruncate(fd, (off_t)before) != 0)
             buf_printf(a->error, "; it may now end with a part of a note");
     }

@@ -10,7 +10,7 @@
 struct reading {
     struct audit *a;
     const char *path;
-    bool anchor;         /* ignores notes of other vaults */
+    bool anchor;         /* notes of other vaults are ignored */
     struct slice origin; /* origin of this vault */
     int notes, own;
 };

@@ -115,8 +115,8 @@ static int audit_checkpoint_sign(const struct settings *s, const char *vault, ch
     return status;
 }
 
-/* Signs while the vault is open for reading, because opening it stores what killed sessions
- * left. */
+/* Signs while the vault is open for reading, because opening it stores the messages that killed
+ * sessions left in journals. */
 static int sign_vault(const struct settings *s, char *key_path, const struct secret_key *key)
 {
     struct query *q;

@@ -25,8 +25,8 @@ static void kept_file_name(const char *vault, char ret[NAME_N])
     snprintf(ret, NAME_N, "%.32s.note", hex);
 }
 
-/* Returns folder i: 0 is the one beside the key, 1 the one in the state directory. NULL: there is
- * none, or memory is short. */
+/* Returns folder i: 0: the folder beside the key, 1: the folder in the state directory. Returns
+ * NULL if there is no such folder, or if out of memory. */
 static char *kept_folder_path(const char *key_path, size_t i)
 {
     const char *slash = strrchr(key_path, '/');
@@ -133,7 +133,8 @@ static int kept_put_aside(int dir, const char *name)
     return renameat(dir, name, dir, old) == 0 || errno == ENOENT ? 0 : -1;
 }
 
-/* Is this log kept already with at least this size? Another process may have kept a longer log. */
+/* Whether a checkpoint of this log with at least this size is already kept. Another process may
+ * have kept a longer log. */
 static bool kept_has_this_log(int dir, const char *name, struct slice note)
 {
     struct buf text = {0};

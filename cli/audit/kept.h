@@ -2,7 +2,7 @@
  * (docs/evidence.md, "What is kept beside the key").
  *
  * Why       whoever can write to a vault can write its whole log again, with the genuine leaves
- *           `key`, and remove its checkpoints. The kept checkpoint then shows, before the log is
+ *           `key`, and remove its checkpoints. The kept checkpoint shows, before such a log is
  *           signed, that it is not the log that was signed earlier.
  * Files     KEY's directory/signed/HASH.note; if that cannot be written,
  *           $XDG_STATE_HOME/mcp-interposer-audit/HASH.note. HASH is the hash of the vault's path. A

@@ -33,7 +33,7 @@ void outcome_close(struct outcome *r)
 {
     table_close(&r->table);
     buf_close(&r->details);
-    buf_clear(&r->reporting.out.b); /* drops the output after a failure */
+    buf_clear(&r->reporting.out.b); /* after a failure, the collected output is dropped */
     reporting_drop(&r->reporting);
 }
 
@@ -153,7 +153,7 @@ static struct report_case *new_log_case(struct report *r, const char *record)
 
 /* ---- text ----------------------------------------------------------------------------------- */
 
-/* Adds a paragraph to the details: what is wrong, and what it implies. */
+/* Adds a paragraph to the details: what is wrong, and what that implies. */
 static void add_details(struct outcome *r, const char *where, const struct audit_wrong *w)
 {
     if (r->shown++ >= DETAILS_MAX)
@@ -288,7 +288,7 @@ static void print_compared(struct outcome *r, const struct audit_vault *v)
     out_fill_line(o, from, 2);
 }
 
-/* Prints the last line: the verdict, which the exit status stands for. */
+/* Prints the last line, the verdict. The exit status expresses the same verdict. */
 static void print_verdict(struct outcome *r, const struct audit_vault *v)
 {
     struct out *o = &r->reporting.out;

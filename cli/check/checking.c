@@ -59,7 +59,8 @@ static bool checking_on_message(void *ctx, const struct query_message *m)
         return false;
     if (!m->is_large || (c->q != NULL && (size_t)m->body_length <= BODY_MAX))
         c->status = session_read_body(c->q, c->uid, m, BODY_MAX, &c->body, &body, &error);
-    if (c->status < 0) /* an unread body may have a finding, so do not go on */
+    if (c->status <
+        0) /* a body that cannot be read may have findings, so the check ends with an error */
         return false;
     c->message = m;
     c->text = body;

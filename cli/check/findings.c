@@ -155,8 +155,8 @@ static bool check_findings_list(struct check_report *r, struct check_recording *
     return !r->text.failed;
 }
 
-/* also: other findings of this message, which are not listed because this one covers them. If
- * --fail-on names one of them, this finding fails, too. */
+/* also: other findings of this message, which are not listed because this finding covers them. If
+ * --fail-on names one of those, this finding makes the check fail as well. */
 static bool check_findings_add(struct check_report *r, const struct subject *s, struct slice name,
                                findings also)
 {
@@ -193,8 +193,8 @@ bool check_add(struct check_report *r, const struct query_message *m, breaches b
     r->recordings[r->n - 1].messages++;
     if (m->direction == ROW_C2S ? !r->of_client : !r->of_server)
         return true;
-    /* These findings describe the same fault, so only the most specific one that is not ignored is
-     * listed. */
+    /* The findings of a row describe the same fault. Of these, only the most specific one that is
+     * not ignored is listed. */
     bool cut =
         check_findings_has(names, "cut-json") && !(r->ignored_findings & FINDING(FIND_CUT_JSON));
     bool not_json = cut || (check_findings_has(names, "not-json") &&

@@ -44,7 +44,7 @@ struct check_report {
     bool fail_severity[3];     /* by severity: these findings make the check fail */
     findings ignored_findings; /* not listed and not counted */
     breaches ignored_rules;
-    bool of_client, of_server; /* whether messages of this side are reported */
+    bool of_client, of_server; /* whether findings about messages of this side are reported */
     int64_t large_result;      /* tokens; an answer with more tokens has the finding large-result */
     /* tokens of the current message; -1: unknown, so the recorded finding is used */
     int64_t tokens;

@@ -126,7 +126,7 @@ static const enum report_level levels[] = {[SEVERITY_NOTE] = REPORT_NOTE,
                                            [SEVERITY_WARNING] = REPORT_WARNING,
                                            [SEVERITY_ERROR] = REPORT_ERROR};
 
-/* The finding that has number `at`, and all others of its name. */
+/* Adds one kind: the finding with the number `at`, and all other findings of the same name. */
 static void add_kind(const struct check_report *r, const struct check_recording *x, size_t at,
                      struct report *report)
 {

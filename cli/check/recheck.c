@@ -217,7 +217,8 @@ int recheck_message(struct recheck *r, const struct query_message *m, struct sli
             q->abandoned = true;
         if (m->kind == KIND_REQUEST && slice_is(m->method, "initialize"))
             tools_forget(&r->tools);
-    } else if (m->kind == KIND_REQUEST && body.p == NULL) { /* its id is unknown, too */
+    } else if (m->kind == KIND_REQUEST &&
+               body.p == NULL) { /* then the id of the request is unknown, too */
         r->protocol.ids[from_client ? PARTY_CLIENT : PARTY_SERVER].full =
             r->protocol.modern_ids.full = true;
     }

@@ -23,7 +23,7 @@ struct candidates {
 
 /* about: a description of the candidate; NULL if there is none. */
 void candidates_add(struct candidates *c, const char *text, const char *about);
-/* Adds the words of a list such as `a|b` or "a, b". */
+/* Adds each word of a list such as `a|b` or "a, b". */
 void candidates_add_words(struct candidates *c, const char *words);
 /* Adds a word from a recording, unless it was added before, or CANDIDATES_MAX such words were
  * added. */

@@ -14,7 +14,7 @@ bool cmdline_takes_operand(const struct command *c, const char *operand)
     const char *at = c->usage;
     while ((at = strstr(at, operand)) != NULL && at - c->usage >= 3 &&
            memcmp(at - 3, "-o ", 3) == 0)
-        at++; /* this one is the value of an option */
+        at++; /* the current word is the value of an option */
     return at != NULL;
 }
 
@@ -99,7 +99,8 @@ static int read_command(struct cmdline *l, const struct command *const *commands
         l->want = CMDLINE_HELP_TOPIC;
         return -1;
     }
-    bool short_form = words[0][0] == '-'; /* a command line of proxy without its name */
+    bool short_form =
+        words[0][0] == '-'; /* a command line of `proxy` in which the name `proxy` is omitted */
     int first = short_form ? 0 : 1;
     l->command = command_find(commands, short_form ? "proxy" : words[help]);
     if (l->command != NULL && l->command->verbs != NULL) {

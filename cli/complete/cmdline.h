@@ -22,8 +22,9 @@ struct cmdline {
     enum cmdline_want want;
     const struct command *command; /* NULL: no command is typed yet, or the command is unknown */
     const struct opt *option;
-    struct slice before; /* the start of the last word, which stays as it is, such as `--format=` */
-    const char *word;    /* the rest of the last word, which is to be completed */
+    struct slice
+        before; /* the start of the last word that completion keeps unchanged, such as `--format=` */
+    const char *word; /* the rest of the last word, which is to be completed */
     int server_at;
     /* the number of operands before the word, if want is CMDLINE_OPERAND */
     int operands;

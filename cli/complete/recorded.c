@@ -13,7 +13,7 @@ struct reading {
     struct candidates *c;
     struct query *q;
     enum recorded what;
-    int64_t end_us;   /* in clock_mono_us(): the reading ends then */
+    int64_t end_us;   /* in clock_mono_us(): time at which reading ends */
     int64_t requests; /* the requests of the current session that have been read */
 };
 
@@ -77,7 +77,7 @@ void recorded_add(struct candidates *c, enum recorded what, const char *vault)
     struct reading r = {.c = c, .what = what, .end_us = clock_mono_us() + RECORDED_US};
     if (query_open(&r.q, vault, &error) == 0) {
         if (query_sessions(r.q, SESSIONS_MAX, recorded_on_session, &r) < 0)
-            c->recorded = CANDIDATES_MAX; /* this ends all candidates from recordings */
+            c->recorded = CANDIDATES_MAX; /* no further candidates from recordings are added */
         query_close(r.q);
     }
     buf_close(&error);

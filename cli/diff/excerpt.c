@@ -2,8 +2,9 @@
 
 #include "base/text.h"
 
-#define SHORT 40  /* if the values differ before this byte, their beginnings are shown */
-#define BEFORE 20 /* so many bytes before the difference are shown */
+/* if the values differ before this byte, the excerpts start at the beginning of the values */
+#define SHORT 40
+#define BEFORE 20 /* number of bytes shown before the difference */
 
 static size_t common_prefix_len(struct slice a, struct slice b)
 {

@@ -12,7 +12,7 @@
 #include "replay/compare/diff.h"
 
 #define RESULT_LISTED 100
-#define RESULT_POINTER_MAX 1000 /* at most so many bytes of a pointer or a name are kept */
+#define RESULT_POINTER_MAX 1000 /* maximum number of bytes kept of a pointer or a name */
 
 enum result_change {
     RESULT_SAME,
@@ -72,7 +72,8 @@ struct result_counts {
     uint64_t rows[RESULT_CHANGES];
     uint64_t tools[DIFF_ENTRIES]; /* differences in lists of tools */
     uint64_t unread;              /* the number of rows whose answers were not compared */
-    uint64_t facts;               /* differences of the sessions themselves, as far as they count */
+    uint64_t
+        facts; /* number of differences between the sessions themselves that count as differences */
 };
 
 void result_count(struct result_counts *c, const struct result *r);

@@ -6,7 +6,7 @@
 
 #define SEQ_COLUMNS 6
 #define NAME_COLUMNS 32 /* if the column is narrower, `tools/call` is left out */
-#define NAME_MIN 20     /* if the column would be narrower, the durations are left out instead */
+#define NAME_MIN 20 /* minimum width of the names; if it does not fit, the durations are left out */
 
 static const enum out_style side_styles[DIFF_SIDES] = {OUT_RED, OUT_GREEN};
 

@@ -21,7 +21,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* Bytes: four times the size at which a proxy checkpoints during a burst. */
+/* In bytes: four times the size of the log at which a proxy checkpoints during a burst of
+ * messages. */
 #define WAL_MAX ((int64_t)256 << 20)
 #define GROUP_MAX 256
 
@@ -108,7 +109,7 @@ static void check_integrity(struct doctor *d)
     buf_close(&error);
 }
 
-/* If calls lack values, the recorder of a proxy adds these. */
+/* If calls lack values, the recorder of a running proxy adds them later. */
 static void check_calls(struct doctor *d)
 {
     int64_t n = health_count_unfilled(d->vault);
@@ -215,8 +216,8 @@ static void check_configuration(struct doctor *d, const struct settings *s, cons
     free(path);
 }
 
-/* Without a rule, nothing removes recordings, and the disk may become full. The user should know
- * this before. */
+/* Without a retention rule, recordings are never removed, and the disk may become full. The user
+ * should know that in advance. */
 static void check_retention(struct doctor *d, const struct settings *s)
 {
     static const char *const names[RETAIN_RULES] = {

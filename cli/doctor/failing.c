@@ -14,15 +14,16 @@
 #define NAMED_MAX 8    /* at most so many servers are reported by name */
 #define NAME_SHOWN 128 /* at most so many bytes of a name are shown */
 #define WHAT_MAX 96
-#define ERROR_MAX 600     /* at most so many bytes of the last error are shown */
-#define ERROR_MESSAGES 64 /* the last error is looked for in so many last messages of a session */
+#define ERROR_MAX 600 /* at most so many bytes of the last error are shown */
+/* number of messages at the end of a session in which the last error is searched */
+#define ERROR_MESSAGES 64
 #define DAY_US (INT64_C(86400) * 1000000)
 
 struct failing_server {
     bool done;      /* a session that did not fail was found, so older sessions do not count */
     int64_t failed; /* the number of newer sessions, which failed */
     int64_t id, last_seq, at_us; /* of the newest session that failed */
-    char what[WHAT_MAX];         /* what happened in that session */
+    char what[WHAT_MAX];         /* description of how that session failed */
 };
 
 struct failing {

@@ -4,7 +4,7 @@
 #include "base/text.h"
 #include "vault/query/reader.h"
 
-#define NAME_SHOWN 128 /* at most so many bytes of a name or a rule are shown */
+#define NAME_SHOWN 128 /* maximum number of bytes shown of a name or a rule */
 #define NAMED_MAX 8    /* at most so many tools are reported by name */
 #define DAY_US (INT64_C(86400) * 1000000)
 

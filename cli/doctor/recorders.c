@@ -10,7 +10,7 @@
 #include <errno.h>
 #include <stdio.h>
 
-/* a recorder may need so long to start; it confines itself only after it has opened the vault */
+/* time that a recorder may need to start; it confines itself only after it has opened the vault */
 #define START_US 10000000
 
 /* ---- one session ---- */

@@ -20,7 +20,7 @@
 #define BODY_MAX ((size_t)1 << 30)
 /* the highest message number that is tried if the last number of a session cannot be read */
 #define GUESS_MAX (INT64_C(1) << 20)
-/* the number of messages that are read at once: a power of 8 */
+/* number of messages that are read at once; a power of 8 */
 #define SPAN 512
 #define HEADER 100 /* bytes of the header of a database; see sqlite.org/fileformat2.html */
 /* offset in the header: the version for which the size in the header is valid */
@@ -37,11 +37,12 @@ struct repair {
     struct query *q;
     int64_t *id; /* owned; the ids of the sessions */
     size_t n, cap;
-    /* what was brought in; before: the number of sessions that were brought in earlier */
+    /* numbers of imported sessions and messages; before: sessions that an earlier repair had
+     * imported */
     int64_t sessions, messages, before;
     /* the number of sessions, messages and parts that cannot be read */
     int64_t lost;
-    struct buf why; /* why the first of these cannot be read */
+    struct buf why; /* reason why the first unreadable part cannot be read */
     /* about the current session */
     struct import *import;
     char uid[UID_LEN + 1];
@@ -92,7 +93,7 @@ static bool repair_make_header(const struct repair *p, char *ret, struct buf *er
     struct writer *w = NULL;
     bool done = vault_dir_open(&dir, p->path, false, error) == 0 &&
                 writer_open(&w, &dir, false, error) == 0;
-    writer_close(w); /* this moves the log into the file */
+    writer_close(w); /* moves the write-ahead log into the file */
     int fd = done ? vault_dir_open_file(p->own, VAULT_DB, O_RDONLY) : -1;
     done = fd >= 0 && pread(fd, ret, HEADER, 0) == HEADER;
     if (fd >= 0)
@@ -100,7 +101,7 @@ static bool repair_make_header(const struct repair *p, char *ret, struct buf *er
     repair_unlink_database(p);
     vault_dir_close(&dir);
     memset(ret + FREE_LIST, 0, 8);
-    /* so SQLite uses the size of the file, not the size in the header */
+    /* makes SQLite use the size of the file, not the size in the header */
     memset(ret + VALID_FOR, 0xff, 4);
     return done;
 }

@@ -4,8 +4,8 @@
  *           the server. Requests of the interposer are left out. A call is selected if it matches
  *           the filter; the time of a call is the time of its request. If a call consisted of
  *           several requests, people see one call (model/operations.h): `calls_n` and the numbers
- *           of failures count it once, with the outcome of its operation. `selected` is about each
- *           request.
+ *           of failures count it once, with the outcome of its operation. `selected` is set for
+ *           each request separately.
  * Owns      the lists, in the order of the requests.
  * Blocks    on the vault. */
 #ifndef MI_CLI_EXPORT_CALLS_H

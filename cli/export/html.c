@@ -180,7 +180,7 @@ static bool html_on_event(void *ctx, const struct query_event *e)
     return end_row(p);
 }
 
-/* Adds what a reader needs to find the seal of the session. */
+/* Adds the values with which a reader can find the seal of the session. */
 static int add_evidence(struct page *p)
 {
     struct query_seal seal;

@@ -9,13 +9,13 @@
 #include "cli/frame/pretty.h"
 #include "wire/json/scan.h"
 
-/* at most so many characters of a request or an answer are shown */
+/* maximum number of characters shown of a request or an answer */
 #define BODY_CHARS 4000
 #define BODY_READ ((size_t)256 << 10) /* bytes; a longer body is not indented */
 
 struct note {
     struct export *x;
-    struct out out; /* used to indent bodies; it is never written */
+    struct out out; /* used only to indent bodies; this output is never written to stdout */
     bool has_events;
 };
 

@@ -73,7 +73,7 @@ int ask_secret(const char *question, struct buf *ret)
     for (size_t i = 0; i < MI_COUNT(signals); i++)
         sigaction(signals[i], &before[i], NULL);
     if (arrived != 0) {
-        ret->n = from; /* a signal: drops what was typed */
+        ret->n = from; /* after a signal: drop the input that was typed */
         raise(arrived);
     }
     return ret->n == from ? MI_ENOENT : ret->n - from > ASK_SECRET_MAX ? MI_EFULL : 0;

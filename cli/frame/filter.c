@@ -10,8 +10,8 @@ static const char *filter_option_text(const struct settings *s, const char *name
     return settings_has(s, name) ? settings_text(s, name) : NULL;
 }
 
-/* Returns the directory without symbolic links, as a recorder stores it, if it exists; else the
- * text. */
+/* Returns the directory without symbolic links, as a recorder stores it. If the directory does not
+ * exist, returns the text. */
 static const char *resolve_project_path(const char *text)
 {
     static char path[PATH_MAX];

@@ -51,7 +51,7 @@ static void histogram_text(struct buf *b, const void *row, struct cell first)
     static const char *const ascii[] = {" ", ".", ":", "-", "=", "+", "*", "%", "#"};
     const struct group_line *l = row;
     int64_t most = 1;
-    size_t n = 0; /* number of buckets without the empty ones at the end */
+    size_t n = 0; /* number of buckets, without empty buckets at the end */
     (void)first;
     for (size_t i = 0; i < TALLY_BUCKETS; i++) {
         most = l->g.bucket[i] > most ? l->g.bucket[i] : most;
@@ -167,7 +167,7 @@ static const struct tally_group *find_group_of_key(const struct count *c, struct
     return intern_find(&c->tally.keys, key, &i) ? &c->tally.group[i] : NULL;
 }
 
-/* Adds the figures of operations. Bytes and tokens are those of all requests. */
+/* Adds the figures that count operations. Bytes and tokens remain those of all requests. */
 static void add_operations(struct group_line *l, const struct count *calls,
                            const struct count *requests)
 {

@@ -11,8 +11,9 @@
 #include "vault/query/count.h"
 
 struct group_line {
-    struct slice server, tool, client, day, method; /* what the calls of the group have in common */
-    struct slice key;                               /* key of the group in the count */
+    struct slice server, tool, client, day,
+        method;       /* the value that all calls of the group share, such as the tool */
+    struct slice key; /* key of the group in the count */
     struct tally_group g;
     int64_t p50_us, p95_us, p99_us, max_us, bytes;
     int64_t result_tokens;                    /* tokens of all requests' results; -1: unknown */
@@ -22,8 +23,9 @@ struct group_line {
 
 /* Returns the columns for what was counted. */
 struct show_list group_line_columns(const struct count *c);
-/* Counts into c. If the vault has calls of several requests, also counts into *again what c does
- * not count (requests or operations). Call count_close() for both in any case. */
+/* Counts into c. If the vault has calls with several requests, also makes the other count in
+ * *again: of requests if c counts operations, or the reverse. Call count_close() for both in any
+ * case. */
 MI_MUST int count_groups(struct count *c, struct count *again, struct query *q);
 /* *ret: the groups, an array of c->tally.n lines that the caller frees. again: from count_groups();
  * may be c. sort: the beginning of a column's name; rows are sorted by this column, largest first,

@@ -72,8 +72,8 @@ static int open_ring(struct ring *r, const struct journal_file *f, struct sessio
     return st == 0 ? form_read_start(ring_start(r), start) : st;
 }
 
-/* Is the journal damaged? st: result of open_ring(). A locked journal is not, because the writer of
- * a new session locks it before it writes anything. */
+/* Whether the journal is damaged. st: result of open_ring(). A locked journal does not count as
+ * damaged, because the writer of a new session locks the journal before writing anything. */
 static bool is_journal_damaged(const struct journal_file *f, int st)
 {
     return st == MI_EINVAL && !journal_file_is_held(f, JOURNAL_WRITER) &&

@@ -18,10 +18,11 @@
 struct journal_view {
     char uid[UID_LEN + 1]; /* UID of the session */
     char name[80];         /* name of the server */
-    bool writer, reader;   /* does the proxy, does a recorder process have it open? */
-    pid_t recorder;        /* 0: not started yet */
-    uint64_t stored;       /* position up to which all rows are stored */
-    uint64_t unstored;     /* bytes after that position */
+    bool writer,
+        reader;        /* whether the proxy, and whether a recorder process, has the journal open */
+    pid_t recorder;    /* 0: not started yet */
+    uint64_t stored;   /* position up to which all rows are stored */
+    uint64_t unstored; /* bytes after that position */
     enum ring_trouble trouble;
     unsigned confined;            /* result of the recorder's confine_self(); 0: not confined */
     bool filtered;                /* the recorder's confine_system_calls() succeeded */
@@ -54,8 +55,8 @@ MI_MUST int journals_remove(size_t *ret_unreadable, struct stranded *ret_strande
 /* Returns the journal of this session; NULL if there is none. */
 const struct journal_view *journals_find(const struct journals *j, const char *uid);
 
-/* Does the recorder make progress? Waits, for at most `limit_ms`, until what was unstored in *v is
- * stored or the journal is removed; updates *v. Returns false if neither happened. */
+/* Waits, for at most `limit_ms`, until the recorder has stored the messages that were unstored in
+ * *v, or the journal is removed; updates *v. Returns false if neither happened. */
 bool journals_wait_until_stored(struct journal_view *v, int64_t limit_ms);
 
 #endif

@@ -28,7 +28,8 @@ struct list_out {
     struct table table;
     struct table_column columns[TABLE_COLUMNS_MAX];
     struct buf text; /* scratch */
-    struct buf more; /* what to print below the table on a terminal: which rows are not shown */
+    struct buf
+        more; /* printed below the table on a terminal: a note about rows that are not shown */
 };
 
 /* Returns EXIT_FINE, or EXIT_USAGE if both options are given. */
@@ -36,7 +37,7 @@ MI_MUST int list_out_open(struct list_out *o, const struct settings *s,
                           const struct show_list *list);
 /* Adds a row. Returns false if no further output is needed. */
 bool list_out_row(void *list_out, const void *row);
-/* Prints the table, if it is one. Returns the exit status. */
+/* Prints the table, unless the output is JSON or CSV. Returns the exit status. */
 MI_MUST int list_out_close(struct list_out *o);
 
 #endif

@@ -17,7 +17,7 @@ struct out {
     struct buf b;    /* owned; output that is not written yet */
     struct buf text; /* owned; scratch of out_text() and out_fixed_cell() */
     bool is_terminal, coloured, utf8;
-    /* of the terminal; OUT_UNLIMITED if stdout is not a terminal: nothing is truncated */
+    /* columns of the terminal; OUT_UNLIMITED (nothing is truncated) if stdout is not a terminal */
     size_t columns;
     bool controlled; /* the terminal has escape sequences, such as to erase a line */
     bool held;       /* output is written only by out_flush() */
@@ -36,9 +36,10 @@ bool out_has_ended(const struct out *o); /* further output is dropped */
 
 void out_raw(struct out *o, const char *text); /* our own text */
 void out_printf(struct out *o, const char *fmt, ...)
-    MI_FORMAT(2, 3);                                 /* our own text, at most 255 bytes */
-void out_text(struct out *o, struct slice text);     /* recorded text */
-void out_style(struct out *o, enum out_style style); /* until the next call; OUT_PLAIN ends it */
+    MI_FORMAT(2, 3);                             /* our own text, at most 255 bytes */
+void out_text(struct out *o, struct slice text); /* recorded text */
+void out_style(struct out *o,
+               enum out_style style); /* the style applies until the next call; OUT_PLAIN ends it */
 void out_styled_words(struct out *o, enum out_style style,
                       const char *text); /* our own text in a style */
 void out_styled(struct out *o, enum out_style style,
@@ -57,7 +58,7 @@ size_t out_fit(struct out *o, enum out_style style, struct slice text, size_t wi
 /* Ends a line of sentences. The text added since b.n was `from`, without styles, begins at column
  * `indent`. On a terminal it is wrapped between words, and further lines are indented too. */
 void out_fill_line(struct out *o, size_t from, size_t indent);
-/* Prints each line of the text as such a paragraph. */
+/* Prints each line of the text as a paragraph, wrapped like by out_fill_line(). */
 void out_paragraphs(struct out *o, size_t indent, struct slice text);
 /* Returns the width of the text in columns. */
 size_t out_width(struct out *o, struct slice text);

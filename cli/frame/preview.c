@@ -3,7 +3,7 @@
 #include "base/text.h"
 #include "wire/json/text.h"
 
-/* how much longer indented JSON may be than the same JSON without white space */
+/* how many times longer indented JSON may be than the same JSON without white space */
 #define INDENT_FACTOR 4
 
 struct parts {

@@ -1,6 +1,6 @@
 /* preview.h - the most useful part of a message, for one line of a list.
  *
- * This is the arguments or params of a request, the text of a tool's result, the code and message
+ * It is the arguments or params of a request, the text of a tool's result, the code and message
  * of an error, the data of a log notification, the name and version in a handshake; for other
  * messages the whole message. Each run of white space becomes one blank. A line of stderr is shown
  * as it is.

@@ -12,7 +12,8 @@ bool recording_is_file(const char *operand)
 static int recording_take_session(struct recording *r, const struct query_session *session,
                                   struct buf *error)
 {
-    struct query_session s = *session; /* copied: its text is invalid after the second query */
+    struct query_session s =
+        *session; /* a copy, because the text of `of` becomes invalid with the second query */
     int st = session_describe(r->query, &s, &r->title);
     r->session_id = s.number;
     if (st == 0)

@@ -2,8 +2,9 @@
  * cassette.
  *
  * Rules     an operand that contains `/` or `.` is a file. Without an operand, with `last` or with
- *           the name of a server, the newest finished session is used that is more than a probe and
- *           was not made by `send` (replay/source/recording.h); a note on stderr says which one.
+ *           the name of a server, the newest finished session is used, except sessions that only
+ *           probe a server and those made by `send` (replay/source/recording.h); a note on stderr
+ *           says which one.
  * Owns      the source, and the query from which it reads; recording_close() frees both.
  * Errors    are reported on stderr: EXIT_TROUBLE.
  * Blocks    on the vault or the file. */
@@ -21,12 +22,13 @@ struct recording {
     struct slice name;  /* the file, or the session's UID; borrowed from the source */
     struct buf
         title;   /* owned; the file, or "session 7 of NAME (2026-01-31 23:59:59, 12 messages)" */
-    bool picked; /* the session was not named: it is the newest that fits */
+    bool picked; /* the user named no session: this is the newest one that fits */
 };
 
-/* Is the operand a file? false if it is NULL. */
+/* Whether the operand is a file; false if it is NULL. */
 bool recording_is_file(const char *operand);
-/* server: its name, used without an operand; NULL: any server. Returns EXIT_FINE, or the status to
+/* server: the server whose sessions are considered if there is no operand; NULL: any server.
+ * Returns EXIT_FINE, or the status to
  * exit with. */
 MI_MUST int recording_open(struct recording *r, const struct settings *s, const char *operand,
                            const char *server);

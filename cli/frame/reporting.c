@@ -5,7 +5,7 @@
 #include "cli/frame/save.h"
 
 #define SENTENCE_MIN 40   /* columns; with less room, the sentence begins on the next line */
-#define SENTENCE_INDENT 9 /* column where it begins there */
+#define SENTENCE_INDENT 9 /* column at which the sentence begins on a line of its own */
 
 static bool is_path_of_stdout(const char *path)
 {
@@ -140,7 +140,7 @@ void reporting_print_line(struct out *o, const struct reporting_cell *cells, siz
     out_fill_line(o, from, indent);
 }
 
-/* Can the line be wrapped between its words? */
+/* Whether the line has words between which it can be wrapped. */
 static bool has_short_words(struct slice line, size_t max)
 {
     while (line.n > 0) {

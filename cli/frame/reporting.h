@@ -16,7 +16,8 @@
 #include "cli/settings/config.h"
 #include "report/report.h"
 
-/* For a command's table of options. A command with --format must also have --json and --output. */
+/* An entry for the option table of a command. A command with --format must also have --json and
+ * --output. */
 #define REPORTING_OPTS                                                                             \
     {0, "junit", "FILE", NULL, "write the result as JUnit XML; -: stdout, in place of the text"},  \
     {                                                                                              \
@@ -38,7 +39,8 @@ struct reporting {
 MI_MUST int reporting_open(struct reporting *r, const struct settings *s, bool json);
 /* Ends the output and writes the files. Returns EXIT_FINE or EXIT_TROUBLE. */
 MI_MUST int reporting_close(struct reporting *r);
-/* Call it after a failure, also of reporting_open(): ends the output without writing files. Does
+/* Ends the output without writing files. Call it after a failure, including one of
+ * reporting_open(). Does
  * nothing after reporting_close(). */
 void reporting_drop(struct reporting *r);
 

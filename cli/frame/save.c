@@ -30,7 +30,7 @@ static bool save_copy_mode(int fd, const char *target)
 static void open_beside(struct save *s, enum save_access access)
 {
     char *beside = NULL;
-    /* follows links; a path that does not exist is used as it is */
+    /* resolves symbolic links; a path that does not exist is used unchanged */
     char *real = realpath(s->path, NULL);
     s->target = real != NULL ? real : strdup(s->path);
     if (s->target == NULL || asprintf(&beside, "%s.%ld.part", s->target, (long)getpid()) < 0) {

@@ -10,7 +10,8 @@
 #define WITH_VALUE                                                                                 \
     " -e --env -v --volume --mount -p --package --name --network -w -u --from --with --cwd "
 #define ENDINGS " .py .js .mjs .cjs .ts .jar .rb .sh .php "
-/* Names that are common in projects: the parent directory gives the name instead. */
+/* Names that many projects use. If a path ends with one of them, the name of the parent directory
+ * is used. */
 #define COMMON " index main __main__ dist build src lib bin out . opt usr local home root tmp "
 #define COMMON_FILES " server app run mcp mcp_server mcp-server "
 
@@ -24,7 +25,8 @@ static bool word_list_contains(const char *words, struct slice word)
 }
 
 /* Returns the last part of a path; with `climb`, the last part that is not a common name, if there
- * is one. Of name@1.2, name:tag and name.py returns `name`; a leading @ belongs to a scope. */
+ * is one. From name@1.2, name:tag and name.py it returns `name`; a leading @ is the beginning of
+ * an npm scope. */
 static struct slice last_path_part(struct slice path, bool climb)
 {
     struct slice last = {0};

@@ -53,10 +53,10 @@ static const struct reading normally = {query_open, true};
 static int read_with(const struct reading *how, const struct settings *s, const char *path,
                      struct query **ret, struct buf *error)
 {
-    orphans_store(path, NULL, NULL); /* stores what killed sessions left in memory */
+    orphans_store(path, NULL, NULL); /* stores the messages that killed sessions left in journals */
     int st = how->query(ret, path, error);
     if (st == 0 && how->closes && query_has_running(*ret))
-        /* fails if the vault is not writable, which is no error here */
+        /* fails if the vault is not writable; that is not an error here */
         (void)running_close_dead_sessions(path);
     bool named = opt_source(&s->set, "vault") == OPT_FLAG;
     if (st == MI_ENOENT && (!named || access(path, F_OK) == 0))
@@ -85,7 +85,7 @@ const char *session_store_url(const struct settings *s)
     return settings_text(s, "from");
 }
 
-/* Is --host or --user given without a store? If the flag --vault overrides a URL of the
+/* Whether --host or --user is given without a store. If the flag --vault overrides a URL of the
  * environment, --host and --user of the environment belong to that URL and are ignored. */
 static bool narrows_vault(const struct settings *s, const char *name)
 {

@@ -76,27 +76,27 @@ struct slice session_uid_head(const struct query_session *s, size_t min);
 
 struct session_view {
     enum session_state state;
-    int64_t lasted_us; /* until its end, until now, or until its last message */
+    int64_t lasted_us; /* duration: until the session's end, until now, or until its last message */
     bool sent;         /* made by `send`, although its client may have another name */
     struct query_summary summary;
     struct operation_list operations; /* if `lines` was set */
 };
 
-/* Counts the calls of a session and determines its state. lines: also reads what lines of messages
- * need: open requests (query_summary_waits()) and calls of several requests. */
+/* Counts the calls of a session and determines its state. lines: also reads data for printing
+ * messages: open requests (query_summary_waits()) and calls with several requests. */
 MI_MUST int session_read_view(struct query *q, const struct query_session *s, bool lines,
                               struct session_view *ret);
 void session_close(struct session_view *v);
 
 bool session_is_of_this_host(const struct query_session *s);
-/* Determines the state of a session. What cannot be read about its process counts as not
+/* Determines the state of a session. Facts about its process that cannot be read count as not
  * recorded. */
 enum session_state session_state_of(struct query *q, const struct query_session *s);
 bool session_is_running(struct query *q,
                         const struct query_session *s);   /* is its state SESSION_LIVE? */
 const char *session_state_name(enum session_state state); /* "ended", "live", "died", "elsewhere" */
-/* Appends the reason of the end, with an exit status other than 0 ("client-closed", "server-exited
- * 1"); without an end, the state ("live", "died"). */
+/* Appends the reason why the session ended, with the exit status unless it is 0 ("client-closed",
+ * "server-exited 1"). If no end is recorded, appends the state ("live", "died"). */
 void session_end_text(struct buf *b, const struct query_session *s, enum session_state state);
 const char *
 session_evidence_name(enum query_evidence e); /* "not covered", "not sealed", "sealed" */
@@ -105,7 +105,7 @@ session_evidence_name(enum query_evidence e); /* "not covered", "not sealed", "s
 MI_MUST int session_describe(struct query *q, const struct query_session *s, struct buf *b);
 /* Returns the number of failed calls (call_status_failed()). */
 int64_t session_count_errors(const int64_t by_status[CALL_UNKNOWN]);
-/* Does the session have a failed call or a bad end? A bad end: it died, or the server's exit status
+/* Whether the session has a failed call or a bad end: the proxy died, or the server's exit status
  * is not 0. */
 bool session_has_failed(const struct query_session *s, const struct session_view *v);
 

@@ -12,7 +12,7 @@ struct session_line {
     struct query_session s;
     struct session_view v;
     struct slice uid_head,
-        uid_shown; /* beginnings of the UID: for one vault, and for a store of several */
+        uid_shown; /* prefixes of the UID: one for a single vault, a longer one for a store of several vaults */
     struct slice evidence, state;
     int64_t errors, failed_requests; /* errors: failed operations */
     bool imported;

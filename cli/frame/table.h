@@ -25,9 +25,8 @@ struct table_column {
 };
 
 #define TABLE_COLUMNS_MAX 16
-#define TABLE_ABOVE                                                                                \
-    INT_MAX /* for one column of a table; rows with the same text follow each other */
-
+/* at most one column of a table; rows with the same text in it must be adjacent */
+#define TABLE_ABOVE INT_MAX
 struct table_cell {
     size_t at, n; /* offset and length in table.text */
     enum out_style style;

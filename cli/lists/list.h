@@ -14,41 +14,43 @@
 struct list_reading {
     /* NULL: the list needs only the directory of the vault */
     struct query *q;
-    const char *vault;                       /* the path of the vault */
+    const char *vault; /* the path of the vault */
     /* called for each row; returns false if it wants no further row */
     bool (*row)(void *ctx, const void *row);
     void *ctx;
-    /* What the options of the command select. Lists without such options have NULL, false and 0
-     * here. */
+    /* Selection by the options of the command; NULL, false and 0 if the command has no such
+     * options. */
     const struct filter *filter;
-    bool sent;     /* include the sessions that `send` made */
-    int64_t limit; /* the largest number of rows; 0: all */
-    const char *none; /* the text for an empty list; NULL: the text of `struct list` */
-    bool older;    /* result: there are more rows than the limit */
-    bool watched;              /* for `ui`, which reads the list again and again */
+    bool sent;                 /* include the sessions that `send` made */
+    int64_t limit;             /* the largest number of rows; 0: all */
+    const char *none;          /* the text for an empty list; NULL: the text of `struct list` */
+    bool older;                /* result: there are more rows than the limit */
+    bool watched;              /* set by `ui`, which reads the list repeatedly */
     const void *const *before; /* if watched: the rows of the previous reading */
     size_t before_n;
-    struct buf error, note; /* owned; note: what else a person should know */
+    struct buf error, note; /* owned; note: additional information for the user */
     bool incomplete;        /* something could not be read; the note says what */
 };
 
 struct list {
     struct command command;
     struct show_list shown;
-    /* a part of the names of the tool and the view; NULL: `mcp` has another tool for this list */
+    /* part of the name of the `mcp` tool and of the `ui` view; NULL: `mcp` offers this list by
+     * another tool */
     const char *name;
-    const char *one, *all; /* what one row is, and several rows are, such as "running server" */
-    const char *none;      /* the text for an empty list, such as "no session runs" */
+    const char *one, *all; /* noun for one row and for several rows, such as "running server" */
+    const char *none;      /* printed if the list is empty, such as "no session runs" */
     int (*read)(struct list_reading *r);
     const char *
-        sql; /* instead of read: a statement (query_ask_calls()) with these columns in their order */
+        sql; /* alternative to `read`: a statement (query_ask_calls()) that selects the columns in this order */
 };
 
 MI_MUST int list_read(const struct list *l, struct list_reading *r);
 
 /* Reads the list, prints it, and closes r->note and r->error. Returns the exit status. */
 MI_MUST int list_print(const struct list *l, const struct settings *s, struct list_reading *r);
-/* Opens the vault of the command, then does the same. Most lists use this as run(). */
+/* Opens the vault of the command, then does the same as list_print(). Most lists use this as
+ * run(). */
 MI_MUST int list_run(const struct settings *s);
 
 extern const struct opt list_options[]; /* the options of a list that has none of its own */

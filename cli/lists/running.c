@@ -33,9 +33,9 @@ struct server {
     int64_t unstored_bytes, rss_bytes, recorder_rss_bytes, both_rss_bytes, server_rss_bytes;
     /* For `ui` only: the members below are updated with what has happened since the previous
      * reading. */
-    struct slice state;      /* the state after the last event that tells one */
+    struct slice state;      /* the state after the last event that implies a state */
     int64_t event, restarts; /* event: the last event that was read */
-    int64_t open_from;       /* all calls before this one have ended */
+    int64_t open_from;       /* seq of a call; all earlier calls have ended */
     int64_t calls, failed;   /* calls of the last RECENT_MINUTES minutes */
 };
 
@@ -83,7 +83,7 @@ static bool running_on_recent_call(void *ctx, const struct query_call *c)
 {
     struct server *s = ctx;
     if (c->started_at_us < clock_wall_us() - RECENT_US)
-        return false; /* all further calls are older, too */
+        return false; /* all following calls are older as well */
     s->calls++;
     s->failed += call_status_failed(c->status);
     return true;

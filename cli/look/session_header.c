@@ -25,7 +25,7 @@ static void print_header_name(struct out *o, struct slice name, struct slice ver
     }
 }
 
-/* Is the word shown without change? If not, as with control characters, it is printed in the form
+/* Whether the word is printed unchanged. A word with control characters is printed in the form
  * $'\033' (POSIX.1-2024). */
 static bool is_shown_unchanged(struct slice word)
 {

@@ -54,7 +54,7 @@ static int compare_tools_by_name(const void *a, const void *b)
     return c != 0 ? c : ((*x)->name.n > (*y)->name.n) - ((*x)->name.n < (*y)->name.n);
 }
 
-/* Can a rule name this tool, so that clients can call it? */
+/* Whether a rule can name this tool. */
 static bool tool_name_fits_rule(struct slice name)
 {
     return name.n > 0 && name.n <= TOOL_RULE_NAME_MAX && memchr(name.p, '\0', name.n) == NULL &&
@@ -113,7 +113,7 @@ static void used_tools_close(struct used *u)
     tool_rule_close(&u->rule);
 }
 
-/* Do hide-tools and read-only of the configuration keep this tool? */
+/* Whether hide-tools and read-only of the configuration keep this tool. */
 static bool is_kept_by_configuration(const struct used *u, const struct tool *t)
 {
     struct json_value hint = json_get((struct json_value){JSON_OBJECT, t->text}, "annotations");
@@ -162,7 +162,7 @@ static void find_gone(const struct count *c, const char *server, const struct to
     }
 }
 
-/* Finds the tools that were called. Refused calls count too, because somebody wanted the tool.
+/* Finds the tools that were called. Refused calls count too, because a client needed the tool.
  * Returns 0; MI_ENOMEM; MI_EINVAL: the names make no valid rule, as `why` says. */
 static int find_used(const struct count *c, const char *server, const struct tool_list *list,
                      struct used *u, struct buf *why)
@@ -207,7 +207,7 @@ static bool basis_is_enough(const struct settings *s, const struct basis *b)
     return false;
 }
 
-/* What the rule changes, on top of hide-tools and read-only of the configuration. */
+/* Effect of the rule, in addition to hide-tools and read-only of the configuration. */
 struct effect {
     size_t hidden;      /* tools that the rule hides */
     size_t more;        /* tools that the rule keeps although nobody called them */

@@ -94,8 +94,8 @@ static int find_value(struct tool_call *c, const char *pointer, struct json_valu
 
 #define BASE64_MIN 100 /* characters; a shorter text is shown */
 
-/* Returns the number of bytes that the base64 stands for. Returns 0 if the text is not base64, or
- * is short. An escaped slash counts as one character. */
+/* Returns the number of bytes that the base64 text encodes, or 0 if the text is not base64 or is
+ * short. An escaped slash counts as one character. */
 static size_t base64_size_if_binary(struct slice text)
 {
     size_t n = 0;
@@ -128,7 +128,7 @@ static void add_without_blobs(struct buf *b, struct slice json)
             buf_printf(b, "[base64 of %zu bytes: a pointer to it returns it]", size);
             done = i;
         }
-        name = text; /* it is the name of a member if a value follows */
+        name = text; /* the string is the name of a member if a value follows it */
     }
     buf_slice_add(b, (struct slice){json.p + done, json.n - done});
 }
@@ -161,8 +161,7 @@ static int body_find_value(struct tool_call *c, const struct body_view *v, struc
     return own->failed ? MI_ENOMEM : 0;
 }
 
-/* Returns at most max bytes. A character is not split. Bytes that are no characters may be cut
- * anywhere. */
+/* Returns at most max bytes. A character is not split. Invalid UTF-8 may be cut anywhere. */
 static struct slice body_text_head(struct slice s, size_t max)
 {
     struct slice head = text_head(s, max);

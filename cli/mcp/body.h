@@ -1,7 +1,7 @@
 /* body.h - a part of a message's body: the value that a JSON Pointer names, cut to a size.
  *
- * Rules     of a string, its content is shown; of any other value, its JSON text; of a body that is
- *           not JSON, its bytes. Offsets count the bytes of that before anything is escaped. A part
+ * Rules     a string is shown by its content, any other value as JSON text, and a body that is not
+ *           JSON by its bytes. Offsets count these bytes before anything is escaped. A part
  *           has at most max_bytes bytes; fewer, if escapes would make it more than twice as long.
  *           In JSON text, base64 in `data` or `blob` is replaced by its size. A pointer that names
  *           it returns it.
@@ -15,7 +15,8 @@
 #include "cli/mcp/tool.h"
 
 struct body_view {
-    /* named in the sentence that tells how to go on; NULL: the message belongs to no call */
+    /* part named in the sentence that says how to read the rest; NULL: the message belongs to no
+     * call */
     const char *part;
     const char *pointer; /* "" stands for the whole body */
     int64_t offset, max_bytes;

@@ -9,10 +9,11 @@
 #include "cli/frame/record_json.h"
 #include "cli/mcp/findings.h"
 
-#define BODY_MAX ((size_t)16 << 20) /* bytes; of a larger body nothing is shown */
+#define BODY_MAX ((size_t)16 << 20) /* in bytes; a larger body is not shown at all */
 #define SHOWN_BYTES 4000
 #define RELATED_MAX 20
-#define LOOK_UP 1000 /* after so many messages, asks whether the client still waits */
+/* number of messages after which the call checks whether the client still waits */
+#define LOOK_UP 1000
 /* microseconds in which messages are checked to explain the findings */
 #define CHECK_US ((int64_t)500000)
 
@@ -150,7 +151,7 @@ static bool mcp_call_on_event(void *ctx, const struct query_event *e)
 {
     struct reading *r = ctx;
     if (r->read == 0 || !r->is_call ||
-        !has_room_for_related(r)) /* the event is before the request */
+        !has_room_for_related(r)) /* the event precedes the request */
         return true;
     json_out_object(&r->related, NULL);
     record_json_event_members(&r->related, &r->session, e);

@@ -9,9 +9,9 @@
 
 #include <stdlib.h>
 
-/* at most so many bytes of a large body are read to show its beginning */
+/* maximum number of bytes read of a large body to show its beginning */
 #define LARGE_HEAD ((size_t)16 << 10)
-/* bytes of a text that are kept: so many that a longer text is shown as cut */
+/* number of bytes kept of a text: one more than is shown, so that a longer text is shown as cut */
 #define KEPT (SHOWN_MAX + 4)
 
 struct kept {

@@ -9,7 +9,7 @@
 
 #include <stdlib.h>
 
-/* Bytes of each form of a row. If it has more, no further difference is listed. */
+/* Limit in bytes for each form of a row, after which no further difference is listed. */
 #define ROW_BYTES ((size_t)2 << 10)
 
 static const char *const names[DIFF_SIDES] = {"base", "session"}; /* the names in texts */

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define HEAD_MAX ((size_t)64 << 10) /* at most so many bytes of a line that is too long are kept */
+#define HEAD_MAX ((size_t)64 << 10) /* maximum number of bytes kept of a line that is too long */
 
 void inbox_open(struct inbox *b, int fd, size_t max_line)
 {

@@ -34,10 +34,11 @@ struct rows {
     int64_t limit, n;
     int64_t before;          /* the number of rows on the pages before this one */
     int64_t counted;         /* the number of matching rows, without those on the pages before */
-    struct rows_place first; /* where this page begins; session 0: at the first row */
-    struct rows_place next;  /* where the next page begins; session 0: there is none */
-    struct rows_place row;   /* the current row */
-    struct json_out mark;    /* the state before the current row */
+    struct rows_place first; /* position at which this page begins; session 0: the first row */
+    struct rows_place
+        next; /* position at which the next page begins; session 0: there is no next page */
+    struct rows_place row; /* the current row */
+    struct json_out mark;  /* the state before the current row */
     size_t json_n, text_n;
     int64_t count_until_us; /* monotonic clock; 0: the page is not full */
     bool worked;            /* rows_is_late() was called */
@@ -59,10 +60,10 @@ MI_MUST bool rows_end(struct rows *r);
 MI_MUST bool rows_add(struct rows *r, int64_t session, int64_t n, const struct show_list *l,
                       const void *row);
 /* Call this before the work for a row, or for the rows of a session. Returns true if the page has
- * taken long, and so ends before this place. Each page does at least one piece of work. */
+ * taken too long and therefore ends here. Each page does at least one piece of work. */
 MI_MUST bool rows_is_late(struct rows *r, int64_t session, int64_t n);
 /* For a list that did not pass all its rows: sets the number of rows, including those on the pages
- * before. If not `all`, there are at least so many rows. */
+ * before. If `all` is false, the number is only a lower limit. */
 void rows_set_total(struct rows *r, int64_t total, bool all);
 /* Ends the array, and says which rows these are, and of how many. `none`: the text for an empty
  * list. */

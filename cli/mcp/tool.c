@@ -33,7 +33,7 @@ bool tool_flag_argument(const struct tool_call *c, const char *name)
     return tool_argument(c, name).type == JSON_TRUE;
 }
 
-/* Reads the shortest duration, such as "1s". */
+/* Reads the argument `slow`, the shortest duration, such as "1s". */
 static int read_slow(struct tool_call *c, int64_t *ret_us)
 {
     static const struct opt as_option = {.arg = "DURATION"};

@@ -19,13 +19,13 @@ struct toolbox {
 
 MI_MUST int toolbox_open(struct toolbox *t);
 void toolbox_close(struct toolbox *t); /* may be called after toolbox_open() has failed */
-/* Adds the member `tools`, with what the revision knows. */
+/* Adds the member `tools`; members that the revision does not have are left out. */
 void toolbox_write_list(const struct toolbox *t, enum revision revision, struct json_out *j);
 
 enum toolbox_result {
     TOOLBOX_READY,
-    TOOLBOX_UNKNOWN,      /* there is no such tool */
-    TOOLBOX_BAD_ARGUMENTS /* `why` says what is wrong */
+    TOOLBOX_UNKNOWN,      /* the tool does not exist */
+    TOOLBOX_BAD_ARGUMENTS /* the arguments are invalid; `why` has the reason */
 };
 /* Finds the tool that a tools/call names, and checks whether its arguments fit. *ret_list: the list
  * for answer_list_tool(). */

@@ -48,11 +48,12 @@ static const struct opt proxy_opts[] = {
      "memory of all sessions for messages, while the vault cannot be written; 0: no limit"},
     {0, "grace", "DURATION", "1.5s",
      "from closing the server's stdin to SIGKILL; SIGTERM half-way"},
-    /* `wrap --remote` writes this for `unwrap`: the text that it has replaced. */
+    /* Written by `wrap --remote` for `unwrap`: the text that was replaced. */
     {0, "original", "TEXT...", NULL, NULL},
-    /* `send` writes this: the recorded request that it sends again. It is recorded as an event. */
+    /* Written by `send`: the recorded request that is sent again; it is recorded as an event. */
     {0, "sent", "REQUEST", NULL, NULL},
-    /* Written by `replay`: the recorded rule, in place of every other one and of `validate = none`. */
+    /* Written by `replay`: the recorded tool rule, which overrides all other rules and `validate =
+     * none`. */
     {0, "tools-rule", "RULE", NULL, NULL},
     {'v', "verbose", NULL, NULL, "write more to stderr"},
     COMMAND_OPT_VAULT,
@@ -80,7 +81,7 @@ static enum record_level record_level(const struct settings *s)
 {
     enum record_level level = RECORD_FULL;
     while (!settings_is_word(s, "record", record_level_name(level)))
-        level++; /* settings are checked, so it is one of the three */
+        level++; /* settings were checked, so the value is one of the three levels */
     return level;
 }
 

@@ -9,11 +9,10 @@
 
 #define ARGS_MAX 8
 #define RECORDER_WAIT_US ((int64_t)60 * 1000000)
-/* the wait as process 1 of a container, because the end of process 1 kills the process that
- * signs */
+/* time that process 1 of a container waits, because its exit would kill the signing process */
 #define FIRST_WAIT_US ((int64_t)2 * 1000000)
 
-/* Whether the command would find a key. The command has its own settings, not those of `proxy`. */
+/* Whether `audit checkpoint` would find a key, with its own settings and not those of `proxy`. */
 static bool checkpoint_has_key(const struct settings *s, const struct command *checkpoint, int argc,
                                char **argv)
 {

@@ -112,8 +112,9 @@ static bool write_tape(void *ctx)
     return l->tape == NULL || tape_write(l->tape) == EXIT_FINE;
 }
 
-/* The live server stands behind the tool rule of the recording, and no other one, so its client gets
- * what the recorded client would have got. If the rule cannot be read, the replay reports that. */
+/* The tool rule of the recording, and no other rule, applies to the live server, so that the
+ * client gets what the recorded client would have got. If the rule cannot be read, the replay
+ * reports that. */
 static int open_proxied(struct live_choice *l, const struct settings *s,
                         const struct source_info *info)
 {

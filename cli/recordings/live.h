@@ -15,7 +15,7 @@
 enum live_record {
     LIVE_RECORD_NONE,
     LIVE_RECORD_APPEND, /* to the file that is replayed */
-    LIVE_RECORD_NEW,    /* to another file, after what is replayed */
+    LIVE_RECORD_NEW,    /* append to a copy of the replayed recording, in another file */
     LIVE_RECORD_ALL,    /* nothing is replayed */
 };
 

@@ -165,8 +165,8 @@ static bool tape_on_final_session(void *ctx, const struct query_session *s)
     return tape_on_session(t, &longer);
 }
 
-/* Writes the cassette again. Reading the lines finds which messages belong together; writing leaves
- * out what follows from the messages. */
+/* Writes the cassette again. Reading determines which messages belong together; writing omits
+ * fields that can be derived from the messages. */
 static int tape_rewrite(struct tape *t, struct save *file, struct buf *error)
 {
     int st = cassette_write_open(&t->w, tape_write_lines, file);

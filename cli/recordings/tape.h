@@ -1,7 +1,8 @@
 /* tape.h - messages to be added to a cassette. They are collected during a replay and written at
  * its end.
  *
- * Rules     the new messages follow those of the file, or the file has only the new ones. The file
+ * Rules     the new messages are appended to those of the file, or the file contains only new
+ *           messages. The file
  *           is written completely or not at all; it is read strictly before it replaces another
  *           file. Messages are sanitized.
  * Owns      the messages.

@@ -130,7 +130,7 @@ static int send_fail(struct sending *x)
 
 struct asking {
     struct given_list *sets;
-    bool refused; /* an answer cannot be sent: asks nothing more */
+    bool refused; /* a typed secret cannot be sent, so no further questions are asked */
     int status;   /* 0 or MI_ENOMEM */
 };
 

@@ -272,14 +272,14 @@ static int exchange_confirm_call(const struct exchange *x, const struct rpc *m)
 
 /* ---- sending ---- */
 
-/* Returns the status if the server, or the proxy for it, did not answer a request: EXIT_TROUBLE for
- * a part of the handshake. */
+/* Returns the status if the server, or the proxy for it, did not answer a request: EXIT_TROUBLE if
+ * the request was part of the handshake. */
 static int status_without_answer(const char *method)
 {
     return strcmp(method, "initialize") == 0 ? EXIT_TROUBLE : EXIT_FOUND;
 }
 
-/* Reports that the last request got no answer, not even one of the proxy. method: NULL for the
+/* Reports that the last request got no answer, not even an error of the proxy. method: NULL for the
  * user's request; else the method of a request that `send` itself made. */
 static int report_no_answer(const struct exchange *x, const char *method)
 {
@@ -316,7 +316,8 @@ static int report_error(const char *method, const struct rpc *answer)
     return ours ? status_without_answer(method) : EXIT_FOUND;
 }
 
-/* item: the recorded request whose answer is compared; TALK_NONE: none. */
+/* item: the recorded request with whose answer the live answer is compared; TALK_NONE: no
+ * comparison. */
 static int print_answer(const struct exchange *x, uint32_t item, const struct rpc *answer)
 {
     struct out o;

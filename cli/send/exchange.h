@@ -12,7 +12,7 @@
 
 struct exchange {
     const struct settings *s;
-    struct peer *peer;        /* its recording must be loaded */
+    struct peer *peer;        /* the recording must be loaded into the peer */
     struct outgoing *request; /* NULL: lists the tools */
     const struct given_list *sets;
     uint32_t item;          /* index of the recorded request; TALK_NONE: none */

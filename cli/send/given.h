@@ -26,7 +26,8 @@ struct given_list {
     size_t n, cap;
 };
 
-/* Does the word have the form NAME=VALUE or NAME:=JSON, with a NAME that is not empty and contains
+/* Whether the word has the form NAME=VALUE or NAME:=JSON, with a NAME that is not empty and
+ * contains
  * none of `/`, `:` and `?`? So the URI `x://y?a=b` is not such a word. */
 bool given_is_pair(const char *word);
 /* Reads a word. If `pointers`, NAME must be a JSON Pointer. Returns 0, MI_EINVAL or MI_ENOMEM. */

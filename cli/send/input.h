@@ -10,7 +10,7 @@
 
 #define INPUT_ROUNDS 20
 
-/* Does the server ask for input before it gives the result? */
+/* Whether the answer asks for input instead of giving the result. */
 bool input_is_required(const struct rpc *answer);
 /* Writes the next request to `message`: `sent`, with the request state of the answer and recorded
  * answers to all its questions. *item: index of the recorded request; set to the recorded request

@@ -243,7 +243,7 @@ struct remaining {
     void *ctx;
 };
 
-/* Is `pointer` equal to `outer`, or inside of it? */
+/* Whether `pointer` is equal to `outer`, or inside of it. */
 static bool pointer_is_inside(struct slice pointer, struct slice outer)
 {
     return pointer.n >= outer.n && memcmp(pointer.p, outer.p, outer.n) == 0 &&
@@ -255,7 +255,7 @@ static void outgoing_on_secret(void *ctx, struct slice pointer, enum marks marks
     const struct remaining *r = ctx;
     for (size_t i = 0; i < r->sets->n; i++)
         if (pointer_is_inside(pointer, r->sets->list[i].name))
-            return; /* the user has given this value */
+            return; /* the user has replaced this value with --set */
     r->fn(r->ctx, pointer, marks, raw);
 }
 

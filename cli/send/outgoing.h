@@ -48,7 +48,7 @@ MI_MUST int outgoing_set(struct buf *params, const struct given_list *sets,
 /* Calls fn for each mark of the sanitizer in params, except in values that `sets` gives. */
 MI_MUST int outgoing_each_secret(struct slice params, const struct given_list *sets, secrets_fn fn,
                                  void *ctx);
-/* Reports such marks on stderr, one line each. Returns EXIT_FINE if there is none. */
+/* Reports the marks that remain on stderr, one line each. Returns EXIT_FINE if there is none. */
 MI_MUST int outgoing_refuse_secrets(struct slice params, const struct given_list *sets);
 /* Writes the complete message, with the id 0. */
 void outgoing_write_message(const struct outgoing *r, struct buf *b);

@@ -176,7 +176,8 @@ int peer_greet(struct peer *p, uint32_t before, enum revision revision, enum pee
     int st = send_peer_initialize(p, before, revision, ret, ret_answer);
     if (st < 0 || *ret != PEER_REFUSED || revision != REV_COUNT || rpc_is_ours(ret_answer))
         return st;
-    buf_slice_add(&refusal, ret_answer->text); /* copied, because the next answer replaces it */
+    buf_slice_add(&refusal,
+                  ret_answer->text); /* a copy, because the next answer overwrites the text */
     st = try_modern(p);
     if (st == 0 && p->meta.n > 0) {
         *ret = PEER_READY;

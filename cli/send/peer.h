@@ -39,7 +39,7 @@ MI_MUST int peer_load(struct peer *p, struct source *source);
  * NULL: a new request. Returns MI_EINVAL if a setting is invalid, after logging the error. */
 MI_MUST int peer_start(struct peer *p, const struct settings *s, char *const *argv, const char *dir,
                        const char *name, const char *from);
-/* Makes the handshake. before: the recorded request to be sent, which the recorded handshake
+/* Performs the handshake. before: the recorded request to be sent, which the recorded handshake
  * precedes; TALK_NONE: the end of the recording. revision: to begin with; REV_COUNT: not chosen.
  * *ret_answer is set with PEER_REFUSED. */
 MI_MUST int peer_greet(struct peer *p, uint32_t before, enum revision revision,
@@ -48,7 +48,7 @@ MI_MUST int peer_greet(struct peer *p, uint32_t before, enum revision revision,
 MI_MUST int peer_ask_tools(struct peer *p, struct rpc *ret_last, bool *ret_answered);
 /* Tells the server that the answer to the last request is no longer needed. */
 void peer_cancel(struct peer *p);
-/* Is this answer an error of the proxy, because the server has ended? */
+/* Whether the answer is an error from the proxy that says that the server has ended. */
 bool peer_says_server_ended(const struct rpc *answer);
 /* Ends the server. Returns the exit status of the proxy, which equals that of the server. */
 int peer_end(struct peer *p);

@@ -209,7 +209,7 @@ static void print_content(struct out *o, struct print_files *f, struct json_valu
         send_print_json(o, item);
 }
 
-/* Is the text the JSON of the structured content? The protocol recommends such a copy for old
+/* Whether the text repeats the structured content as JSON, which the protocol recommends for old
  * clients. */
 static bool text_repeats_structured(struct json_value item, struct json_value structured)
 {

@@ -22,7 +22,7 @@ struct print_files {
     int number;
 };
 
-#define PRINT_FILES_MAX 1000 /* per answer; further ones are only mentioned */
+#define PRINT_FILES_MAX 1000 /* limit per answer; further files are only mentioned */
 
 void print_result(struct out *o, struct print_files *files, const struct rpc *answer);
 void print_files_close(struct print_files *files);

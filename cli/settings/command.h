@@ -59,7 +59,7 @@ struct command {
      * "COMMAND VERB" with its own options, operands and help; the first word then has only a name
      * and a summary. NULL: the command has one word. */
     const struct command *const *verbs;
-    /* Reports a usage error to the client of this command; it is on stderr already. NULL: the
+    /* Reports a usage error, which is already on stderr, to the client of this command. NULL: the
      * command has no client. */
     void (*refuse)(const char *error);
 };

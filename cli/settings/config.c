@@ -40,7 +40,8 @@ static int check_values(struct settings *s, struct buf *error)
     return 0;
 }
 
-/* Only the option counts. MCP_INTERPOSER_HELP in the environment must not disable a command. */
+/* Only the command-line option counts. MCP_INTERPOSER_HELP in the environment must not disable a
+ * command. */
 static bool help_option_is_given(const struct settings *s)
 {
     return opt_is_on(&s->set, "help") && opt_source(&s->set, "help") == OPT_FLAG;

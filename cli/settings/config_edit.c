@@ -20,7 +20,7 @@ static struct slice cut_line_comment(struct slice line)
     return line;
 }
 
-/* Whether a section can have this name, so that the name is read as it was written. */
+/* Whether a section with this name would be read back unchanged. */
 static bool name_is_possible(const char *server)
 {
     struct slice s = slice_of(server);
@@ -58,7 +58,7 @@ struct places {
     /* the last line with the key, without its newline; p is NULL if there is none */
     struct slice key;
     size_t key_line;
-    /* after the last line of the section that has text; NULL: there is no such section */
+    /* position after the last non-empty line of the section; NULL if the section is missing */
     const char *end;
     size_t end_line;
 };

@@ -104,7 +104,7 @@ static const struct opt *find_command_option(const struct settings *s, const cha
 {
     const struct command *c = command_find(s->commands, command);
     const struct opt *o = c != NULL ? find_opt(c, name) : NULL;
-    assert(o != NULL); /* because it is in our own tables */
+    assert(o != NULL); /* cannot be NULL, because the option is in our own tables */
     return o;
 }
 

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-/* The texts were checked when they were read. */
+/* The values cannot be invalid, because they were checked when the settings were read. */
 static void read_rules(const char *older, const char *last, const char *size, struct retention *ret)
 {
     size_t bytes = 0;

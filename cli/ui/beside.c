@@ -1,5 +1,5 @@
-/* beside.c - the key c: shows two calls, or two messages, side by side. The first c copies one; the
- * second c, possibly in another session, selects the other. */
+/* beside.c - the key c: shows two calls, or two messages, side by side. Pressing c the first time
+ * copies one call; pressing c again, possibly in another session, selects the other. */
 #include "cli/ui/ui.h"
 
 #include "wire/rpc.h"

@@ -1,10 +1,10 @@
-/* central.c - `ui --from`: what a store cannot answer, and what happens while it has not
- * answered.
+/* central.c - `ui --from`: functions that a store does not support, and waiting for the answers of
+ * a store.
  *
  * A question to a store takes as long as the network and the server take. Meanwhile keys are
  * kept; only Q and control-C end ui at once. After WAIT_SHOWN_US, the last line says what is
- * waited for. If a key comes, two things are given up: the picture, and what a list shows of the
- * session that the cursor passes. The next question for them is not asked.
+ * waited for. If a key is pressed, two kinds of reading are abandoned: drawing the screen, and
+ * reading data of a session that the cursor only passes.
  * If the store reports an error, the last lines show it. The store is asked again every
  * STORE_MS, and what the user chose is read again. */
 #include "cli/ui/ui.h"
@@ -19,7 +19,7 @@
 
 #define WAIT_SHOWN_US 500000
 
-static struct ui *waiting; /* whose screen is open; NULL: none */
+static struct ui *waiting; /* the ui whose screen is open; NULL: none */
 
 bool central_has_key(const struct ui *u)
 {

@@ -20,7 +20,7 @@ struct compare {
     uint32_t *row;       /* owned; indexes of the rows that differ */
     size_t n, rows;      /* rows: number of all rows */
     uint32_t looked;     /* number of rows that were compared */
-    bool aligned, whole; /* aligned: the rows are known; whole: all of them were compared */
+    bool aligned, whole; /* aligned: the rows are known; whole: all rows were compared */
     bool every;          /* show all rows */
     struct cursor cursor;
     size_t at;

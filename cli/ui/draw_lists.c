@@ -67,7 +67,7 @@ void draw_session(struct ui *u, size_t width, const struct session_row *r)
 {
     struct pane_line line;
     struct slice id = slice_of("id");
-    /* a store has sessions of several hosts: their column replaces the client */
+    /* a store has sessions of several hosts, so the column HOST replaces CLIENT */
     struct show_list list = session_list;
     list.when = u->sessions.store != NULL ? OF_STORE : OF_VAULT;
     cells_begin(&u->cells, 0, width, u->ascii);

@@ -12,7 +12,8 @@
 
 #define TEXT_PART 200 /* messages of a step, if their bodies are searched */
 
-/* Does the list take this session? If the filter is about messages, narrow.c decides later whether
+/* Whether the list takes this session. If the filter is about messages, narrow.c decides later
+ * whether
  * a session has a match. */
 static bool feed_takes_session(void *ctx, const struct query_session *s)
 {
@@ -34,7 +35,7 @@ struct part {
     int64_t seq;    /* of the last message that is read */
     int64_t *ended; /* owned; earlier requests that the messages of this part belong to */
     size_t ended_n, ended_cap;
-    bool tasks; /* one of them may end the task of a call */
+    bool tasks; /* one of these notifications may end the task of a call */
     int status;
 };
 
@@ -246,7 +247,8 @@ int feed_choose_session(struct ui *u, int64_t id)
     u->session = page;
     u->session_cursor.key = id;
     u->list_cursor = (struct cursor){.height = u->list_cursor.height};
-    show_close(u); /* the shown event may be freed, and a key may come before the next drawing */
+    show_close(
+        u); /* the event that is shown may be freed now, although a key may be handled before the next drawing */
     events_close(u);
     if (page != NULL) {
         u->state = session_state_of(u->q, &page->session);
@@ -398,7 +400,7 @@ static int reload_session(struct ui *u)
     struct page_row *page = NULL;
     int64_t id = ui_chosen_session(u)->id;
     int st = page_read_sessions(u->q, NULL, id, id, 1, &page);
-    /* the session was removed: what was read of it stays on the screen */
+    /* the session was removed; the screen keeps the data that was read */
     if (st < 0 || page == NULL)
         return st;
     page_free(u->session);
@@ -407,7 +409,7 @@ static int reload_session(struct ui *u)
     return 0;
 }
 
-/* *ret: has the vault changed or, in a store, is it time to ask again? */
+/* *ret: whether the vault has changed or, for a store, whether it is time to ask again */
 static int feed_vault_has_changed(struct ui *u, bool more, int64_t *ret_version, bool *ret)
 {
     int64_t now_us = clock_mono_us(), version = u->version;

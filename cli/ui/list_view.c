@@ -64,7 +64,8 @@ static void free_rows(struct list_view *v)
     buf_close(&v->note);
 }
 
-/* Are these the same row? Compares the first column and, if the list has them, session_id and
+/* Whether these are the same row. Compares the first column and, if the list has them, session_id
+ * and
  * seq. */
 static bool is_same_row(const struct show_list *l, const void *a, const void *b)
 {
@@ -139,7 +140,7 @@ int list_view_draw(struct ui *u, const struct area *a)
     if (st < 0)
         return st;
     size_t top = cursor_top_row(&v->cursor, v->n, v->at, a->height - LIST_HEAD);
-    u->ticks = true; /* draws again, so that the rows are read again */
+    u->ticks = true; /* requests a new drawing, which reads the rows again */
     draw_caption(u, a, u->focus, "%s%zu %s", v->more ? "the first " : "", v->n,
                  v->n == 1 ? v->list->one : v->list->all);
     for (size_t i = 0; i + 1 < a->height && top + i <= v->n; i++) { /* line 0 has the titles */

@@ -38,7 +38,8 @@ void narrow_search_again(struct ui *u)
 
 /* ---- one message ---- */
 
-/* Does the message contain the search terms? Returns 0, or the error of session_read_body(). */
+/* *ret: whether the message contains the search terms. Returns 0, or the error of
+ * session_read_body(). */
 static int message_has_terms(struct ui *u, struct slice uid, const struct query_message *m,
                              bool *ret)
 {
@@ -71,7 +72,8 @@ struct looking {
     int status;
 };
 
-/* Can a matching message put the session into the list? Among calls, only messages that begin or
+/* Whether a matching message puts the session into the list. If calls are listed, only messages
+ * that begin or
  * end a call count. */
 static bool message_counts_in_list(const struct ui *u, const struct query_message *m)
 {

@@ -56,7 +56,7 @@ static int overview_move_cursor(struct ui *u, enum motion m, int by)
     size_t at = selected_tool_row(u, tool, n);
     l->found = 0;
     l->moved = m != MOVE_FIRST && (at > 0 || by > 0);
-    l->top = l->moved ? l->top : 0; /* shows what is above the first tool */
+    l->top = l->moved ? l->top : 0; /* scrolls to the lines above the first tool */
     move_top(&at, m, by, u->height > 6 ? u->height - 6 : 1);
     l->at = (size_t)tool[size_min(at, n - 1)] + 1;
     return 0;

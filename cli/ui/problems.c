@@ -168,7 +168,7 @@ int problems_count(struct ui *u)
     u->problems_n = e.n;
     u->problems_us = now_us;
     problem_files_close(&e);
-    return st == MI_EIO ? 0 : st; /* if it fails, the view says why */
+    return st == MI_EIO ? 0 : st; /* if it fails, the view shows the reason */
 }
 
 static void problems_close(struct ui *u)

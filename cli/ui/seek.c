@@ -5,9 +5,9 @@
 #include "cli/frame/session.h"
 #include "cli/ui/text/find.h"
 
-#define PART 500         /* messages of one step */
-#define CALLS_PART 20000 /* messages of one step, if the vault is asked for failed calls */
-
+#define PART 500 /* messages of one step */
+/* number of messages searched in one step, if the vault is queried for failed calls */
+#define CALLS_PART 20000
 /* Can the vault be asked for failed calls, in all sessions? Otherwise the messages of this session
  * are searched: in the list of messages, or if the filter has texts or kinds. */
 static bool seek_asks_for_calls(const struct ui *u)
@@ -53,13 +53,13 @@ void seek_begin(struct ui *u, enum seek_what what, bool forward)
                             .session = ui_chosen_session(u)->id,
                             .origin = ui_chosen_session(u)->id,
                             .last = u->listing.last};
-    /* A call ends after later calls began. So backwards, the search begins at the last message, as
-     * a call's end counts for its row. */
+    /* A call may end after later calls have begun, and its end counts for its row. So a backward
+     * search begins at the last message. */
     if (!forward && u->mode == LISTING_CALLS && !seek_asks_for_calls(u))
         u->seek.at = u->listing.last;
 }
 
-/* Does the message contain the text? Returns 0, or the error of session_read_body(). */
+/* *ret: whether the message contains the text. Returns 0, or the error of session_read_body(). */
 static int message_contains_text(struct ui *u, const struct query_message *m, bool *ret)
 {
     struct slice body, uid = ui_chosen_session(u)->uid, needle = slice_of(u->search);
@@ -115,7 +115,7 @@ static bool seek_on_message(void *ctx, const struct query_message *m)
     /* Backwards, the end of an earlier call may be found before the end of a later call. */
     bool better = l->found == 0 || (u->seek.forward ? seq < l->found : seq > l->found);
     l->found = better ? seq : l->found;
-    return true; /* goes on, because this step may have a nearer match */
+    return true; /* continues, because this step may find a nearer match */
 }
 
 static bool seek_on_failed_call(void *ctx, const struct query_call *c)

@@ -121,7 +121,7 @@ static int add_lines(struct ui *u, const struct gathering *g)
 
 /* ---- what happened meanwhile ---- */
 
-/* Is the event about this request? */
+/* Whether the event is about this request. */
 static bool ui_show_names(const struct query_event *e, int64_t request)
 {
     struct json_scan scan;
@@ -243,7 +243,8 @@ static int read_call(struct ui *u, int64_t seq, bool operation, struct query_cal
     return query_calls_of(u->q, &x, show_on_one_call, ret);
 }
 
-/* If the call was several requests, or one of several, writes a sentence about the operation. */
+/* If the call had several requests, or is one of the requests of a call, writes a sentence about
+ * the operation. */
 static int ui_show_add_operation(struct ui *u, int64_t seq)
 {
     struct query_call part, whole;
@@ -356,7 +357,7 @@ int show_selected(struct ui *u, size_t columns)
         s->top = same ? top : 0;
         st = open_detail(u, &selected);
         if (st < 0)
-            show_close(u); /* the next drawing reads it again */
+            show_close(u); /* the next drawing reads the call again */
     }
     if (st == 0 && s->doc != NULL && s->columns != columns) {
         detail_set_width(s->doc, columns, u->ascii);

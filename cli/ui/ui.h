@@ -62,7 +62,7 @@ struct ui;
 
 #define VIEW_UNKNOWN 1 /* the view does not handle this key */
 
-/* What a view does. The function that opens a view prepares what it shows, then calls
+/* The functions of a view. The function that opens a view prepares what it shows, then calls
  * stack_open(). */
 struct view_ops {
     MI_MUST int (*draw)(struct ui *u, const struct area *a);
@@ -112,7 +112,7 @@ struct seek {
 /* What the detail pane shows. */
 struct shown {
     int64_t session, seq, answer; /* of the call or message; seq 0: nothing is shown */
-    struct detail *doc;           /* owned; NULL: nothing is shown */
+    struct detail *doc;           /* owned; NULL if nothing is shown */
     struct page_row *row;         /* owned: rows of messages, stderr and events */
     struct detail_message message[SHOWN_MESSAGES];
     struct buf large[SHOWN_MESSAGES]; /* owned: large bodies */
@@ -136,7 +136,7 @@ struct beside_call {
 
 /* Two calls side by side. */
 struct beside {
-    struct beside_call call[2]; /* the call that was kept first, and the other one */
+    struct beside_call call[2]; /* the first call that was selected, and the second one */
     struct pair *pair;          /* owned; NULL: the other call is not chosen yet */
     size_t top, from;           /* first row and column */
     size_t found;               /* row that n or N found last; SIZE_MAX: none */
@@ -172,11 +172,11 @@ struct narrow {
 struct central {
     struct press key[STORE_KEYS]; /* keys that came while waiting for the store */
     size_t keys_n;
-    bool chooses;           /* the session under the cursor must still be loaded */
+    bool chooses;           /* the session under the cursor was not loaded yet */
     bool gives_up, gave_up; /* gives_up: a key ends the current reading; gave_up: one did */
     int64_t asked_us;       /* when the last question was asked */
     int64_t looked_us;      /* when the store was last read for changes */
-    int64_t failed_us;      /* when reading failed; 0: it works */
+    int64_t failed_us;      /* time when reading failed; 0: the last reading succeeded */
 };
 
 struct ui {
@@ -184,7 +184,7 @@ struct ui {
     struct query *q;                 /* owned */
     const char *file;                /* borrowed; a recording file; NULL: a vault is shown */
     char *vault;                     /* owned; path of q */
-    int64_t version;                 /* of the database when it was last read */
+    int64_t version;                 /* version of the database when it was last read */
     struct central store;
 
     bool ascii;
@@ -209,8 +209,9 @@ struct ui {
     bool listing_full;
 
     struct question question;
-    bool filtered, narrowed; /* there is a filter; the filter is about messages */
-    bool requests;           /* list each request, not each operation */
+    bool filtered,
+        narrowed;  /* filtered: there is a filter; narrowed: the filter concerns messages */
+    bool requests; /* list each request, not each operation */
     char filter[PROMPT_MAX + 1];
     char words_text[PROMPT_MAX + 1]; /* the filter, split into words */
     char *words[SEARCH_TERMS_MAX + QUESTION_FIELDS + 1];
@@ -315,7 +316,7 @@ MI_MUST int feed_read_changes(struct ui *u, bool *ret_more);
 /* Sets whether the list shows calls or all messages. */
 MI_MUST int feed_set_mode(struct ui *u, enum listing_mode mode);
 bool feed_shows_operations(const struct ui *u); /* is a call of several requests one row? */
-/* Is the list of sessions complete? feed_read_more_sessions() reads some more of them. */
+/* Whether the list of sessions is complete. feed_read_more_sessions() reads some more of them. */
 bool feed_has_all_sessions(const struct ui *u);
 MI_MUST int feed_read_more_sessions(struct ui *u);
 /* Sets the filter and reads the lists again. MI_EINVAL: it is invalid; shows a message and keeps
@@ -325,12 +326,12 @@ MI_MUST int feed_set_filter(struct ui *u, const char *text);
 /* ---- narrow.c: finds the sessions that have a message that matches the filter ---- */
 /* Adds a session to search for a match. */
 void narrow_add(struct ui *u, int64_t id);
-bool narrow_has_more(const struct ui *u); /* are there messages to search? */
+bool narrow_has_more(const struct ui *u); /* whether there are messages to search */
 /* Searches a part of one session, and adds the session to the list if it has a match. */
 MI_MUST int narrow_step(struct ui *u);
-void narrow_search_again(struct ui *u); /* messages were added: searches again */
+void narrow_search_again(struct ui *u); /* call it when messages were added: they are searched */
 void narrow_close(struct ui *u);
-/* Does a message of this session match the filter? */
+/* Whether a message of this session matches the filter. */
 MI_MUST int narrow_match_message(struct ui *u, const struct query_session *s,
                                  const struct query_message *m, bool *ret);
 
@@ -385,7 +386,7 @@ void show_outside(struct ui *u, const char *command);
 /* Begins to compare the chosen session with another recording, or shows why it cannot. ref: a
  * session or a file; "": the previous session of the same server. */
 MI_MUST int compare_open(struct ui *u, const char *ref);
-bool compare_reads(const struct ui *u); /* must compare_step() be called again? */
+bool compare_reads(const struct ui *u); /* whether compare_step() must be called again */
 MI_MUST int compare_step(struct ui *u);
 
 /* ---- ask.c: questions in the footer ---- */
@@ -406,12 +407,12 @@ void central_set_screen(struct ui *u); /* call when the screen is open: keys are
 void central_end(void);                /* call before the screen is closed */
 /* Returns the next key that came while waiting for the store. false: no key. */
 bool central_key(struct ui *u, struct press *ret);
-bool central_has_key(const struct ui *u); /* is a key waiting, here or in the terminal? */
-/* Does the last error mean that the reading was given up because a key waits? */
+bool central_has_key(const struct ui *u); /* whether a key waits, here or in the terminal */
+/* Whether the last error means that reading was abandoned because a key waits. */
 bool central_take_gave_up(struct ui *u);
 void central_note_success(struct ui *u); /* the store was read: hides the error */
 bool central_waits_after_failure(
-    const struct ui *u); /* reading failed, and it is too early to try again */
+    const struct ui *u); /* whether reading has failed and it is too early to retry */
 /* Returns why a store cannot do this action; NULL if it can. */
 const char *central_missing_feature(const struct ui *u, enum action x);
 

@@ -15,11 +15,11 @@
 #include <stdlib.h>
 #include <time.h>
 
-/* while proxies run, the pause after a step is so many times as long as the step */
+/* while proxies run, the pause after a step lasts this many times as long as the step */
 #define PAUSE_FACTOR 3
 /* microseconds to wait while another process has locked the database */
 #define LOCKED_MAX_US 10000000
-#define ASKED_MAX 20 /* at most so many sessions are listed before the question */
+#define ASKED_MAX 20 /* maximum number of sessions listed before the question */
 
 static const struct opt table_of_options[] = {
     {0, "older-than", "AGE", NULL, "remove sessions that ended longer ago, such as 30d, 2w or 1mo"},
@@ -85,7 +85,7 @@ static void print_report(struct out *o, bool removed, const struct prune_report 
     print_count(o, r->logs, "log file");
     print_count(o, r->escalations, "escalation");
     out_printf(o, "; %s in files", units_bytes(r->file_bytes).s);
-    if (r->bytes_after > 0) /* if it is 0, the removal failed */
+    if (r->bytes_after > 0) /* 0 if the removal failed */
         out_printf(o, "; the vault %s %s", removed ? "has" : "would have",
                    units_bytes(r->bytes_after).s);
     if (!removed)
@@ -321,7 +321,7 @@ static int prune_by_rules(struct query *q, const struct retention *rule, enum mo
                  (long long)prune_plan(p)->unsent, prune_plan(p)->unsent == 1 ? "" : "s",
                  rule->target);
     if (st == 0 && rule->max_bytes > 0) {
-        /* What is always kept may be larger than --max-size. */
+        /* The sessions and files that are always kept may exceed --max-size. */
         const struct prune_report *plan = prune_plan(p);
         if (plan->bytes_after > rule->max_bytes)
             log_warn(

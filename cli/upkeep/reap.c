@@ -17,7 +17,7 @@
 #include <time.h>
 
 #define GROUP_MAX 256
-#define NAMES_MAX 8     /* at most so many processes are named in a line of the report */
+#define NAMES_MAX 8     /* maximum number of processes named in a line of the report */
 #define TERM_US 1000000 /* microseconds from SIGTERM to SIGKILL */
 #define KILL_US 1000000 /* microseconds from SIGKILL to giving up */
 /* microseconds from SIGTERM to SIGKILL for a proxy: more than its grace period */
@@ -110,7 +110,7 @@ static bool stop_proxy(const struct running *r)
 
 /* ---- output ---- */
 
-/* What was done, or would be done, about one session. */
+/* The action taken, or planned with --dry-run, for one session. */
 struct reaped {
     const struct running_row *row;
     struct process group[GROUP_MAX]; /* the processes of the server before it was stopped */

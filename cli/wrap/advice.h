@@ -29,8 +29,8 @@ void advice_add_remote(struct advice *a, const char *server);
 void advice_add_kept(struct advice *a, const char *server);
 /* A file of another directory, with wrapped servers, was not changed: advises `unwrap --all`. */
 void advice_add_elsewhere(struct advice *a, const char *path);
-/* The servers of this file are started by a name that should work on other systems too. Says
- * whether it does. */
+/* The servers of this file are started by a name that should work on other systems too. Tells the
+ * user whether that name works here. */
 void advice_add_portable(struct advice *a, const struct launch *l, const struct client_file *where);
 /* Warns if the client, which is started from a desktop, may not find a package runner in its short
  * PATH. */

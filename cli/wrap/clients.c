@@ -52,7 +52,7 @@ enum base {
     HOME,
     CONFIG,      /* $XDG_CONFIG_HOME, else ~/.config */
     DIRECTORY,   /* the value of the environment variable `variable` */
-    FILE_ITSELF, /* the same, but the value is the file itself; `below` is NULL */
+    FILE_ITSELF, /* likewise, but the variable holds the path of the file itself; `below` is NULL */
     HERE,        /* the working directory */
 };
 
@@ -68,8 +68,8 @@ static const struct place {
     const char *below, *variable;
     enum client_file_kind kind; /* CLIENT_FILE_UNUSED applies only if .mcp.json exists */
 } places[] = {
-    /* The first row that leads to a file applies. So a plugin's file counts as such even in the
-     * working directory. */
+    /* The first row that matches a file applies. So the file of a plugin is treated as one even in
+     * the working directory. */
     {"claude-code", ROOT, "etc/claude-code/managed-mcp.json", NULL, CLIENT_FILE_MANAGED},
     {"claude-code", ROOT, MAC "ClaudeCode/managed-mcp.json", NULL, CLIENT_FILE_MANAGED},
     {"claude-code", HOME, ".claude/" PLUGINS ".mcp.json", NULL, CLIENT_FILE_PLUGIN},
@@ -309,7 +309,7 @@ static int append_found(struct client_files *l, const struct place *p, char *pat
     return 0;
 }
 
-/* The last `n` bytes of `path` are a pattern; the bytes before are taken literally. */
+/* The last `n` bytes of `path` are a pattern; the bytes before them are literal. */
 static int append_matching(struct client_files *l, const struct place *p, const char *path,
                            size_t n)
 {

@@ -12,14 +12,16 @@
 /* What `wrap` and `unwrap` may do with a file. */
 enum client_file_kind {
     CLIENT_FILE_EDITED, /* change it */
-    /* change it; its servers run in a container, where paths of this system are not valid */
+    /* wrap changes the file; its servers run in a container, where paths of this system are not
+     * valid */
     CLIENT_FILE_CONTAINER,
-    CLIENT_FILE_UNUSED,    /* only unwrap it; its client reads another file instead */
-    CLIENT_FILE_ELSEWHERE, /* list it, and unwrap it with --all; found by elsewhere_find() */
-    /* list it; it belongs to a plugin or an extension and is replaced at each update */
+    CLIENT_FILE_UNUSED, /* the file is only unwrapped, because its client reads another file instead */
+    CLIENT_FILE_ELSEWHERE, /* the file is listed, and unwrapped with --all; found by elsewhere_find() */
+    /* the file is only listed: it belongs to a plugin or an extension, and each update replaces it
+     * */
     CLIENT_FILE_PLUGIN,
-    CLIENT_FILE_MANAGED, /* list it; it belongs to the administrator */
-    CLIENT_FILE_SCRIPT,  /* tell people what to do by hand; it is a program */
+    CLIENT_FILE_MANAGED, /* the file is only listed: it belongs to the administrator */
+    CLIENT_FILE_SCRIPT,  /* the file is a program: the user is told what to do by hand */
 };
 
 /* For kinds of files that `wrap` does not change: the state of their servers, and the reason. NULL
@@ -44,7 +46,8 @@ struct client_files {
 MI_MUST int client_files_find(struct client_files *l);
 /* Adds a file that the user named. Returns 0 or MI_ENOMEM. */
 MI_MUST int client_files_add(struct client_files *l, const char *path);
-/* Is this file in the list, under this or another path? false if the file does not exist. */
+/* Whether this file is in the list, under this or another path; false if the file does not exist.
+ * */
 bool client_files_contain(const struct client_files *l, const char *path);
 void client_files_close(struct client_files *l);
 

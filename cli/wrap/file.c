@@ -26,7 +26,7 @@ struct work {
     struct replace file;
     struct mcpfile conf;
     struct edits edits;
-    bool *touched;         /* owned; for each server: was it, or would it be, changed? */
+    bool *touched;         /* owned; for each server: whether it was or would be changed */
     size_t wrapped_before; /* number of servers that were wrapped before */
     bool redirected;
     bool left_wrapped; /* the file is in another directory, and some servers stay wrapped */
@@ -167,8 +167,8 @@ static int consider_remote(struct work *k, const struct mcpfile_server *s, bool 
     return st;
 }
 
-/* Does a wrapped server name another version of the package than the one that this program was
- * started from? */
+/* Whether a wrapped server names another version of the package than the one from which this
+ * program was started. */
 static bool has_other_version(const struct work *k, const struct mcpfile_server *s,
                               struct wrap_view *v)
 {
@@ -260,7 +260,7 @@ static void fail_reading(struct work *k, const char *why, bool named)
         fail_file(k, why);
 }
 
-/* Does the new text have as many servers as the old one? Close `conf` in any case. */
+/* Whether the new text has as many servers as the old one. Close `conf` in any case. */
 static bool has_same_servers(const struct work *k, struct slice new, struct mcpfile *conf)
 {
     return mcpfile_read(conf, new, mcpfile_format_of(k->where->path)) == 0 &&
@@ -433,7 +433,7 @@ static void read_servers(struct work *k, bool named)
     }
 }
 
-/* Does a line of the script add a server without the interposer? */
+/* Whether a line of the script adds a server without the interposer. */
 static bool adds_plain_server(const char *script)
 {
     for (const char *next; *script != '\0'; script = next) {

@@ -6,7 +6,7 @@
 
 #include "base/base.h"
 
-/* Is there a directory or file `.git` in a directory above the file (gitrepository-layout(5))?
+/* Whether a directory above the file contains a directory or file `.git` (gitrepository-layout(5)).
  * path: absolute, links resolved. Returns false if memory is short. */
 bool git_repository_contains(const char *path);
 

@@ -10,7 +10,7 @@
 
 #define WORDS_MAX 4096 /* most args of a server */
 
-/* Does the command include arguments? Some clients split a command like a shell; the proxy does
+/* Whether the command includes arguments. Some clients split a command like a shell; the proxy does
  * not. */
 static bool command_has_arguments(const char *command)
 {

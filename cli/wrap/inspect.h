@@ -22,8 +22,8 @@ struct wrap_view {
     enum wrap_state state;
     const char *why;    /* reason of WRAP_ODD; else NULL */
     struct buf command; /* owned; the value of `command` */
-    bool ours;          /* it starts the interposer: state is WRAP_WRAPPED or WRAP_ODD */
-    bool is_mcp;        /* if WRAP_ODD: it is the interposer's own MCP server, `mcp` */
+    bool ours;          /* the server starts the interposer; state is WRAP_WRAPPED or WRAP_ODD */
+    bool is_mcp;        /* if WRAP_ODD: the server is the interposer's own MCP server, `mcp` */
     size_t launch;      /* if ours: number of args before the interposer's args (launch.h) */
     size_t own;         /* if WRAP_WRAPPED: number of args before the server's command */
     /* it had no `args` before it was wrapped (older versions: our args do not end with `--`) */

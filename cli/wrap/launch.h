@@ -16,7 +16,7 @@
 #define LAUNCH_VARIABLE "MCP_INTERPOSER_COMMAND"
 #define LAUNCH_WORDS_MAX 8
 
-/* How to start this program. */
+/* The command words that start this program. */
 struct launch {
     char *text;                              /* owned; text of the words */
     const char *words[LAUNCH_WORDS_MAX + 1]; /* a command and its first args, ended by NULL */
@@ -32,7 +32,8 @@ void launch_close(struct launch *l); /* safe to call twice */
 /* Does this command, with these args (ended by NULL), start the interposer? *ret_n: number of args
  * before the interposer's own; 0 if the command is the program itself. */
 bool launch_is_ours(const char *command, const char *const *args, size_t *ret_n);
-/* Is this the package with a version, such as mcp-interposer@1.2.3, other than the one of `l`? */
+/* Whether the word is the package with a version, such as mcp-interposer@1.2.3, other than the one
+ * of `l`? */
 bool launch_is_other_version(const struct launch *l, struct slice package);
 /* Appends the command that starts this program in a shell. */
 void launch_add(const struct launch *l, struct buf *b);

@@ -32,7 +32,7 @@ void member_add_key(struct edits *e, const struct mcpfile *f, const struct mcpfi
  * indentation. */
 void member_add_separator(struct edits *e, const struct mcpfile *f,
                           const struct mcpfile_member *before);
-/* Is only such a separator between the two members? */
+/* Whether the two members are separated only by such a separator. */
 bool member_follows(const struct mcpfile *f, const struct mcpfile_member *first,
                     const struct mcpfile_member *second);
 /* Returns the start of the line if only blanks and dashes precede `at` on it; otherwise `at`. */

@@ -10,7 +10,7 @@ static size_t end_of_member_value(const struct mcpfile_member *m)
 
 /* ---- wrapping ---- */
 
-/* Is this a URL that mcp-remote connects to without --allow-http? It allows http:// only for these
+/* Whether mcp-remote connects to this URL without --allow-http. It allows http:// only for these
  * hosts. */
 static bool url_is_local(const char *url)
 {
@@ -23,7 +23,7 @@ static bool url_is_local(const char *url)
     return false;
 }
 
-/* Are the bytes of the member valid UTF-8, so that --original can contain them? */
+/* Whether the bytes of the member are valid UTF-8, so that --original can contain them. */
 static bool member_is_utf8(const struct mcpfile *f, const struct mcpfile_member *m)
 {
     const char *p = f->text.p + m->key.at;
@@ -87,7 +87,7 @@ static void add_headers(struct edits *e, const struct mcpfile *f, const struct m
     }
 }
 
-/* Does this string of the file have this text? */
+/* Whether this string of the file has this text. */
 static bool token_has_text(struct edits *e, const struct mcpfile *f, struct span token,
                            const char *text)
 {

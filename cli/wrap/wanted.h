@@ -25,9 +25,9 @@ struct wanted {
 };
 
 void wanted_close(struct wanted *w);
-/* Is this client to be processed? Without --client, all are. */
+/* Whether this client is to be processed. Without --client, all are. */
 bool wanted_has_client(const struct wanted *w, const char *client);
-/* Is this server to be processed? Without SERVER arguments, all are. */
+/* Whether this server is to be processed. Without SERVER arguments, all are. */
 bool wanted_has_server(const struct wanted *w, const char *name);
 /* Notes that a server of this name was found. */
 void wanted_note_found(struct wanted *w, const char *name, enum wanted_where where);

@@ -11,7 +11,7 @@
 /* Returns the absolute path of this program, if possible a path in PATH that leads to it, because
  * such a path stays valid after an update. Returns NULL with errno set on an error. */
 char *which_this_program(void);
-/* Does PATH lead to this program by its plain name, mcp-interposer? */
+/* Whether the plain name mcp-interposer leads to this program through PATH. */
 bool which_is_in_path(void);
 /* Returns the directory of PATH that contains this command; NULL if there is none, or if it is a
  * standard system directory. */

@@ -22,7 +22,8 @@ void answer_set_aside(struct traffic *t)
 {
     if (t->spare == NULL)
         t->spare = chunk_new(SPARE_SIZE);
-    (void)outbox_reserve(&t->out[ROW_S2C]); /* after a failure it is tried again when needed */
+    (void)outbox_reserve(
+        &t->out[ROW_S2C]); /* after a failure, the allocation is tried again when needed */
 }
 
 /* Records and stages the n bytes at p, in c; the last is a newline. */
@@ -146,7 +147,7 @@ static bool has_result_or_error(const struct rpc *m)
     return m->result.type != JSON_NONE || m->error.type != JSON_NONE;
 }
 
-/* The pending request with the id of this line, which may be an answer. */
+/* Finds the pending request with the id of this line, which may be an answer. */
 static struct pending *find_answered_request(struct traffic *t, const struct message *x)
 {
     bool type_changed;
@@ -183,7 +184,8 @@ static uint64_t reject_message(struct traffic *t, struct message *x, int code, c
                                const char *cause, const struct schema_fault *fault,
                                const struct repeat *repeats)
 {
-    /* an answer is never answered; it has a result or error, or the id of a request */
+    /* an answer must not be answered; it is recognized by a result, an error, or the id of a
+     * request */
     bool request =
         (x->m.id.type == JSON_NUMBER || x->m.id.type == JSON_STRING) &&
         (x->m.is_call || (!has_result_or_error(&x->m) && find_answered_request(t, x) == NULL));

@@ -47,7 +47,7 @@ void answer_for_missing_server(struct traffic *t, struct pending *p, enum call_s
  * run. Only a request with effects may have run. */
 void answer_because_server_ended(struct traffic *t, struct pending *p, enum call_status status,
                                  const char *cause, const char *why);
-/* The deadline of a pending request has passed; it is abandoned. */
+/* Answers a pending request whose deadline has passed, and abandons it. */
 void answer_because_of_timeout(struct traffic *t, struct pending *p, int64_t timeout_us,
                                const char *cause, const char *why);
 /* Ends a subscriptions/listen with the result of a server that ends the session (mcp-wire.md 3.3). */

@@ -19,7 +19,8 @@ static struct member_walk begin_member_walk(const struct message *batch)
                                 .x = {.dir = batch->dir, .line = batch->line}};
 }
 
-/* The JSON of the members was checked with the line; this reads their envelopes. */
+/* Reads the envelope of the next member. The JSON of the members was already checked with the
+ * line. */
 static bool read_next_member(struct member_walk *mw)
 {
     struct slice key;
@@ -63,7 +64,7 @@ static bool batch_is_expected(struct traffic *t, const struct message *batch)
     return false;
 }
 
-/* If two answers have one id, the first one has answered the request. */
+/* If two answers have the same id, the first one has answered the request. */
 static void refuse_malformed(struct traffic *t, struct message *member)
 {
     if (!answer_malformed(t, member))

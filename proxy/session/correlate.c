@@ -51,8 +51,8 @@ static bool request_not_added(struct traffic *t, struct message *x, int st, bool
         log_error("%s for a request in a batch, closing the connection: server=%s",
                   st == MI_ENOMEM ? "out of memory" : "too many pending requests", t->server);
         outbox_discard_after_error(
-            &t->out[ROW_S2C]); /* the answer would be dropped while the client waits for
-                                         * it */
+            &t->out
+                 [ROW_S2C]); /* if it were, the answer would be dropped while the client waits for it */
     }
     return true;
 }
@@ -152,7 +152,7 @@ static bool is_in_time(struct traffic *t, struct message *x)
     return true;
 }
 
-/* The notification cancels its sender's request. */
+/* Handles a notification that cancels a request of its sender. */
 static void handle_cancelled(struct traffic *t, const struct message *x, struct row *row)
 {
     bool type_changed;
@@ -237,7 +237,8 @@ static bool handle_notification(struct traffic *t, struct message *x)
     (FINDING(FIND_ID_TYPE_CHANGED) | FINDING(FIND_NULL_ID) | FINDING(FIND_NULL_BESIDE_ANSWER) |    \
      FINDING(FIND_RESULT_NOT_OBJECT))
 
-/* An answer to one of our own requests, which are not in the table. It never reaches the client. */
+/* Whether this is an answer to one of the interposer's own requests, which are not in the table.
+ * Such an answer is never forwarded to the client. */
 static bool is_own_answer(struct traffic *t, struct message *x)
 {
     if (x->dir == ROW_C2S || !handshake_is_own_id(&t->handshake, x->m.id))

@@ -94,7 +94,7 @@ void expire_server_hung(struct traffic *t, const char *name)
         next = p->next;
         if ((p->flags & METHOD_LISTENS) || p->resend == RESEND_WAITS)
             continue;       /* the process has not received this request */
-        p->was_read = true; /* the process may read until it has exited */
+        p->was_read = true; /* until the process has exited, it may still read */
         answer_because_server_ended(t, p, CALL_SERVER_GONE, "server-killed",
                                     why.failed ? "the server hung" : buf_str(&why));
     }
@@ -114,7 +114,8 @@ static void explain_timeout(const struct traffic *t, const struct pending *p, co
                name, (double)waited_us / 1e6);
     if (t->url != NULL && json_key_is(p->method, "initialize"))
         buf_adds(why, " (it may wait for a login in the browser)");
-    if (t->protocol.uninitialized) /* a strict server then never answers (mcp-wire.md 7.4) */
+    if (t->protocol
+            .uninitialized) /* a strict server does not answer in this case (mcp-wire.md 7.4) */
         buf_adds(why, " (the client has not sent notifications/initialized)");
     if (t->unfinished[ROW_S2C] > 0)
         buf_printf(why, " (%zu bytes of a line without a newline were received)",

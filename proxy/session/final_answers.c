@@ -69,7 +69,7 @@ void final_answers_drop_unrecorded(struct traffic *t, const char *cause, const c
     for (size_t at = 0; outbox_find_staged(&t->out[ROW_S2C], &at, &piece);)
         collect_answer_ids(&ids, piece);
     outbox_drop_staged(&t->out[ROW_S2C]);
-    if (ids.failed) /* out of memory: end the stream, so that the client does not wait */
+    if (ids.failed) /* if out of memory, end the stream, so that the client does not wait */
         outbox_discard_after_error(&t->out[ROW_S2C]);
     else
         answer_request_ids(t, buf_slice(&ids), cause, why);

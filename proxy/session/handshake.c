@@ -122,7 +122,8 @@ static void learn_tools(struct handshake *h, struct json_value tools)
                                           json_get(hints, "idempotentHint").type == JSON_TRUE);
         if (name.type == JSON_STRING && (safe || h->repeatable.n > 0) &&
             !uri_set_put(h, &h->repeatable, json_string_raw(name), safe))
-            buf_clear(&h->repeatable); /* out of memory: the set may still have this unsafe tool */
+            buf_clear(
+                &h->repeatable); /* out of memory: the set may still contain this tool, which is not harmless */
     }
 }
 
@@ -237,7 +238,7 @@ bool handshake_is_compatible(const struct handshake *h, const struct rpc *m, str
     return true;
 }
 
-/* The *at-th uri of the set, without its newlines. */
+/* Returns the uri at offset *at of the set, without its newlines. */
 static bool uri_set_get(const struct buf *set, size_t *at, struct slice *ret)
 {
     if (*at >= set->n)

@@ -4,9 +4,10 @@
 
 #include "proxy/session/message.h"
 
-/* The invocation of p, finished now. The caller sets status, error, result and response_bytes. */
+/* Makes the invocation of p, finished now. The caller sets status, error, result and
+ * response_bytes. */
 struct invocation begin_invocation(const struct traffic *t, const struct pending *p);
-/* The invocation that an answer of the server ends. Its texts lie in x and p. */
+/* Makes the invocation that an answer of the server ends. Its texts lie in x and p. */
 struct invocation invocation_of_answer(const struct traffic *t, const struct pending *p,
                                        const struct message *x, bool tool_error);
 /* Logs a request that ended with an error of our own. The caller has set x->status. */

@@ -12,7 +12,7 @@
 
 struct message {
     enum row_direction dir;
-    struct line *line;  /* the line that contains it */
+    struct line *line;  /* the line that contains the message */
     struct slice text;  /* the text to forward, after repairs, without its newline */
     size_t size;        /* bytes as received */
     findings repairs;   /* repairs of the line */
@@ -37,7 +37,7 @@ struct row make_message_row(struct traffic *t, const struct message *x, enum row
 MI_MUST int message_replace_text(struct message *x, struct chunk *copy, size_t n);
 /* Records the row of a message, and its repairs. Returns its seq. */
 uint64_t message_append(struct traffic *t, const struct row *row);
-/* Does what follows recording, for a message that the caller has recorded. */
+/* Does the work that follows recording, for a message that the caller itself has recorded. */
 void message_note_recorded(struct traffic *t, uint64_t seq);
 /* Records it without staging it. Returns its seq. */
 uint64_t message_record(struct traffic *t, const struct message *x, enum row_kind kind,

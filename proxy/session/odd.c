@@ -182,7 +182,7 @@ static int odd_take_message(struct traffic *t, const struct message *from,
     if (copy == NULL)
         return MI_ENOMEM;
     memcpy(copy->data, line->text.p, line->text.n);
-    x->m.findings = 0; /* the findings are made again */
+    x->m.findings = 0; /* the findings are determined again below */
     *r = *line->repairs;
     for (size_t i = 0; i < r->n; i++)
         r->list[i].at += line->at;
@@ -315,7 +315,8 @@ void odd_find_id(struct message *x, struct lenient *place, struct slice *ret_res
     } while (place->id.type == JSON_NONE);
     x->m.id = place->id;
     x->m.is_answer = place->is_answer && !place->is_call;
-    x->m.is_call = !x->m.is_answer; /* the method may come after the flaw */
+    x->m.is_call =
+        !x->m.is_answer; /* the method may follow the invalid place, so it is not known */
 }
 
 void odd_reject_others(struct traffic *t, const struct message *x, struct slice rest,

@@ -30,7 +30,7 @@ struct lenient;
 /* For a client's line that is not JSON: sets the id of x->m to the first id on the line, if there
  * is one. *place holds the id. *ret_rest: the line after the object with the id. */
 void odd_find_id(struct message *x, struct lenient *place, struct slice *ret_rest);
-/* How such a line was rejected. */
+/* The action that was taken for such a line. */
 struct odd_rejection {
     uint64_t seq;
     int code;
@@ -40,8 +40,8 @@ struct odd_rejection {
 void odd_reject_others(struct traffic *t, const struct message *x, struct slice rest,
                        const struct odd_rejection *r);
 
-/* The output of the server has ended: a line that waits was cut, and its request is answered with the reason of the
- * end. */
+/* Call it when the output of the server has ended. A waiting line was then cut off, and its
+ * request is answered with the reason of the end. */
 void odd_on_output_ended(struct traffic *t);
 /* Microseconds until odd_handle_due() must be called; -1: no line and no error waits. */
 int64_t odd_next_due_us(const struct traffic *t, int64_t now_us);

@@ -23,13 +23,12 @@
 #define PENDING_ARGUMENTS_MAX 4096           /* bytes of arguments kept for the log */
 #define PENDING_WHOLE_MAX ((size_t)64 << 10) /* larger requests are not kept for resending */
 
-#define PENDING_NOT_STAGED                                                                         \
-    UINT64_MAX /* written_at of a request that is in no outbox until it is resent */
-
+/* written_at of a request that is in no outbox until it is resent */
+#define PENDING_NOT_STAGED UINT64_MAX
 /* A request that may be repeated, after the end of a process that had read it (resend.h). */
 enum pending_resend {
     RESEND_NONE,  /* no process has ended while this request was pending */
-    RESEND_WAITS, /* a process has ended with it; it waits to be sent again */
+    RESEND_WAITS, /* a process has ended while the request was pending; it waits to be sent again */
     RESEND_TRIED, /* it was sent again */
 };
 
@@ -45,13 +44,13 @@ struct pending {
     uint64_t request_seq;
     uint64_t written_at; /* number of bytes sent to the server process up to the request's last
                           * byte */
-    int64_t t_us;        /* when it was received, since the session's start */
+    int64_t t_us;        /* time of receipt, since the session's start */
     /* Used by timers.h; microseconds since the session's start: */
-    int64_t written_us;       /* when its last byte was written; 0: not yet */
-    int64_t started_us;       /* when its timer was last started */
+    int64_t written_us;       /* time when its last byte was written; 0: not yet */
+    int64_t started_us;       /* time when its timer was last started */
     int64_t timeout_us;       /* 0: none */
-    int64_t first_started_us; /* when its timer was first started, for --max-timeout */
-    int64_t due_us;           /* key in the heap: the request is not due before this time */
+    int64_t first_started_us; /* time when its timer was first started, for --max-timeout */
+    int64_t due_us;           /* key in the heap: lower limit of the request's deadline */
     uint64_t server_messages; /* number of the server's messages before the request was written */
     size_t heap_at;           /* index in the heap plus 1; 0: not in the heap */
     size_t size;              /* bytes of the request */

@@ -46,7 +46,8 @@ static const char *explain_late_answer(enum late_answer a)
     return "no answer to it has arrived since";
 }
 
-/* "this call equals request 12 (tools/call send) of 14.0s ago, which may have run: …; …" */
+/* Appends "this call equals request 12 (tools/call send) of 14.0s ago, which may have run: …; …".
+ * */
 static void repeat_explain(const struct message *x, const struct repeat *r, struct buf *b)
 {
     buf_printf(b, "this call (");
@@ -156,7 +157,7 @@ void repeat_forwarded(struct traffic *t, const struct message *x, struct pending
         return;
     repeat_record_event(t, x, p->request_seq);
     if (t->on_repeat == NULL || strcmp(r->cause, "cancelled") == 0)
-        return; /* a user who cancels may well ask again */
+        return; /* a user who cancels a call may intentionally repeat it */
     repeat_explain(x, r, &happened);
     t->on_repeat(t->owner, p, happened.failed ? "A call may have run twice." : buf_str(&happened));
     buf_close(&happened);

@@ -28,7 +28,7 @@
 /* --on-repeat */
 enum on_repeat { ON_REPEAT_WARN, ON_REPEAT_ANSWER, ON_REPEAT_REFUSE };
 
-/* What the server has sent later for an uncertain call. */
+/* The kind of late answer that the server has sent for an uncertain call. */
 enum late_answer {
     LATE_NONE,
     LATE_RESULT,
@@ -97,17 +97,18 @@ enum repeats_added repeats_add(struct repeats *r, const struct uncertain *u);
 const struct uncertain *repeats_note_late_answer(struct repeats *r, uint64_t seq,
                                                  enum late_answer a, struct slice text,
                                                  int64_t now_us);
-/* The client has got an answer to a call with this key. */
+/* Call it when the client has received an answer to a call with this key. */
 void repeats_forget_key(struct repeats *r, uint64_t key);
-/* The process has ended and had read `read` bytes: calls that it has not read are not uncertain. */
+/* Call it when the process has ended after reading `read` bytes: calls beyond that cannot have
+ * run, so they are not uncertain. */
 void repeats_note_process_ended(struct repeats *r, uint64_t read);
-/* The process gets `by` bytes before those that it has not got yet. */
+/* Call it when `by` bytes are inserted before the bytes that the process has not received yet. */
 void repeats_shift_positions(struct repeats *r, uint64_t by);
 
 enum repeat_decision {
     REPEAT_NONE,     /* the call equals no uncertain call */
     REPEAT_WARNED,   /* forwarded, with a warning */
-    REPEAT_INSISTED, /* forwarded, because the client has read that an equal call was refused */
+    REPEAT_INSISTED, /* forwarded, because the client already knows that an equal call was refused */
     REPEAT_ANSWERED, /* answered with the late answer */
     REPEAT_REFUSED,
 };
@@ -118,7 +119,7 @@ struct repeat {
     uint64_t key; /* repeats_key(); 0: not computed */
     enum repeat_decision decision;
     uint64_t first_seq;  /* seq of the uncertain call */
-    int64_t first_at_us; /* when it was received, by the wall clock */
+    int64_t first_at_us; /* time of receipt, by the wall clock */
     int64_t age_ms;      /* milliseconds since it was received */
     const char *cause;
     enum late_answer late;

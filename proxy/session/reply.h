@@ -23,7 +23,7 @@ enum {
 
 /* error.data.may_have_run */
 enum reply_ran {
-    REPLY_RAN_ABSENT, /* the request has no effects, or has been answered for another reason */
+    REPLY_RAN_ABSENT, /* the request has no effects, or is answered for another reason */
     REPLY_RAN_NO,
     REPLY_RAN_MAYBE,
 };
@@ -39,8 +39,8 @@ struct reply {
     enum reply_ran ran;           /* whether the call may have run */
     int64_t timeout_us;           /* the deadline that has passed; 0: none */
     struct slice pointer, reason; /* place and reason of invalid arguments; {NULL, 0}: none */
-    const struct repeat *repeats; /* why a call is not forwarded; NULL: for another reason, or
-                                   * none */
+    const struct repeat *
+        repeats; /* the equal call because of which a call is not forwarded; NULL if there is none */
 };
 
 void reply_write(struct buf *b, const struct reply *r); /* without a newline */

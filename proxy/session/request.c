@@ -10,7 +10,7 @@ static bool carries_user_input(const struct rpc *m)
            m->in_params[FIELD_REQUEST_STATE] != JSON_NONE;
 }
 
-/* The id is used again. */
+/* Removes an id from the refused ids, because it is used again. */
 static void forget_refused(struct traffic *t, struct json_value id)
 {
     uint64_t hash = rpc_id_hash_json(id);

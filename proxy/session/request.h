@@ -16,7 +16,8 @@ void request_pause_deadlines(struct traffic *t, int64_t now_us);
 void request_close(struct traffic *t, enum row_direction dir, struct pending *p);
 /* Marks a request that its sender cancelled or that we abandon: a late answer is dropped. */
 void request_abandon(struct traffic *t, enum row_direction dir, struct pending *p);
-/* The client's request `seq` is not forwarded. The ids of the last REFUSED_MAX are known, until they are used again. */
+/* Notes that the client's request `seq` is not forwarded. The ids of the last REFUSED_MAX such
+ * requests are kept until they are used again. */
 void request_refused(struct traffic *t, struct json_value id, uint64_t seq);
 /* Returns the seq of the newest refused request with this id; 0 if there is none, or if a pending
  * request has this id. */

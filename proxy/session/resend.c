@@ -10,7 +10,8 @@ static bool request_is_staged(const struct pending *p)
 enum resend_result resend_decide(struct pending *p, uint64_t read, enum resend_end end,
                                  bool may_repeat)
 {
-    bool read_now = request_is_staged(p) && p->written_at <= read; /* this process has read it */
+    bool read_now =
+        request_is_staged(p) && p->written_at <= read; /* this process has read the request */
     p->was_read |= read_now;
     if (p->lsp_cancelled)
         return RESEND_NOT;

@@ -15,19 +15,20 @@
 #include "proxy/session/pending.h"
 
 enum resend_result {
-    RESEND_AGAIN,     /* the next process gets it, some time */
+    RESEND_AGAIN,     /* the request will be sent to the next process */
     RESEND_NOT,       /* the request gets an error */
     RESEND_ENDED_TWO, /* the request gets an error: two processes that had read it have ended */
 };
 
 /* Why a process has ended. */
 enum resend_end {
-    RESEND_END_UNKNOWN,   /* perhaps because of a pending request that was sent again */
+    RESEND_END_UNKNOWN, /* the end may have been caused by a pending request that was sent again */
     RESEND_END_CANCELLED, /* perhaps because of a cancelled one: resend_take_cancelled() */
     RESEND_END_HUNG,      /* the process hung and was killed */
 };
 
-/* The process has ended; it has read `read` bytes, as pending.written_at counts them. */
+/* Decides about a request whose process has ended after reading `read` bytes, counted like
+ * pending.written_at. */
 enum resend_result resend_decide(struct pending *p, uint64_t read, enum resend_end end,
                                  bool may_repeat);
 /* Whether a cancelled request had been sent again and read by the process. Call it once for each

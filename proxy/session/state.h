@@ -68,11 +68,11 @@ struct previous_tools {
 struct odd {
     struct server_lines lines; /* of the server */
     struct message *message;   /* the message in the line being read */
-    bool has_message;          /* the line is one, or contains it */
+    bool has_message;          /* the message is the line, or a part of it */
     bool client_http;          /* the client has sent a line of HTTP */
     bool http;                 /* the server's last lines begin a response of HTTP */
-    struct held held;          /* requests of answers that nobody can read */
-    struct buf quote;       /* owned: the start of the last line that answered nothing, sanitized */
+    struct held held;          /* requests whose answers cannot be parsed */
+    struct buf quote;       /* owned: sanitized start of the last line that answered no request */
     uint64_t quoted_at;     /* timers.server_messages after that line */
     size_t own_pending;     /* requests of our own without an answer */
     uint64_t notified_seq;  /* seq of the last notification; 0: the server has read all
@@ -88,7 +88,7 @@ struct tool_ask_line {
     size_t n;
     findings found; /* findings about the line */
     uint64_t id;    /* hash of the call's id; 0: it is a batch, or has no id */
-    int64_t t_us;   /* when it was received, since the session's start; not 0 */
+    int64_t t_us;   /* time of receipt, since the session's start; not 0 */
 };
 
 /* The tools that the client may see and call (tool_gate.h). */
@@ -136,23 +136,23 @@ struct traffic {
     struct pending_table open[2]; /* [ROW_C2S]: the client's requests, [ROW_S2C]: the server's */
     struct refused_request refused[REFUSED_MAX]; /* a ring */
     size_t refused_next;
-    uint64_t server_answers;      /* number of answers of the present process to requests with an
+    uint64_t server_answers;    /* number of answers of the present process to requests with an
                                    * id */
-    struct timers timers;         /* deadlines of the client's requests */
-    struct handshake handshake;   /* what is repeated to a new server process */
-    struct repeats repeats;       /* calls that may have run */
-    struct protocol protocol;     /* the rules of MCP */
-    struct forms forms; /* forms of the server: rules.c writes them, message.c reads them */
-    struct buf hidden;  /* owned: the last message of the client with secrets of forms */
+    struct timers timers;       /* deadlines of the client's requests */
+    struct handshake handshake; /* the messages that are repeated to a new server process */
+    struct repeats repeats;     /* calls that may have run */
+    struct protocol protocol;   /* the rules of MCP */
+    struct forms forms;         /* forms of the server: rules.c writes them, message.c reads them */
+    struct buf hidden;          /* owned: the last message of the client with secrets of forms */
     struct odd odd;
     struct tool_gate gate; /* gate.rule == NULL: every tool is kept */
     enum check_arguments check_arguments;
     struct tools tools; /* tools of the newest tools/list */
     struct previous_tools previous_tools;
-    struct buf scratch;  /* owned: answers under construction */
-    struct chunk *spare; /* held: memory for a few answers when there is no other; NULL: it was used
-                          * up */
-    size_t spare_n;      /* bytes of it in use */
+    struct buf scratch; /* owned: answers under construction */
+    struct chunk
+        *spare; /* reserve memory for a few answers when allocation fails; NULL: it was used up */
+    size_t spare_n;                                /* number of bytes used of the reserve */
     struct redact_lines noise_lines, stderr_lines; /* secrets of the server that span lines */
     char version[32];                              /* negotiated by initialize; "" before */
     bool knows_client, knows_server;               /* the name is recorded */
@@ -169,7 +169,7 @@ struct traffic {
                                struct buf *why);
     /* An answer reports missing, wrong or expired credentials. */
     void (*on_auth)(void *owner, const struct pending *p, struct slice answer);
-    /* The first complete list shows that the rule of the gate hides every tool. */
+    /* Called when the first complete list shows that the rule of the gate hides every tool. */
     void (*on_rule)(void *owner, const char *happened);
     /* Returns the number of bytes that the client has read. NULL: all bytes that its pipe has
      * accepted count as read. */

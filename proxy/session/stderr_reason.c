@@ -23,7 +23,7 @@ enum mode {
 struct reading {
     enum mode mode;
     unsigned continues;
-    enum stderr_says says; /* what the rule says of `reason`, if `reason` has a text */
+    enum stderr_says says; /* the class that the rule gives to `reason`, if `reason` has a text */
     const void *rule;      /* rule that matched `reason` */
     unsigned since;        /* number of lines after `reason` that are not its details */
     struct text reason, cause;
@@ -48,7 +48,8 @@ static bool is_blank(char c)
     return c == ' ' || c == '\t' || c == '\r';
 }
 
-/* The line in `place` without escape sequences, without blanks at its ends, and without the frame that Python draws
+/* Copies the line to `place` without escape sequences, without blanks at its ends, and without the
+ * frame that Python draws
  * around a group of exceptions. */
 static struct slice make_plain_line(struct slice line, char place[STDERR_LINE_READ],
                                     bool *ret_indented)

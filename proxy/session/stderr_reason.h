@@ -19,8 +19,8 @@
 #include "base/buf.h"
 
 #define STDERR_REASON_KEPT ((size_t)32 << 10)
-#define STDERR_REASON_MAX 300  /* bytes of a reason; its cause may have as many */
-#define STDERR_REASON_LINES 20 /* if this many lines follow a reason, it is no longer the reason */
+#define STDERR_REASON_MAX 300  /* maximum bytes of a reason; the same limit applies to its cause */
+#define STDERR_REASON_LINES 20 /* a reason is dropped after this many further lines */
 #define STDERR_LINE_READ 512   /* bytes of a line */
 #define STDERR_INDENTED_MAX 100
 
@@ -29,7 +29,7 @@ struct stderr_reason {
     unsigned indented; /* how many of the last lines are */
 };
 
-/* The next line, sanitized, without its newline. */
+/* Reads the next line of stderr, sanitized, without its newline. */
 void stderr_reason_read_line(struct stderr_reason *r, struct slice line);
 /* Forgets all lines. Call it before the lines of the next process. */
 void stderr_reason_clear(struct stderr_reason *r);

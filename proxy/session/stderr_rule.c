@@ -153,7 +153,7 @@ static const struct rule npm_rules[] = {
     RULE(BEGINS, "dest ", STDERR_DETAIL),
     RULE(BEGINS, "errno ", STDERR_DETAIL),
     RULE(BEGINS, "signal ", STDERR_DETAIL),
-    /* the program that npm has started failed, and has given the reason before */
+    /* the program that npm started has failed, and has already printed the reason */
     RULE(BEGINS, "Lifecycle script ", STDERR_DETAIL),
     RULE(BEGINS, "command ", STDERR_DETAIL),
     RULE(BEGINS, "workspace ", STDERR_DETAIL),
@@ -243,7 +243,7 @@ static bool names_exception(struct slice s)
     return found && (colon || rest.n == 0 || pattern_applies(BEGINS, " [", 2, rest));
 }
 
-/* *s is the line without the quotes and all that follows them. */
+/* *s is the line up to its quotes. */
 static bool is_error_code(struct slice *s)
 {
     size_t n = 0;

@@ -14,7 +14,7 @@
 struct open_requests stray_open_requests(struct traffic *t);
 /* Records text of the server that is not a message, logs it, and does not forward it. */
 void stray_record_noise(struct traffic *t, struct slice text, findings why);
-/* A line of stderr; `found` is noted with it. */
+/* Records a line of stderr with the findings `found`. */
 void stray_record_stderr(struct traffic *t, const struct line *line, findings found);
 
 #endif

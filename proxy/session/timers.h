@@ -39,20 +39,20 @@ struct timers {
     struct pending **heap; /* owned; by due_us, the first at 0; only requests with a deadline */
     size_t n, cap;
     struct pending *unwritten; /* the oldest request whose last byte is not written; NULL: none */
-    uint64_t server_messages;  /* messages of the server, and lines that were meant as one; counted
-                                * by the owner */
-    uint64_t written;          /* bytes that the server has read */
-    int64_t last_read_us;      /* when the server last read a byte, without the time of pauses */
-    unsigned paused;           /* enum timers_why; 0: not paused */
-    int64_t paused_at_us;      /* start of this pause */
-    int64_t paused_total_us;   /* length of all earlier pauses, and skipped time */
-    int64_t fair_us;  /* when TIMERS_FAIR_US was last granted, without the time of pauses */
-    bool server_away; /* no server process reads */
+    uint64_t
+        server_messages; /* number of messages of the server, and of lines meant as messages; counted by the owner */
+    uint64_t written;        /* bytes that the server has read */
+    int64_t last_read_us;    /* time when the server last read a byte, without pauses */
+    unsigned paused;         /* enum timers_why; 0: not paused */
+    int64_t paused_at_us;    /* start of this pause */
+    int64_t paused_total_us; /* length of all earlier pauses, and skipped time */
+    int64_t fair_us;         /* when TIMERS_FAIR_US was last granted, without the time of pauses */
+    bool server_away;        /* no server process reads */
 };
 
 void timers_open(struct timers *t, const struct deadlines *rules, int64_t max_us);
 void timers_close(struct timers *t);
-/* A request was staged; it is the newest in its table. */
+/* Starts timing a request that was staged; it is the newest in its table. */
 MI_MUST int timers_add(struct timers *t, struct pending *p, int64_t now_us);
 /* Removes a request that was answered or cancelled. Call it before pending_remove() and
  * pending_mark_cancelled(). */

@@ -18,7 +18,7 @@
 #define TOOL_ASK_US INT64_C(10000000)
 #define TOOL_ASK_RETRY_US INT64_C(5000000)
 #define TOOL_ASK_PAGES_MAX 1000
-#define TOOL_ASK_ROUNDS_MAX 3 /* lists, if each changes while it is read */
+#define TOOL_ASK_ROUNDS_MAX 3 /* number of attempts, if the list changes while it is read */
 #define TOOL_ASK_LINES_MAX 1024
 #define TOOL_ASK_BYTES_MAX ((size_t)8 << 20)
 

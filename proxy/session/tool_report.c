@@ -22,7 +22,7 @@ static void add_unmatched(const struct tool_gate *g, struct buf *b, struct json_
     }
 }
 
-/* The first complete list shows whether the rule is what its author meant. */
+/* The first complete list shows whether the rule matches the tools that its author intended. */
 void tool_report_list(struct traffic *t, const struct tool_cut *cut)
 {
     struct tool_gate *g = &t->gate;

@@ -10,7 +10,8 @@
 
 #include "proxy/session/state.h"
 
-/* A list is complete. The first one is compared with the rule. cut: all its tools. */
+/* Call it when a list is complete; the first list is compared with the rule. cut: the tools of the
+ * whole list. */
 void tool_report_list(struct traffic *t, const struct tool_cut *cut);
 
 #endif

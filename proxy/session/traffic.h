@@ -27,13 +27,15 @@ void traffic_set_deadlines(struct traffic *t, const struct deadlines *rules, int
 void traffic_handle_line(struct traffic *t, enum row_direction dir, struct line *line);
 /* Handles a line longer than --max-message; `line` has its first bytes. */
 void traffic_handle_too_long(struct traffic *t, enum row_direction dir, const struct line *line);
-/* The stream ended inside this line. */
+/* Handles a line inside which the stream ended. */
 void traffic_handle_last_line(struct traffic *t, enum row_direction dir, struct line *line);
-/* A line has long been incomplete: n bytes of it have arrived. When it is complete, it gets a finding. */
+/* Notes that a line has been incomplete for some time: n bytes of it have arrived. When the line
+ * is complete, it gets a finding. */
 void traffic_note_unfinished(struct traffic *t, enum row_direction dir, size_t n);
 /* Handles the messages of the client that no longer wait for the list of tools (tool_gate.h). Call it after expire_due(). */
 void traffic_release_waiting_lines(struct traffic *t);
-/* The list of tools will not come: `why` is a clause. What waited for it is handled. */
+/* Call it if the list of tools cannot be read; `why` is a clause. Messages that waited for the
+ * list are handled. */
 void traffic_list_failed(struct traffic *t, const char *why);
 /* True while the client sends messages that we answer ourselves and does not read the answers. Then
  * the client must not be read: the server's outbox is not full, so it would not stop the client. */

@@ -72,7 +72,8 @@ void uncertain_note_late_answer(struct traffic *t, const struct pending *p, cons
                                    journal_now_us(t->journal));
 }
 
-/* An error, or a request for input, does not tell what happened to the first call. */
+/* Only a result settles the calls: an error, or a request for input, does not tell what happened
+ * to the first call. */
 void uncertain_note_answer(struct traffic *t, const struct pending *p, const struct rpc *m)
 {
     struct slice text;

@@ -19,7 +19,8 @@ void uncertain_note_call(struct traffic *t, const struct pending *p, const char 
 typedef bool (*late_sound_fn)(struct traffic *t, struct message *x, const struct pending *p);
 void uncertain_note_late_answer(struct traffic *t, const struct pending *p, const struct rpc *m,
                                 late_sound_fn sound, struct message *x);
-/* The client gets an answer of the server to p. A result of a repeat settles the calls that it repeats. */
+/* Notes an answer of the server to p. If p repeats calls and the answer is a result, these calls
+ * are no longer uncertain. */
 void uncertain_note_answer(struct traffic *t, const struct pending *p, const struct rpc *m);
 
 #endif

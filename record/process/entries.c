@@ -1,4 +1,4 @@
-/* entries.c - one entry of a journal becomes rows, log lines and files. */
+/* entries.c - stores one entry of a journal as rows, log lines and files. */
 #include "record/process/store_state.h"
 
 #include "base/clock.h"

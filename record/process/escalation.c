@@ -100,7 +100,8 @@ static struct escalation_memory *take_slot(struct escalations *m, int vault_fd, 
         if (m->slot[i].last_us < old->last_us)
             old = &m->slot[i];
     if (old->key != 0 && old->waiting > 0)
-        (void)write_count(old, vault_fd, w); /* if this fails, these occurrences are not counted */
+        (void)write_count(old, vault_fd,
+                          w); /* if writing fails, these occurrences are not counted */
     return old;
 }
 
@@ -177,7 +178,7 @@ static int start_problem(struct escalation_memory *s, int vault_fd, struct write
         s->counted = 1;
         s->id = 0;
         if (st == 0 && w != NULL && escalation_row_add(w, &row, &s->id) < 0)
-            s->id = 0; /* the problem is counted in this session only */
+            s->id = 0; /* without the database, the problem is counted in this session only */
         *ret_new = true;
     }
     if (st == 0)

@@ -37,7 +37,8 @@ static void write_time_stamp(int64_t wall_us, char ret[STAMP_LEN + 1])
     ret[STAMP_LEN] = '\0';
 }
 
-/* "-hang-files.md": the part after the time stamp. Characters other than letters, digits, `.`, `_` and
+/* Makes the part of the file name after the time stamp, such as "-hang-files.md". Characters other
+ * than letters, digits, `.`, `_` and
  * `-` become `_`. */
 void escalation_suffix(const struct escalation *e, char ret[ESCALATION_SUFFIX_MAX])
 {

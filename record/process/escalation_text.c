@@ -120,7 +120,8 @@ void escalation_append_name(struct buf *b, struct slice text)
     buf_close(&clean);
 }
 
-/* A paragraph. Escapes what Markdown would render as a link, an image, code or HTML. */
+/* Adds a paragraph. Escapes everything that Markdown would render as a link, an image, code or
+ * HTML. */
 static void add_prose(struct buf *b, struct slice text)
 {
     struct buf clean = {0}, visible = {0};
@@ -139,7 +140,7 @@ static void add_prose(struct buf *b, struct slice text)
     buf_close(&visible);
 }
 
-/* An indented code line: no character in it can end it or be rendered as markup. */
+/* Adds an indented code line, in which no character can end the code or be rendered as markup. */
 static void add_code(struct buf *b, struct text text)
 {
     struct buf clean = {0};

@@ -52,7 +52,7 @@ static struct slice clean_log_text(struct log_directory *a, struct slice text)
     return text;
 }
 
-/* Does what clean_log_text() does, for a name as it stands between the quotes of a JSON string. */
+/* Like clean_log_text(), for a name in the escaped form between the quotes of a JSON string. */
 static struct slice clean_raw(struct log_directory *a, struct clean_name *last, struct slice raw)
 {
     struct redact *r = redact_current();
@@ -112,7 +112,7 @@ static void add_time(struct log_directory *a, struct json_out *j, int64_t wall_u
     buf_adds(j->b, "Z\"");
 }
 
-/* Where these arguments are in the ring; NULL: they are no longer kept. */
+/* Finds these arguments in the ring of kept arguments; NULL: they were overwritten. */
 static const char *find_kept_arguments(const struct log_directory *a,
                                        const struct kept_arguments *k)
 {
@@ -276,7 +276,8 @@ void log_directory_add(struct log_directory *a, const struct invocation *x)
         json_out_quoted(&j, "commitment", x->commitment);
     json_out_end(&j);
     json_out_line(&j);
-    if (b->failed || a->who.failed) { /* out of memory: drop this line, keep the earlier ones */
+    if (b->failed ||
+        a->who.failed) { /* if out of memory, this line is dropped and the earlier lines are kept */
         b->failed = false;
         b->n = before;
         log_warn("a line of the log directory was dropped: out of memory");

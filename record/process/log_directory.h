@@ -26,9 +26,9 @@
 struct kept_arguments {
     uint64_t seq; /* seq of the request; 0: the slot is free */
     uint64_t
-        at; /* offset in all bytes ever kept; overwritten after LOG_DIRECTORY_KEPT more bytes */
+        at; /* offset in the sequence of all bytes ever kept; the bytes are overwritten after LOG_DIRECTORY_KEPT more bytes */
     uint32_t n;
-    bool as_received; /* the sanitizer has left the request as it was */
+    bool as_received; /* the sanitizer did not change the request */
 };
 
 struct log_directory {

@@ -58,7 +58,8 @@ static struct slice search_file(struct search *s, int fd)
     return buf_slice(&s->file);
 }
 
-/* The process may have been killed in the middle of a line: then only its rest is missing. */
+/* The process may have been killed in the middle of a line: in that case only the rest of the line
+ * is missing. */
 static void skip_torn_line(struct search *s, struct slice torn)
 {
     struct slice line = first_complete_line(s->left);

@@ -30,7 +30,7 @@ struct recording {
     bool is_open;      /* the proxy was informed that the vault is open */
     bool gone;         /* the proxy has exited */
     bool damaged;      /* nothing more can be read from the journal */
-    int64_t ended_us;  /* when the session ended; 0: it has not */
+    int64_t ended_us;  /* time when the session ended; 0: it has not ended */
     int64_t stored_us; /* when something was last stored */
     bool shut;         /* the vault could not be opened at the last try */
 };
@@ -179,7 +179,7 @@ static int64_t pause_after_result(struct recording *p, enum store_result result)
         confine_when_open(p);
         return 0;
     case STORE_BUSY:
-        return 0; /* the call has already waited for the lock */
+        return 0; /* no pause, because the call has already waited for the lock */
     case STORE_FAILING:
         upkeep_pause(&p->upkeep);
         store_escalate_early(p->store, &p->ring);
@@ -291,7 +291,7 @@ void process_run(const struct process_config *cfg)
               cfg->start.name.p);
     if (journal_file_reopen(&p.file, cfg->file) < 0 || ring_open(&p.ring, p.file.fd) < 0)
         exit_after_error("open the journal");
-    close(cfg->file->fd); /* otherwise the writer's lock would outlive the writer */
+    close(cfg->file->fd); /* if it were inherited, the writer's lock would outlive the writer */
     if (nice(NICE) < 0)
         log_debug("the recorder runs with normal priority");
     if (store_open(&p.store, &cfg->start, &calls, &p) < 0)

@@ -30,7 +30,7 @@
 struct process_config {
     struct session_start start; /* borrowed */
     const struct retention *retention;
-    const struct journal_file *file; /* the writer's; its fd is closed */
+    const struct journal_file *file; /* the journal file of the writer; its fd is closed */
     int control;                     /* a channel to the proxy (base/os/pipe.h) */
     int text;                        /* nonblocking, and stderr of the process */
     int notifier;                    /* a channel that takes paths of escalation files; -1: none */

@@ -8,9 +8,9 @@
 
 #include <stdio.h>
 
-#define LOOK_US 1000000      /* interval of the checks that the vault still exists */
-#define ALL_STORED INT64_MAX /* a position: the rest of a damaged journal is never stored */
-
+#define LOOK_US 1000000 /* interval of the checks that the vault still exists */
+/* a position beyond every entry, so that the rest of a damaged journal is never stored */
+#define ALL_STORED INT64_MAX
 /* ---- the start ------------------------------------------------------------------------------ */
 
 static int add_session(struct store *s)
@@ -45,7 +45,7 @@ static int begin_session(struct store *s, struct ring *r, uint64_t *ret_position
     uint64_t tail = atomic_load(&r->shared->tail);
     int64_t t_us = clock_wall_us() - s->start->started_wall_us;
     if (s->session_id !=
-        0) /* already added: a full disk may have no room for another transaction */
+        0) /* the session was already added; a full disk may have no room for another transaction */
         return writer_position_read(s->w, s->session_id, ret_position);
     int st = writer_begin(s->w, STORE_WAIT_US);
     if (st == 0)
@@ -86,7 +86,7 @@ static void skip_stored(struct store *s, struct ring *r, uint64_t position)
     size_t n = 0;
     while (ring_next(r, &kind, &bytes, &at) == 0) {
         if (at >= position) {
-            r->at = at; /* the entry is the next one again */
+            r->at = at; /* the same entry is read again next */
             break;
         }
         n++;

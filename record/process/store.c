@@ -87,7 +87,7 @@ static int begin_batch(struct store *s, struct ring *r)
         return st;
     if (kind == ENTRY_ESCALATION)
         entries_escalate(s, r->shared, bytes, at);
-    r->at = at;      /* the entry is the next one again */
+    r->at = at;      /* the same entry is read again next */
     if (s->troubled) /* do not sanitize if nothing can be stored */
         return writer_begin(s->w, STORE_WAIT_US);
     writer_begin_later(s->w, STORE_WAIT_US);
@@ -144,8 +144,8 @@ enum store_result store_batch(struct store *s, struct ring *r, size_t *ret_n)
         return STORE_DONE;
     if (st == MI_EPROTO)
         return STORE_DAMAGED;
-    struct no_progress before = s->progress; /* to restore it: if this fails, the same entries are
-                                              * read again */
+    struct no_progress before =
+        s->progress; /* kept to restore it: if storing fails, the same entries are read again */
     s->stuck_n = 0;
     if (st == 0)
         st = fill_batch(s, r, &n);

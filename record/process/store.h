@@ -22,10 +22,10 @@
 #include "vault/store/call_fill.h"
 #include "vault/store/row_batch.h"
 
-#define STORE_ROWS                                                                                 \
-    ROW_BATCH_ROWS /* entries of a transaction: one batch of rows has all of its messages */
-#define STORE_BYTES                                                                                \
-    ((size_t)1 << 20)         /* bytes of a transaction; it ends after the entry that exceeds it */
+/* entries of a transaction: one batch of rows has all of its messages */
+#define STORE_ROWS ROW_BATCH_ROWS
+/* bytes of a transaction; it ends after the entry that exceeds it */
+#define STORE_BYTES ((size_t)1 << 20)
 #define STORE_PORTION_MAX 20  /* after a full disk: smallest transaction is 1/2^20, one entry */
 #define STORE_WAL_PAGES 128   /* after a full disk: pages of the write-ahead log, 1 MiB */
 #define STORE_WAIT_US 20000   /* how long each try waits for the database's lock */
@@ -45,8 +45,9 @@ struct store_calls {
     /* The session was added to the database; called again after a new database was made. vault: a
      * descriptor of the vault's directory. */
     void (*begun)(void *ctx, int vault, int64_t session_id);
-    void (*changed)(void *ctx);      /* `tail` or `trouble` has changed, and the writer waits */
-    void (*tools_wanted)(void *ctx); /* may be called again after a kill */
+    void (*changed)(void *ctx); /* `tail` or `trouble` has changed, and the writer waits */
+    void (*tools_wanted)(
+        void *ctx); /* may be called again by the process that follows a killed one */
     /* There is a new escalation file. path is absolute. May be called again after a kill. */
     void (*escalated)(void *ctx, enum escalation_cause cause, const char *path);
 };

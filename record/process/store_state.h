@@ -34,7 +34,7 @@ struct store {
                                                       * escalated after it */
     size_t stuck_n;
     struct escalations escalations;
-    struct escalations early; /* written before their entries can be stored */
+    struct escalations early; /* escalations that are written before their entries can be stored */
     size_t early_n;           /* number of escalation files written in this way */
     uint64_t early_to;        /* position: escalations before it were written early, or tried */
     uint64_t reported_to;     /* position: escalations before it were reported */
@@ -42,7 +42,7 @@ struct store {
     uint64_t escalated_at;
     struct buf text;                /* scratch */
     int64_t bodies_from, bodies_to; /* large bodies that are not on the disk yet */
-    enum ring_trouble lost_trouble; /* the worst trouble since the last ENTRY_LOST */
+    enum ring_trouble lost_trouble; /* the most severe trouble since the last ENTRY_LOST */
     bool troubled;                  /* shared->trouble was set here */
     bool failing;                   /* a warning was logged */
     enum store_aside aside;

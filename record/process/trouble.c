@@ -186,7 +186,7 @@ enum store_result store_busy(struct store *s, struct ring *r)
     return STORE_BUSY;
 }
 
-/* A commit that failed may be found committed later, so the position is read again. */
+/* A commit that was reported as failed may have succeeded, so the position is read again. */
 enum store_result store_failed(struct store *s, struct ring *r, int st)
 {
     bool memory = st == MI_ENOMEM, busy = !memory && writer_is_busy(s->w);
@@ -210,7 +210,7 @@ enum store_result store_failed(struct store *s, struct ring *r, int st)
     }
     s->portion += full && s->portion < STORE_PORTION_MAX;
     if (!full)
-        store_close_writer(s);            /* the next try opens it again */
+        store_close_writer(s);            /* the next attempt opens the vault again */
     else if (writer_checkpoint(s->w) < 0) /* frees the space of the write-ahead log */
         log_debug("checkpoint postponed: %s", writer_error(s->w));
     return store_failing(s, r);

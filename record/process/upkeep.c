@@ -44,7 +44,8 @@ static void upkeep_run_checkpoint(struct upkeep *u)
 {
     u->idle_us = 0;
     if (!store_checkpoint(u->store))
-        log_debug("checkpoint postponed"); /* tried again after more entries were stored */
+        log_debug(
+            "checkpoint postponed"); /* the checkpoint is tried again after more entries were stored */
 }
 
 void upkeep_after_store(struct upkeep *u)
@@ -95,8 +96,8 @@ static int64_t upkeep_fill_step(struct upkeep *u)
 static void close_dead(struct upkeep *u, const char *vault)
 {
     orphans_store(vault, u->between, u->ctx);
-    (void)running_close_dead_sessions(vault); /* after a failure it is tried again at the next
-                                               * look */
+    (void)running_close_dead_sessions(
+        vault); /* after a failure, the task is tried again at the next check */
 }
 
 int64_t upkeep_run_when_idle(struct upkeep *u)

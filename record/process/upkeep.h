@@ -32,13 +32,13 @@ struct upkeep {
     struct retention rule;
     int64_t look_us; /* when to look for dead sessions */
     struct call_fill fill;
-    int64_t fill_us;            /* when to add calls; INT64_MAX: not before the next look */
-    int64_t prune_us;           /* when to prune, or to make the next step of a prune; INT64_MAX:
-                                 * never */
-    struct prune *prune;        /* owned; NULL: none in progress */
-    int64_t idle_us;            /* when to checkpoint, if nothing is stored until then; 0: never */
-    int64_t forced_us;          /* when a checkpoint was last forced */
-    void (*between)(void *ctx); /* called while it stores what others left */
+    int64_t fill_us;     /* time to add calls; INT64_MAX: not before the next check */
+    int64_t prune_us;    /* time to prune, or to make the next step of a prune; INT64_MAX: never */
+    struct prune *prune; /* owned; NULL: none in progress */
+    int64_t idle_us;   /* time of the next checkpoint, if nothing is stored until then; 0: never */
+    int64_t forced_us; /* when a checkpoint was last forced */
+    void (*between)(
+        void *ctx); /* called repeatedly while messages that other sessions left are stored */
     void *ctx;
 };
 

@@ -52,7 +52,7 @@ bool shapes_has_patterns(const struct shapes *s);
 bool shapes_find_next(const struct shapes *s, struct slice text, size_t from,
                       struct shape_hit *ret);
 
-/* The number of bytes that rules have examined so far, for tests of complexity. */
+/* Returns the number of bytes that rules have examined so far, for tests of complexity. */
 uint64_t shapes_work(void);
 
 #endif

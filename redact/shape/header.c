@@ -132,7 +132,7 @@ bool shape_match_digest(struct slice text, size_t at, struct shape_hit *ret)
 
 /* ---- headers ---- */
 
-/* The value of `NAME: value` or NAME=value, where NAME ends at text[i]. */
+/* Finds the value of `NAME: value` or NAME=value, where NAME ends at text[i]. */
 static bool find_header_value(struct slice text, size_t i, const char *seps, size_t *ret_from,
                               char *ret_quote)
 {

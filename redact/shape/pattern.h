@@ -20,7 +20,7 @@ struct shape_pattern;
 MI_MUST int shape_pattern_open(struct shape_pattern **ret, const char *name, const char *regex,
                                struct buf *error);
 void shape_pattern_close(struct shape_pattern *p); /* accepts NULL */
-/* The first hit at or after `from`. */
+/* Finds the first hit at or after `from`. */
 bool shape_pattern_next(struct shape_pattern *p, struct slice text, size_t from,
                         struct shape_hit *ret);
 

@@ -345,7 +345,7 @@ bool shape_match_url(struct slice text, size_t at, struct shape_hit *ret)
     return is_url_secret(pass);
 }
 
-/* user%3Apass%40 after %3A%2F%2F: a URL as a parameter of another URL. */
+/* Finds user%3Apass%40 after %3A%2F%2F: credentials in a URL that is a parameter of another URL. */
 bool shape_match_url_encoded(struct slice text, size_t at, struct shape_hit *ret)
 {
     size_t i = at + 9, colon = 0;

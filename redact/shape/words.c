@@ -263,7 +263,8 @@ static size_t end_of_bare_value(struct slice text, const struct place *p, size_t
     return i;
 }
 
-/* The value up to its closing quote, or to the end of an unquoted word; at most `most` bytes. */
+/* Reads the value up to its closing quote, or to the end of an unquoted word; at most `most`
+ * bytes. */
 static struct slice read_value_at(struct slice text, struct place *p, size_t most)
 {
     const char *v = text.p + p->at;
@@ -297,7 +298,8 @@ static bool value_ends_line(struct slice text, struct slice v)
     return p == end || *p == '\n' || *p == '\r';
 }
 
-/* The length of an identifier of a programming language (conf.password, $self->pass, std::string) at the start of v. */
+/* Returns the length of the identifier of a programming language (conf.password, $self->pass,
+ * std::string) at the start of v. */
 static size_t identifier_len(struct slice v, bool *ret_digit, size_t *ret_joints)
 {
     size_t i = 0;

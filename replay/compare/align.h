@@ -1,13 +1,14 @@
 /* align.h - which calls of two sessions belong together.
  *
  * Order     1. equal calls in the longest common order (lcs.h);
- *           2. of the rest, equal calls anywhere, in order of appearance: they were moved;
- *           3. of the rest, calls of one topic (a method and its target) between the same pairs of
- *              1: they were changed; those outside of their longest common order were also moved.
+ *           2. remaining equal calls anywhere, in order of appearance: these were moved;
+ *           3. remaining calls of one topic (a method and its target) between the same pairs of
+ *              step 1: these were changed; pairs outside of their longest common order were also
+ *              moved.
  *              They are paired in order of appearance; in groups that are not large, if one side
  *              has more of them, so that they differ as little as possible (near.h);
- *           4. of the rest, calls of one topic anywhere, in order of appearance: they were changed
- *              and moved.
+ *           4. remaining calls of one topic anywhere, in order of appearance: these were changed
+ *           and moved.
  * Rows      in the order of b. A call that is only in a comes after the call before it in a. A
  *           moved pair is at its position in b.
  * Owns      the caller frees *ret with free().

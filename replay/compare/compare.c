@@ -67,7 +67,7 @@ static bool compare_fits(struct slice recorded, struct slice live)
     }
 }
 
-/* Whether the sanitizer has changed string a, and b matches the rest of a. */
+/* Whether the sanitizer has changed string a, and b matches the unchanged pieces of a. */
 static bool matches_left_sanitized(struct comparison *c, struct json_value a, struct json_value b)
 {
     struct slice raw = json_string_raw(a);
@@ -149,7 +149,7 @@ static bool key_is_one_of(struct slice key, const char *const *names)
     return false;
 }
 
-/* Whether each server generates the value: then only its presence can be compared. */
+/* Whether the value differs for each server process, so that only its presence can be compared. */
 static bool value_is_generated(enum place place, struct slice key)
 {
     static const char *const root[] = {"nextCursor", "requestState",  "taskId",
@@ -286,7 +286,7 @@ struct entry {
 };
 
 struct entries {
-    struct entry *list; /* owned; by hash, then by index */
+    struct entry *list; /* owned; sorted by hash, then by index */
     size_t n, cap;
 };
 
@@ -304,7 +304,7 @@ static int compare_entries_by_index(const void *x, const void *y)
     return a->at < b->at ? -1 : a->at > b->at;
 }
 
-/* The name of an entry; the entry itself if it has no name. */
+/* Returns the name of an entry, or the entry itself if it has no name. */
 static struct json_value entry_name(struct json_value entry, const char *by)
 {
     struct json_value name = json_get(entry, by);

@@ -25,7 +25,8 @@ struct compare_difference {
     struct slice recorded, live; /* JSON as written; {NULL, 0}: missing */
     bool in_schema;              /* inside the schema of a tool */
     bool is_entry;               /* a whole entry of a list differs: a tool, a prompt, a resource */
-    struct slice entry; /* name or URI of the entry that it is in, as JSON; {NULL, 0}: none */
+    struct slice
+        entry; /* name or URI of the list entry that contains the difference, as JSON; {NULL, 0}: not in a list */
     struct slice below; /* the pointer below that entry */
 };
 typedef bool (*compare_fn)(void *ctx, const struct compare_difference *d);
@@ -33,7 +34,7 @@ typedef bool (*compare_fn)(void *ctx, const struct compare_difference *d);
 /* Calls fn for each difference until it returns false. 0, or MI_ENOMEM. */
 MI_MUST int compare_values(struct json_value recorded, struct json_value live,
                            const struct compare_rules *rules, compare_fn fn, void *ctx);
-/* Whether two recorded values are equal, or one is the other after sanitizing. */
+/* Whether two recorded values are equal, or one equals the sanitized form of the other. */
 bool compare_equal_sanitized(struct json_value a, struct json_value b);
 
 #endif

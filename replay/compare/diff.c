@@ -175,7 +175,7 @@ struct looking {
     struct diff_look *look;
     enum diff_part part;
     bool initialize;
-    const char *entry; /* where the name of the last tool that differs begins; NULL: none */
+    const char *entry; /* start of the name of the last tool that differs; NULL: none so far */
     bool failed;       /* out of memory */
 };
 
@@ -220,7 +220,7 @@ static bool diff_on_params_difference(void *ctx, const struct canon_difference *
     return !l->failed;
 }
 
-/* Counts a tool that differs. All differences of one tool come in a row. */
+/* Counts a tool that differs. All differences of one tool are reported one after the other. */
 static void count_tool(struct looking *l, const struct compare_difference *x)
 {
     if (x->entry.p == NULL || x->entry.p == l->entry || !slice_begins(x->pointer, "/tools/"))
@@ -339,8 +339,8 @@ static int look_at_answers(struct looking *l, struct align_row row)
     return l->failed ? MI_ENOMEM : st == MI_ENOENT ? 0 : st;
 }
 
-/* Whether the error is the interposer's: it says how long it has waited, and what the server's
- * process was doing. */
+/* Whether the interposer made the error. Such an error says how long the call had waited and what
+ * the server's process was doing, so its text is not compared. */
 static bool error_is_of_interposer(enum call_status s)
 {
     return s == CALL_TIMEOUT || s == CALL_SERVER_GONE || s == CALL_INTERRUPTED;

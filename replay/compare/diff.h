@@ -51,8 +51,8 @@ struct diff;
 /* Reads both recordings and pairs their calls. */
 MI_MUST int diff_open(struct diff **ret, struct source *a, struct source *b,
                       const struct diff_rules *rules, struct buf *error);
-/* Do the same in steps. *ret_done: diff_open() is complete; until then, call only diff_close() and
- * diff_error(). */
+/* Open a comparison in steps. *ret_done: the comparison is open; until then, call only
+ * diff_close() and diff_error(). */
 MI_MUST int diff_begin(struct diff **ret, struct source *a, struct source *b,
                        const struct diff_rules *rules);
 MI_MUST int diff_load_step(struct diff *d, bool *ret_done);
@@ -74,18 +74,18 @@ enum diff_part {
     DIFF_PARAMS,
     DIFF_RESULT,
     DIFF_ERROR,
-    DIFF_ANSWER, /* a result on one side, an error on the other: the values are these */
+    DIFF_ANSWER, /* one side has a result, the other one an error; the values are the result and the error */
 };
 
 /* Borrowed for the call. */
 struct diff_difference {
     enum diff_part part;
-    struct slice pointer;           /* below params, the result or the error; "": all of it */
+    struct slice pointer; /* pointer below params, the result or the error; "": the whole value */
     struct slice value[DIFF_SIDES]; /* JSON, sanitized; {NULL, 0}: missing */
     /* In a list of tools, prompts, resources or templates: the name or URI of the entry as JSON, and the pointer below
      * it; {NULL, 0}: not in a list. */
     struct slice entry, below;
-    bool is_entry; /* a whole entry: it is missing on one side */
+    bool is_entry; /* the difference is a whole list entry, which is missing on one side */
 };
 /* Returns false to stop. */
 typedef bool (*diff_fn)(void *ctx, const struct diff_difference *one);
@@ -102,7 +102,7 @@ struct diff_look {
 /* Compares the two calls of a row. A row with one call has no differences. fn may be NULL. */
 MI_MUST int diff_compare_row(struct diff *d, uint32_t row, diff_fn fn, void *ctx,
                              struct diff_look *ret);
-/* Whether the calls of the row differ. Only moving them does not make the calls differ. */
+/* Whether the calls of the row differ. Calls that were only moved do not differ. */
 bool diff_row_has_changed(const struct diff_look *l);
 /* The params of a call, as JSON; {NULL, 0} if it has none. Valid until the next diff_read_params(). */
 MI_MUST int diff_read_params(struct diff *d, enum diff_side side, uint32_t call, struct slice *ret);
@@ -113,7 +113,8 @@ MI_MUST int diff_read_params(struct diff *d, enum diff_side side, uint32_t call,
 struct diff_fact {
     const char *name;               /* "server_version", … */
     struct slice value[DIFF_SIDES]; /* {NULL, 0}: not known */
-    bool counts; /* it is a difference, not information such as the server's version */
+    bool
+        counts; /* the fact counts as a difference; false for information such as the server's version */
 };
 /* The facts with different values, for i = 0, 1, …; false after the last one. */
 bool diff_fact(const struct diff *d, size_t i, struct diff_fact *ret);

@@ -10,7 +10,8 @@ struct part {
 /* Diagonal d has the points with x - y == d. */
 struct search {
     const uint32_t *a, *b;
-    int64_t *forward;  /* the furthest x on each diagonal, from the beginning of the part */
+    int64_t *
+        forward; /* furthest x reached on each diagonal, searching from the beginning of the part */
     int64_t *backward; /* the same, from the end of the part */
     uint32_t *partner;
 };
@@ -24,7 +25,8 @@ struct reach {
     int64_t min, max;
 };
 
-/* Extends the range by one diagonal on each side, within [low, high]. edge: the value outside. */
+/* Extends the range by one diagonal on each side, within [low, high]. edge: the value for
+ * diagonals outside of the range. */
 static void lcs_widen(struct reach *r, int64_t *furthest, int64_t low, int64_t high, int64_t edge)
 {
     if (r->min > low)

@@ -53,7 +53,7 @@ static uint64_t list_pages_hash_of(struct json_value cursor, struct buf *scratch
     return canon_hash(buf_slice(scratch));
 }
 
-/* The newest page that had this cursor for its next page. */
+/* Returns the newest page whose next page has this cursor. */
 static struct page *find_previous_page(struct pages *p, uint32_t topic, uint64_t cursor)
 {
     for (size_t i = p->n; cursor != 0 && i > 0; i--) {

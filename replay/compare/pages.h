@@ -27,8 +27,10 @@ struct pages {
 
 MI_MUST int pages_open(struct pages *p, struct side *s);
 void pages_close(struct pages *p);
-bool pages_has_call(const struct pages *p, uint32_t call); /* whether it is one of several pages */
-/* The call of the first page of the list; `call` itself if it is not a page. */
+bool pages_has_call(const struct pages *p,
+                    uint32_t call); /* whether the call reads one of several pages */
+/* Returns the call that read the first page of the list; `call` itself if it did not read a page.
+ * */
 uint32_t pages_first_call(const struct pages *p, uint32_t call);
 /* Appends the result of a page, with entries as described above. 0; MI_ENOENT: the call is not a
  * page, or a page was deleted; or an error. Invalidates the answer that was read before. */

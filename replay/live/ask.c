@@ -141,7 +141,7 @@ static int ask_await(struct talk *t, int64_t id, struct slice method, struct rpc
             return 0;
         }
         if (rpc_read(line, ret) < 0)
-            continue; /* a banner or a log line, which the proxy drops as well */
+            continue; /* a banner or a log line, which the proxy would also drop */
         if (ret->kind == RPC_REQUEST) {
             int st = answer_server_request(t, ret);
             if (st < 0)
@@ -152,7 +152,8 @@ static int ask_await(struct talk *t, int64_t id, struct slice method, struct rpc
             *ret_answered = true;
             return read_answer(t, id, method, ret);
         } else if (ret->kind == RPC_ERROR && ret->id.type == JSON_NULL && !t->notified) {
-            *ret_answered = true; /* servers answer an unreadable request with such an error */
+            *ret_answered =
+                true; /* servers answer a request that they cannot read with such an error */
             return read_answer(t, id, method, ret);
         } else if (ret->kind == RPC_NOTIFICATION) {
             if (rpc_method_is(ret, "notifications/progress"))

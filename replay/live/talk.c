@@ -107,8 +107,8 @@ static struct slice talk_text_at(const struct talk *t, size_t at, size_t n)
     return (struct slice){t->text.p + at, n};
 }
 
-/* The other server's handle for this one, or the same text if it is not a handle. Without
- * quotes. */
+/* Returns the other server's handle that corresponds to this handle, without quotes; text that is
+ * not a handle is returned unchanged. */
 static struct slice find_other_handle(const struct talk *t, struct slice raw, bool to_live)
 {
     for (size_t i = t->handles_n; i > 0; i--) { /* the newest first */

@@ -16,14 +16,14 @@
 /* A message of the recording. */
 struct talk_item {
     int64_t place;   /* ascending */
-    uint32_t answer; /* of a request: index of the item that answers it; TALK_NONE */
+    uint32_t answer; /* for a request: index of the item that answers it, or TALK_NONE */
     uint8_t kind;    /* enum rpc_kind */
     bool from_client, lost;
     bool used; /* a request of the server that the live server has also sent */
 };
 
 /* A text that servers generate, such as a cursor: the recorded one, and the live server's. Both
- * without quotes. */
+ * texts are without quotes. */
 struct talk_handle {
     size_t recorded_at, recorded_n, live_at, live_n; /* ranges of talk.text */
 };
@@ -43,7 +43,7 @@ struct talk {
     struct source *source; /* borrowed; NULL: there is no recording */
     struct live *server;   /* borrowed */
     struct buf *error;     /* borrowed */
-    int64_t timeout_us;    /* for each answer; progress restarts it; 0: no limit */
+    int64_t timeout_us;    /* deadline for each answer; progress restarts it; 0: no limit */
     talk_heard_fn heard;   /* NULL: not called */
     void *ctx;             /* for heard() */
 
@@ -55,7 +55,7 @@ struct talk {
     size_t handles_n;
     struct talk_tool *tools; /* owned */
     size_t tools_n;
-    bool knows_live_tools; /* a live tools/list was read to its last page */
+    bool knows_live_tools; /* tools/list of the live server was read to its last page */
     bool ended;            /* the live server has ended */
     bool interrupted;      /* a signal ended the wait for an answer */
     bool notified;         /* a notification was sent since the last answer that had an id */
@@ -65,7 +65,7 @@ struct talk {
     struct buf text;     /* owned; handles and names */
     struct buf request;  /* owned; the recorded request */
     struct buf recorded; /* owned; its recorded answer */
-    struct buf line;     /* owned; the request as it is sent */
+    struct buf line;     /* owned; the text of the request that is sent */
     struct buf other;    /* owned; requests of the server and their answers; scratch */
     struct buf mended;   /* owned; an answer of the live server that was repaired */
 };

@@ -18,7 +18,7 @@ int mock_send_line(struct conversation *s, struct slice line)
         return MI_ENOMEM;
     int st = s->send(s->send_ctx, buf_slice(&s->out));
     s->full = st > 0;
-    s->out.n = whole.n; /* removes the newline: the line may be sent again */
+    s->out.n = whole.n; /* removes the newline, because the line may be sent again */
     return st < 0 ? st : 0;
 }
 
@@ -169,7 +169,7 @@ static int answer_initialize(struct conversation *s, struct mock_batch *batch,
     return send_answer(s, batch, &j);
 }
 
-/* Returns 1: answered; 0: the request is a miss; or an error. */
+/* Returns 1 if the request was answered, 0 if it is a miss, or an error. */
 static int answer_by_default(struct conversation *s, struct mock_batch *batch,
                              const struct rpc *live)
 {

@@ -261,14 +261,14 @@ static int conversation_on_notification(struct conversation *s, const struct rpc
     int st = forward_forwards_all(s->forward) ? 0 : start_notification_list(s, live);
     if (st == 0 && s->forward != NULL)
         st = forward_notification(s, live);
-    /* unless the recorded server exited at this point with its own status */
+    /* not if the recorded server exited at this point with its own status */
     if (st == 0 && s->ended == CONVERSATION_RUNNING && rpc_method_is(live, "exit"))
         s->ended = CONVERSATION_CLIENT_EXIT;
     return st;
 }
 
-/* The client has created a task (revision 2025-11-25). Learns its live id, by which later requests
- * of the server name it. */
+/* The client has created a task (revision 2025-11-25). Notes the live id, which later requests of
+ * the server must use for this task. */
 static int learn_task(struct conversation *s, const struct plan_question *q, const struct rpc *live)
 {
     struct rpc recorded;
@@ -301,7 +301,8 @@ static int conversation_on_answer(struct conversation *s, const struct rpc *live
 {
     struct rpc sanitized;
     struct question *question = playback_take_question(s, live->id);
-    if (question == NULL) /* a question of the live server, unknown, or already answered */
+    if (question ==
+        NULL) /* the answer is to a question of the live server, an unknown question, or one already answered */
         return s->forward != NULL ? forward_answer(s, live) : 0;
     uint32_t i = plan_get_step(s->plan, question->step)->link;
     struct playback *p = question->playback;

@@ -41,7 +41,7 @@ struct conversation;
  * Returns 0; an error; or 1 if it was sent, but the output is full: then call
  * conversation_advance() when there is room again. */
 typedef int (*conversation_send_fn)(void *ctx, struct slice line);
-/* Passes on a line of the recorded server's standard error, without its newline. */
+/* Called with a line of the recorded server's standard error, without its newline. */
 typedef void (*conversation_stderr_fn)(void *ctx, struct slice line);
 
 MI_MUST int conversation_open(struct conversation **ret, const struct conversation_rules *rules,

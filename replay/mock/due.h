@@ -23,7 +23,8 @@ struct due_heap {
 void due_close(struct due_heap *h);
 /* Adds an entry, or changes its time. 0 or MI_ENOMEM. */
 MI_MUST int due_put(struct due_heap *h, struct due *d, int64_t at_us);
-void due_remove(struct due_heap *h, struct due *d); /* allowed if it is not in the heap */
+void due_remove(struct due_heap *h,
+                struct due *d); /* may be called for an entry that is not in the heap */
 
 static inline struct due *due_first(const struct due_heap *h)
 {

@@ -1,15 +1,17 @@
 /* fault.h - faults that --fault injects: KIND@METHOD[:TARGET][#N].
  *
  * KIND      hang           the request gets no messages and no answer
- *           delay=DURATION messages and answer are sent this much later
+ *           delay=DURATION messages and answer are delayed by this time
  *           error=CODE     an error with this code instead of the answer
- *           close          stdout is closed instead of the answer; the process runs until stdin ends
+ *           close          stdout is closed instead of the answer; the process runs until stdin
+ *           ends
  *           crash          SIGKILL instead of the answer
  *           garbage        an invalid line, then the answer
  *           truncate       half of the answer, then stdout is closed
  *           duplicate      the answer twice
  *           wrong-id       the answer with an unknown id
- * METHOD    a method, or a pattern with * (`resources/\*`). TARGET: tool, prompt, URI or task, likewise.
+ * METHOD    a method, or a pattern with * (`resources/\*`). TARGET: tool, prompt, URI or task,
+ * likewise.
  * N         only the N-th matching request, counted from 1. Without N: each.
  * Several   the first fault that matches is injected. A replay with the same requests has the same
  *           faults.
@@ -40,7 +42,7 @@ struct fault {
     int64_t delay_us;
     int code;
     uint64_t nth, seen; /* nth 0: each; seen: matching requests so far */
-    bool applied;       /* it was injected at least once */
+    bool applied;       /* the fault was injected at least once */
 };
 
 struct faults {

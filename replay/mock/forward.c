@@ -102,7 +102,7 @@ static int forward_cancel(struct conversation *s, const struct rpc *live)
     if (p != NULL)
         p->cancelled = true;
     if (p == NULL || p->number == 0)
-        return 0; /* the server does not have the request: its answer will come too late */
+        return 0; /* the server did not get the request, so an answer would come too late */
     with[REWRITE_REQUEST_ID] = forward_number(p->number, text);
     int st = forward_keep(s, true, live->text);
     return st < 0 ? st : forward_send(f, live->text, with);
@@ -150,7 +150,7 @@ static int forward_on_question(struct conversation *s, const struct rpc *m)
     char text[32];
     struct slice with[REWRITE_COUNT] = {0};
     if (f->questions_n == CONVERSATION_OPEN_MAX)
-        return 0; /* the client answers none of them, so there is no answer to this one */
+        return 0; /* the client answers no requests of the server, so this request gets no answer */
     struct forward_question *q = malloc(sizeof *q + m->id.text.n);
     if (q == NULL)
         return MI_ENOMEM;
@@ -186,7 +186,7 @@ static int forward_on_answer(struct conversation *s, const struct rpc *m)
     }
     const struct forward_pending *found = find_pending(f, m->id);
     if (found == NULL)
-        return 0; /* the request has its answer already */
+        return 0; /* the request was already answered */
     struct forward_pending *p = forward_take(f, found->number);
     if (rpc_is_ours(m)) /* the message is of the proxy in front of the server */
         forward_unanswered(s, p);

@@ -19,7 +19,7 @@ int forward_send(struct forward *f, struct slice message, const struct slice wit
     buf_clear(&f->out);
     int st = rewrite_message(&f->out, message, with);
     if (st == MI_EPROTO || st == MI_ENOENT)
-        return 0; /* impossible: the message was read with this member */
+        return 0; /* cannot happen, because the message was read with this member */
     return st < 0 ? st : f->calls->send(f->ctx, buf_slice(&f->out));
 }
 

@@ -120,7 +120,7 @@ static int forward_on_greeted(struct conversation *s, const struct rpc *answer)
     const char *recorded = plan_version(s->plan, false);
     struct slice version = json_string_raw(json_get(answer->result, "protocolVersion"));
     if (answer->kind != RPC_RESULT) {
-        /* the proxy in front of the server answers for a server that has ended */
+        /* if the server has ended, the proxy in front of it answers */
         struct buf *why = &s->forward->over;
         if (!rpc_is_ours(answer))
             return forward_start_give_up(s, "the live server rejected initialize");

@@ -2,8 +2,8 @@
 
 #include "base/log.h"
 
-#define UNSENT_MAX ((size_t)1 << 20) /* bytes for the server; above this, the client is not read */
-
+/* limit of unsent bytes for the server; above it, the client is not read */
+#define UNSENT_MAX ((size_t)1 << 20)
 /* ---- lines of the server ---- */
 
 static int live_side_read_lines(struct live_side *l)
@@ -73,7 +73,8 @@ void live_side_settle(struct live_side *l, bool full)
     if (runs)
         live_watched_fds(l->live, &in, &out, &waits);
     live_side_watch(l, &l->read_watch, full ? -1 : in, EV_READ);
-    /* if nothing waits: stdin is never readable, but closing it is noticed as an error */
+    /* if nothing waits to be written: the pipe is never readable, but an error event reports when
+     * it is closed */
     live_side_watch(l, &l->write_watch, out, waits ? EV_WRITE : EV_READ);
     int64_t next_us = runs && !full ? live_next_wait_us(l->live) : -1;
     if (next_us < 0) {

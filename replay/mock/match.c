@@ -37,7 +37,7 @@ static int read_request(struct match *m, uint32_t exchange, struct rpc *ret)
     return plan_read_request(m->plan, m->source, exchange, &m->text, ret);
 }
 
-/* Whether the recorded request equals the one in m->key. 1, 0 or an error. */
+/* Whether the recorded request equals the one in m->key. Returns 1, 0 or an error. */
 static int recorded_request_equals(struct match *m, uint32_t exchange)
 {
     struct rpc recorded;
@@ -256,8 +256,8 @@ static int find_nearest(struct match *m, const struct rpc *request, struct slice
     return 0;
 }
 
-/* A text in m->near, as offsets: the buffer moves when it grows. Slices are made after the last
- * text was added. */
+/* A text in m->near, stored as offsets because the buffer moves when it grows. Slices are made
+ * after the last text was added. */
 struct place {
     size_t at, n;
     bool there;

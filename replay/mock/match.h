@@ -25,7 +25,7 @@ struct match {
 
 enum match_result {
     MATCH_MISS,
-    MATCH_FIRST, /* an exchange that was not requested before */
+    MATCH_FIRST, /* the exchange was not requested before */
     MATCH_AGAIN, /* a repetition of the last equal exchange */
 };
 

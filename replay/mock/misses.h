@@ -17,7 +17,7 @@
 #define MISS_VALUE_MAX 200
 #define MISS_DIFFERENCES_MAX 8
 #define MISS_FINDINGS_MAX 1000
-#define MISS_LOGGED_MAX 20 /* recorded requests that were not sent: how many are logged by name */
+#define MISS_LOGGED_MAX 20 /* maximum number of unsent recorded requests that are logged by name */
 
 enum miss_kind {
     MISS_UNKNOWN_METHOD, /* no request of this method was recorded */
@@ -30,7 +30,7 @@ enum miss_kind {
     MISS_NOT_A_MESSAGE,  /* an invalid line from the client */
     MISS_ANSWER_DIFFERS, /* the client answered a request of the server differently */
     MISS_CAPABILITIES,   /* a note: the client's capabilities differ from the recorded ones */
-    MISS_UNANSWERED,     /* the live server did not answer it */
+    MISS_UNANSWERED,     /* the live server did not answer the request */
     MISS_KINDS
 };
 
@@ -60,7 +60,7 @@ struct misses {
     struct misses_counts counts;
     struct buf json; /* owned; finished findings, as members of an array */
     uint64_t kept;
-    struct report report; /* owned; the user of this module chooses its formats and its suite */
+    struct report report;      /* owned; the caller chooses its formats and its suite */
     struct report_place place; /* the recording; borrowed */
 };
 
@@ -76,7 +76,7 @@ struct misses_request {
     uint64_t seq;
     struct slice method, target;
     bool asked;
-    bool needed; /* false: a client may leave it out, even with --strict (ping, a probe) */
+    bool needed; /* false: a client may omit this request, even with --strict (ping, a probe) */
 };
 /* Returns false after the last one; the next call starts again with the first. */
 typedef bool (*misses_next_fn)(void *ctx, struct misses_request *ret);

@@ -20,7 +20,7 @@ struct pace {
     double speed; /* 0: at once; 1: as recorded; 2: twice as fast */
 };
 
-/* The same moment on both clocks: when the request was sent, or the client's answer for which a
+/* The same moment on both clocks: the time of the request, or of the client's answer for which a
  * step waited. */
 struct pace_mark {
     int64_t live_us, t_us;
@@ -30,7 +30,8 @@ struct pace_mark {
  * not yet. gap: that message was a notification, and this one is an answer. */
 int64_t pace_due_time(const struct pace *p, struct pace_mark mark, int64_t t_us, int64_t last_us,
                       bool gap);
-/* How long a request without a recorded answer waits for its error. cancelled: the client cancelled
+/* Returns how long a request without a recorded answer waits for its error. cancelled: the client
+ * cancelled
  * it after waited_us; else the recording ended waited_us after the request. */
 int64_t pace_max_wait_us(int64_t waited_us, bool cancelled);
 /* How long a message that was recorded at t_us, and is due at due_us, waits for a client that last

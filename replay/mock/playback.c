@@ -101,7 +101,8 @@ int playback_wake_held(struct conversation *s)
     return 0;
 }
 
-/* Whether the client may still get to where the recorded client was before this step. */
+/* Whether the client may still reach the place that the recorded client had reached before this
+ * step. */
 static bool client_may_come(const struct conversation *s, const struct plan_step *step)
 {
     return step->after > 0 && s->reached < step->place - step->after && !s->hung_up;
@@ -137,7 +138,8 @@ static int playback_catch_up_to(struct conversation *s, struct playback *p, uint
     return playback_run(s, p);
 }
 
-/* Catches up all playbacks except `before`, which sends its next message then; may be NULL. */
+/* Catches up all playbacks except `before` (may be NULL), which sends its next message afterwards.
+ * */
 static int catch_up_all(struct conversation *s, struct playback *before, uint64_t place)
 {
     int st = 0;
@@ -226,8 +228,8 @@ static int playback_wait(struct conversation *s, struct playback *p)
     return s->hung_up ? playback_end(s, p) : 0;
 }
 
-/* For a request without a recorded answer, or with one that only a client which cancels gets: sends
- * an error after the time that the recorded client waited, or when the client sends nothing more.
+/* For a request without a recorded answer, or whose answer only a cancelling client gets: sends an
+ * error after the time that the recorded client waited, or when the client sends nothing more.
  * In the latter case, if the recorded client left or cancelled the request, no error is sent: this
  * client may do the same. */
 static int give_error_when_due(struct conversation *s, struct playback *p)
@@ -286,7 +288,7 @@ static bool client_owes_answer(const struct conversation *s, const struct playba
     return false;
 }
 
-/* Delays the answer until the client has given its own answers, but not for ever. */
+/* Delays the answer until the client has given its own answers, up to a time limit. */
 static bool must_wait_for_client(struct conversation *s, struct playback *p,
                                  const struct plan_step *step)
 {
@@ -328,7 +330,8 @@ static int playback_answer_in_turn(struct conversation *s, struct playback *p,
     int st = p->again ? 0 : catch_up_all(s, p, step->place);
     if (st < 0 || s->ended != CONVERSATION_RUNNING)
         return st;
-    if (p->not_before_us > s->now_us || s->full) /* if full, other lists may have to send first */
+    if (p->not_before_us > s->now_us ||
+        s->full) /* if the output is full, other lists may have to send first */
         return due_put(&s->heap, &p->due, p->not_before_us);
     return playback_send_answer(s, p, step);
 }
@@ -424,7 +427,7 @@ static int wake_idle_playbacks(struct conversation *s)
     return 0;
 }
 
-/* Makes all playbacks due. They are not run here, because each may end others. */
+/* Makes all playbacks due. They are not run here, because running one may end others. */
 int playback_wake_all(struct conversation *s)
 {
     int st = 0;

@@ -1,4 +1,5 @@
-/* reports.h - the files that report what did not match. They are opened before the first message,
+/* reports.h - the report files about requests that did not match. They are opened before the first
+ * message,
  * so that a wrong path fails at once, and written at the end.
  *
  * Owns      the descriptors, until reports_close().

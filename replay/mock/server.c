@@ -12,10 +12,10 @@
 #include <unistd.h>
 
 #define OUT_HIGH ((size_t)1 << 20)  /* unsent bytes at which reading and replaying stop */
-#define OUT_LOW ((size_t)256 << 10) /* unsent bytes at which they continue */
+#define OUT_LOW ((size_t)256 << 10) /* number of unsent bytes below which they continue */
 #define READ_TURN ((size_t)256 << 10)
-#define LEAVE_S 1.0 /* seconds from the end of stdin to our exit; clients kill us after 2 s */
-
+/* seconds from the end of stdin to the exit of this process; clients kill it after 2 s */
+#define LEAVE_S 1.0
 struct mock {
     struct mock_config *cfg;
     struct ev_loop *loop;              /* owned */
@@ -351,7 +351,7 @@ static int mock_conclude(struct mock *m)
                   (unsigned long long)c->unanswered);
     struct listing l = {conversation_plan(m->conversation), 0};
     uint64_t never = m->cfg->strict ? misses_log_never_asked(mock_next_request, &l) : 0;
-    /* reported, because a misspelt tool would look like a client that survives the fault */
+    /* reported, because with a misspelt tool name the test would pass without any fault */
     struct buf text = {0};
     for (size_t at = 0; faults_next_unused(&m->cfg->faults, &at, &text); buf_clear(&text))
         log_warn("a fault was never injected, because no request matched it: fault=%s",
@@ -413,7 +413,8 @@ static int mock_server_begin(struct mock *m)
         log_error("cannot use stdin and stdout: %s", strerror(errno));
         return MI_EIO;
     }
-    ev_set_allocator(reserve_realloc); /* libev's own ends the program if memory runs out */
+    ev_set_allocator(
+        reserve_realloc); /* libev's own allocator ends the program if memory runs out */
     m->loop = ev_loop_new(EVFLAG_AUTO);
     if (m->loop == NULL) {
         log_error("cannot create an event loop: %s", strerror(errno));

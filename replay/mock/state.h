@@ -19,14 +19,14 @@ struct playback {
     struct due due;               /* must be the first member: entries of the heap are cast */
     struct playback *prev, *next; /* in the list of active or idle playbacks */
     uint32_t exchange;            /* PLAN_NONE: unsolicited messages */
-    struct plan_anchor list;      /* the list of its steps */
+    struct plan_anchor list;      /* the list that contains its steps */
     uint32_t at;                  /* the step that was sent last; PLAN_NONE: none yet */
     struct pace_mark mark;
-    int64_t last_us; /* when it last sent a message; 0: none yet */
+    int64_t last_us; /* time of its last message; 0: none yet */
     int64_t not_before_us;
     uint64_t catch_up; /* steps recorded before this place are due at once */
     int64_t began_us;
-    int64_t ending_us;     /* when the end of its subscription is sent; 0: not known yet */
+    int64_t ending_us;     /* time at which the end of its subscription is sent; 0: not known yet */
     int64_t owed_until_us; /* end of the wait for the client's answer; 0: no wait */
     bool after_note;       /* the message sent last was a notification */
     bool again;            /* a repetition: unsolicited messages are not sent again */
@@ -45,7 +45,7 @@ struct playback {
 /* A question of the server that the client has not answered. */
 struct question {
     struct question *next;
-    struct playback *playback; /* NULL: its playback has ended */
+    struct playback *playback; /* NULL if the playback has ended */
     uint32_t step;
     uint64_t number;
     bool text; /* the id is sent as a string */

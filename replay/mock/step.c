@@ -26,7 +26,7 @@ static int send_rewritten(struct conversation *s, struct slice with[REWRITE_COUN
     buf_clear(&s->out);
     int st = rewrite_message(&s->out, buf_slice(&s->body), with);
     if (st == MI_EPROTO || st == MI_ENOENT)
-        return 0; /* the recording was changed after it was planned */
+        return 0; /* the recording was changed after the plan was made */
     return st < 0 ? st : mock_send_line(s, buf_slice(&s->out));
 }
 
@@ -59,7 +59,7 @@ static int send_cancel(struct conversation *s, uint32_t step)
     while (q != NULL && q->step != step)
         q = q->next;
     if (q == NULL)
-        return 0; /* the question is already answered, or was not sent in this conversation */
+        return 0; /* the question was already answered, or was not sent in this conversation */
     int n = snprintf(id, sizeof id, q->text ? "\"%llu\"" : "%llu", (unsigned long long)q->number);
     with[REWRITE_REQUEST_ID] = (struct slice){id, (size_t)n};
     return send_rewritten(s, with);

@@ -74,7 +74,7 @@ struct plan_step {
     uint32_t gate;   /* step of the question for whose answer this step waits; PLAN_NONE: none */
     uint32_t link;   /* PLAN_QUESTION: index of the question; PLAN_CANCEL: step of the question */
     uint32_t behind; /* waits until the client has reached `place - behind`; 0: does not wait */
-    uint32_t after;  /* waits until `place - after`, but not for ever; 0: does not wait */
+    uint32_t after;  /* waits until `place - after`, up to a time limit; 0: does not wait */
     uint8_t kind;    /* enum plan_kind */
     bool in_batch;
 };
@@ -91,8 +91,8 @@ struct plan_question {
 
 enum plan_outcome {
     PLAN_PENDING,   /* no outcome so far */
-    PLAN_ANSWERED,  /* by the server, or by the interposer in its place */
-    PLAN_CANCELLED, /* by the client, before it was answered */
+    PLAN_ANSWERED,  /* answered by the server, or by the interposer in its place */
+    PLAN_CANCELLED, /* cancelled by the client before it was answered */
 };
 
 struct plan_exchange {
@@ -115,7 +115,7 @@ struct plan_exchange {
     uint8_t outcome;          /* enum plan_outcome */
     uint8_t status;           /* enum call_status */
     bool active;              /* in the list of active exchanges */
-    bool questioned;          /* it has caused a question */
+    bool questioned;          /* the exchange has caused a question */
     uint32_t times_requested; /* by the live client; maintained by match.c */
 };
 
@@ -123,8 +123,8 @@ struct plan_exchange {
 struct plan_topic {
     struct slice method, target; /* owned; escapes resolved */
     unsigned flags;              /* METHOD_ flags (wire/mcp/method.h) */
-    bool reads; /* its requests only read: a client may poll with them, or leave them out */
-    uint32_t first, last; /* exchanges */
+    bool reads;                  /* the requests only read: a client may repeat or omit them */
+    uint32_t first, last;        /* exchanges */
     uint32_t first_notification, last_notification,
         live_notification; /* live_notification: the live client's next one */
     uint32_t requests;

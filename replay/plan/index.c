@@ -37,7 +37,7 @@ static uint64_t topic_hash(struct slice method, struct slice target)
     return h != 0 ? h : 1;
 }
 
-/* The map key of the topic, even if the topic does not exist yet. */
+/* Returns the map key of the topic, even if the topic does not exist yet. */
 static uint64_t topic_map_key(const struct plan *p, struct slice method, struct slice target,
                               uint32_t *ret)
 {

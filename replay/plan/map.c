@@ -8,7 +8,7 @@ void map_close(struct map *m)
     *m = (struct map){0};
 }
 
-/* The slot with the key, or the empty slot where it belongs. */
+/* Returns the slot with the key, or the empty slot for this key. */
 static struct map_slot *map_find(const struct map *m, uint64_t key)
 {
     size_t i = (size_t)((key ^ key >> 32) * 0x9E3779B97F4A7C15u >> 20) & (m->cap - 1);

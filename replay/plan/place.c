@@ -55,7 +55,8 @@ struct plan_list *plan_list_of(struct plan *p, struct plan_anchor a)
 {
     switch (a.kind) {
     case ANCHOR_REQUEST:
-        return &p->exchanges[a.i].inside; /* pending; otherwise the anchor would be its outcome */
+        return &p->exchanges[a.i]
+                    .inside; /* the exchange is pending; otherwise its outcome would be the anchor */
     case ANCHOR_OUTCOME:
         return &p->exchanges[a.i].after;
     case ANCHOR_NOTIFICATION:

@@ -7,7 +7,7 @@
 MI_MUST int plan_new_step(struct plan *p, const struct plan_step *step, uint32_t *ret);
 void plan_append(struct plan *p, struct plan_list *list, uint32_t step);
 void plan_append_inside(struct plan *p, uint32_t exchange, uint32_t step);
-/* Adds a step at its place among those inside the exchange. */
+/* Inserts a step in order of place among the steps inside the exchange. */
 void plan_insert_inside(struct plan *p, uint32_t exchange, uint32_t step);
 struct plan_list *plan_list_of(struct plan *p, struct plan_anchor a);
 /* Notes an event. causes: from now on, unsolicited messages follow this event. */
@@ -27,8 +27,8 @@ void plan_question_answered(struct plan *p, uint32_t question, bool with_task);
 void plan_note_stimulus(struct plan *p, uint32_t exchange);
 /* Adds the exchange to the active ones. */
 void plan_activate(struct plan *p, uint32_t exchange);
-/* Removes the exchange from the active ones. answered: it was. Call it before appending the
- * answer. */
+/* Removes the exchange from the active ones. answered: the exchange was answered. Call it before
+ * appending the answer. */
 void plan_deactivate(struct plan *p, uint32_t exchange, bool answered);
 
 #endif

@@ -21,8 +21,8 @@ static void append_behind_anchor(struct plan *p, uint32_t step, uint64_t began,
         s->after = (uint32_t)(s->place - p->reached);
 }
 
-/* The place of the last event that may have caused a message of this task; PLAN_NONE: of any
- * kind. */
+/* The place of the last event that may have caused a message of this task; task PLAN_NONE: the
+ * last event of any kind. */
 static uint64_t last_cause_place(const struct plan *p, uint32_t task)
 {
     return task != PLAN_NONE ? plan_find_task_cause(p, task).place : p->cause_place;

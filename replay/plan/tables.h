@@ -32,7 +32,7 @@ struct plan {
     struct plan_topic *topics;
     struct plan_group *groups;
     struct listen *listens;
-    uint32_t *undecided; /* questions whose request is not known yet */
+    uint32_t *undecided; /* questions of the server whose causing request is not known yet */
     struct plan_task *tasks;
     struct early_note *early;
     uint32_t exchanges_n, steps_n, questions_n, notifications_n, topics_n, groups_n, listens_n,
@@ -47,7 +47,7 @@ struct plan {
     struct plan_anchor last;            /* the last event */
     struct plan_anchor last_quiet;      /* the last event that is not a request */
     struct plan_anchor cause;           /* the last event that can have caused messages */
-    struct plan_anchor cause_quiet;     /* the last such event that is not a request */
+    struct plan_anchor cause_quiet;     /* the last of these events that is not a request */
     uint64_t reached;                   /* place of `last` */
     uint64_t cause_place;               /* place of `cause` */
     uint32_t active_first, active_last; /* active exchanges, oldest first */

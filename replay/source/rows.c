@@ -58,8 +58,8 @@ static void source_rows_keep_text(struct buf *b, struct slice text, size_t *ret_
     buf_slice_add(b, text);
 }
 
-/* The status of an answer. A hand-written cassette has no findings: then the result says whether a
- * tool has failed. */
+/* Returns the status of an answer. In a hand-written cassette, which has no findings, isError of
+ * the result decides whether the tool failed. */
 static enum call_status source_rows_answer_status(const struct query_message *m)
 {
     struct rpc rpc;
@@ -143,7 +143,7 @@ int source_take_info(struct source *s, const struct query_session *session, stru
         return MI_ENOMEM;
     memcpy(in, session, sizeof(struct session_record));
     fields_keep_texts(&fields_of_session, in, s->info_text.p);
-    /* all other reasons mean that the server ended */
+    /* all other reasons mean that the server ended the session */
     static const char *const client[] = {"client-closed", "signal"};
     static const char *const proxy[] = {"killed", "out-of-memory", "record-error"};
     in->cut_off = word_is_in_list(in->end_reason, proxy, MI_COUNT(proxy));

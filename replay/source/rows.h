@@ -10,7 +10,8 @@
 #define PLACE_MAIN ((uint64_t)2 << PLACE_BITS)
 
 struct source_row {
-    struct source_message m; /* its slices are empty: source.text may move; see the offsets */
+    struct source_message
+        m; /* its slices are empty, because source.text may move; the offsets below are used */
     size_t id_at, id_n, body_at, body_n;
     bool has_id, has_body;
 };
@@ -35,10 +36,10 @@ struct source {
     } part[2]; /* the probe, if there is one, then the session */
     size_t parts, at_part;
     uint64_t last_body; /* place of the body that was read last */
-    uint32_t in_order;  /* number of bodies that were read one after the other, up to that one */
+    uint32_t in_order;  /* number of bodies read in sequence up to the last one */
 };
 
-/* The row with this place among those in memory; NULL if there is none. */
+/* Returns the row with this place if it is in memory, else NULL. */
 const struct source_row *source_row_at(const struct source *s, uint64_t place);
 
 /* Adds a message, unless replays omit it. false: out of memory. */

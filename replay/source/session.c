@@ -3,12 +3,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define FIRST_PAGE 48 /* rows in the first page; few, so that the first request is answered soon */
+/* number of rows in the first page, which is small so that the first request is answered soon */
+#define FIRST_PAGE 48
 #define PROBE_ROWS 64
 #define NEAR 16    /* greatest distance of places of two bodies that are read in order */
-#define IN_ORDER 8 /* number of such bodies after which the following ones are read ahead */
+#define IN_ORDER 8 /* number of bodies read in sequence after which the next ones are read ahead */
 #define PROBE_SESSIONS 8
-#define PROBE_BEFORE_US (60 * (int64_t)1000000) /* longest time from a probe to its session */
+#define PROBE_BEFORE_US (60 * (int64_t)1000000) /* maximum time from a probe to its session */
 
 static int source_session_fail(struct source *s, int st)
 {
@@ -148,7 +149,7 @@ static bool source_on_counted_message(void *ctx, const struct query_message *m)
         return true;
     l->requests++;
     l->discovers += message_is_discover(m);
-    return l->requests == l->discovers; /* one other request is enough */
+    return l->requests == l->discovers; /* one request other than a probe is enough */
 }
 
 static int count_requests(struct query *q, int64_t session_id, struct request_counts *ret)

@@ -105,7 +105,7 @@ static int compare_answers(struct verify *v, const struct rpc *request, const st
 
 /* ---- the run ---- */
 
-/* was_sent: false if the server had ended before. */
+/* was_sent: false if the server had already ended. */
 static void note_no_answer(struct verify *v, bool was_sent, struct verify_result *r)
 {
     bool ended = v->talk.ended;

@@ -1,6 +1,7 @@
-/* skip.h - which recorded requests are not sent to the live server, and why.
+/* skip.h - decides which recorded requests are not sent to the live server, and why.
  *
- * Skipped   requests that may change something, unless --all; requests that the sanitizer changed; requests without
+ * Skipped   requests that may change something, unless --all; requests that the sanitizer changed;
+ *           requests without
  *           an answer of the server to compare with.
  * Errors    as in state.h.
  * Blocks    when the live server is asked for its tools first. */

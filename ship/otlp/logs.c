@@ -60,8 +60,8 @@ static bool otlp_logs_on_added(void *ctx, const struct query_event *e)
     return r->status == 0;
 }
 
-/* Reads the findings that were added to the session's messages. The newest comes first, so they are
- * undone in this order. */
+/* Reads the findings that were added to the session's messages. The newest finding comes first,
+ * because they are removed in this order. */
 static int read_added(struct reading *r)
 {
     if (r->has_added)
@@ -120,7 +120,7 @@ static int log_added(struct reading *r, const struct query_event *e)
     if (st == 0 && n.copy.request_seq != 0)
         st = lookup_find_request(r->x, r->s->s, n.copy.request_seq, otlp_logs_on_named, &n);
     findings_close(&one);
-    return st == MI_EINVAL ? 0 : st; /* MI_EINVAL: the event does not say what was added */
+    return st == MI_EINVAL ? 0 : st; /* MI_EINVAL: the event does not name the added finding */
 }
 
 /* ---- events ---- */

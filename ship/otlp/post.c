@@ -19,7 +19,7 @@ struct post {
 
 /* ---- called by libcurl ---- */
 
-/* Ends the transfer after POST_READ bytes. */
+/* Called by libcurl with a part of the answer; ends the transfer after POST_READ bytes. */
 static size_t post_on_body(char *p, size_t size, size_t n, void *ctx)
 {
     struct post *x = ctx;
@@ -163,7 +163,7 @@ int post_send(struct post *p, const char *path, struct slice body, struct post_a
     curl_easy_setopt(p->c, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)body.n);
     curl_easy_setopt(p->c, CURLOPT_POSTFIELDS, body.p);
     CURLcode code = curl_easy_perform(p->c);
-    /* then only the status counts */
+    /* if so, only the status counts */
     bool too_long = code == CURLE_WRITE_ERROR && p->answer_n > POST_READ;
     if (code == CURLE_OUT_OF_MEMORY || p->answer.failed)
         return MI_ENOMEM;

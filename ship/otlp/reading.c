@@ -18,7 +18,7 @@ static bool otlp_reading_on_request(void *ctx, const struct query_message *m)
 {
     struct closing *c = ctx;
     struct exporter *x = c->x;
-    if (m->method.p == NULL) /* a span must have a method, but a rejected line may have none */
+    if (m->method.p == NULL) /* the method of a span is required, but a rejected line may lack it */
         return true;
     bool answered = c->m != NULL && c->m->kind != KIND_NOTIFICATION;
     bool has_text = answered && c->m->kind == KIND_ERROR && !x->t.minimal;
@@ -120,8 +120,8 @@ static void add_durations(struct reading *r)
     r->since_us = r->w->t_us;
 }
 
-/* Sends the batch if it is full. The position is advanced before, so that rows in the batch are not
- * read again. false: the round ends. */
+/* Sends the batch if it is full. The position is advanced first, so that rows in the batch are not
+ * read again. Returns false if the round must end. */
 static bool after_item_added(struct reading *r)
 {
     r->missed |= r->status < 0;
@@ -130,7 +130,8 @@ static bool after_item_added(struct reading *r)
         add_durations(r);
         if (r->status == 0)
             r->status = batch_send(r->x);
-        r->w = walks_find(&r->x->walks, r->s->s->id); /* dropping sessions has moved it */
+        r->w = walks_find(&r->x->walks,
+                          r->s->s->id); /* dropping sessions has moved the session in memory */
     }
     return r->status == 0;
 }

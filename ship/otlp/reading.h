@@ -21,8 +21,9 @@ struct reading {
     const struct otlp_session *s;
     int64_t since_us;                 /* durations were written up to this time */
     struct operation_list operations; /* owned */
-    bool has_added; /* x->added is of this session, and as new as the messages being read */
-    bool missed;    /* an item could not be made for a row that was passed */
+    bool
+        has_added; /* x->added belongs to this session and is as recent as the messages that are read */
+    bool missed; /* no item could be made for a row that was already read */
     int status;
 };
 

@@ -46,7 +46,8 @@ static const char *otlp_target_refusal(void *x)
     return exporter_refusal_text(x);
 }
 
-/* A collector cannot be asked what it has, and has no use for the log. If the cursors cannot be
+/* A collector cannot report which data it has, and does not need the vault's log. If the cursors
+ * cannot be
  * saved, the round fails. */
 const struct target_kind otlp_target = {
     .form = "otlp+http://HOST:4318",

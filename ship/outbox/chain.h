@@ -14,7 +14,8 @@ struct chain {
 
 void chain_add(struct chain *c, struct slice leaf);
 
-/* How our log, which has `ours` leaves, relates to the other store's. known: the head of our first
+/* Compares our log, which has `ours` leaves, with the log of the other store. known: the head of
+ * our first
  * theirs->n leaves, if we have that many. */
 enum chain_verdict { CHAIN_EXTENDS, CHAIN_ROLLED_BACK, CHAIN_CHANGED };
 enum chain_verdict chain_compare(int64_t ours, const struct digest *known,

@@ -1,4 +1,4 @@
-/* progress.h - what the other store has of each session of the vault.
+/* progress.h - how much of each session of the vault the other store has.
  *
  * Owns      a row of some 80 bytes for each session.
  * Errors    MI_ENOMEM.
@@ -10,13 +10,14 @@
 
 struct shipped_session {
     char uid[UID_LEN + 1];
-    bool known;                   /* the other store has a row of the session */
-    bool complete;                /* the session has ended, and all of it was sent */
-    bool saved;                   /* the vault's cursor has the same values */
-    int64_t id;                   /* in the vault; 0: the vault no longer has the session */
-    int64_t seq, event;           /* last ones that the other store has */
-    int64_t row_hash;             /* hash of the row that the other store has */
-    int64_t last_seq, last_event; /* last ones that the vault had when the session's row was read */
+    bool known;         /* the other store has a row of the session */
+    bool complete;      /* the session has ended, and all of it was sent */
+    bool saved;         /* the vault's cursor has the same values */
+    int64_t id;         /* in the vault; 0: the vault no longer has the session */
+    int64_t seq, event; /* last message and event that the other store has */
+    int64_t row_hash;   /* hash of the row that the other store has */
+    int64_t last_seq,
+        last_event; /* last message and event in the vault when the session's row was read */
     bool ended;
 };
 

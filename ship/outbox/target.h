@@ -1,4 +1,4 @@
-/* target.h - a kind of target: what `ship to` needs of the code that sends a vault somewhere.
+/* target.h - the interface between `ship to` and the code that sends a vault to one kind of target.
  *
  * Errors    a round returns one of the errors below, MI_ESTORE (the vault) or MI_ENOMEM, each with
  *           a sentence in error(). */
@@ -20,11 +20,11 @@ enum {
 
 struct unsent;
 
-/* What a target is opened with; borrowed until the target is closed. */
+/* Parameters for opening a target; borrowed until the target is closed. */
 struct target {
     const char *url;
     struct unsent *from;
-    bool minimal;       /* no bodies, and no texts that come from them */
+    bool minimal;       /* send no bodies, and no texts that are taken from bodies */
     bool content;       /* for a collector: also send arguments and results */
     bool notifications; /* for a collector: also send spans of notifications */
     bool (*stop)(void); /* called about once a second or more often while waiting */
@@ -46,13 +46,13 @@ struct target_kind {
     /* The following functions are NULL for a kind to which they do not apply. */
     /* Checks that the other side still has everything. If not, the next round sends it again. */
     int (*check)(void *x);
-    bool (*is_cut)(void *x); /* its connection was closed: check now */
+    bool (*is_cut)(void *x); /* whether the connection was closed, so that a check is due now */
     /* The vault's cursors could not be written: start another round soon. */
     bool (*is_unsaved)(const void *x);
     int64_t (*leaves)(const void *x); /* number of leaves of the vault's log that were sent */
-    /* How long the other side wants us to wait; 0 if it did not say. */
+    /* Time to wait that the other side has requested; 0: none. */
     int64_t (*wait_ms)(const void *x);
-    /* What the other side has refused for good since opening, and why; NULL: nothing. */
+    /* Text about data that the other side has permanently refused since opening; NULL: none. */
     const char *(*refused)(void *x);
 };
 

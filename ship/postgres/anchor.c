@@ -1,4 +1,4 @@
-/* anchor.c - the beginning of a round: compares the vault with what the store has of it. */
+/* anchor.c - the beginning of a round: compares the vault with the store's copy. */
 #include "ship/postgres/sender.h"
 
 #include "base/clock.h"
@@ -168,7 +168,7 @@ static int read_watermarks(struct sender *s)
             if (x == NULL)
                 return MI_ENOMEM;
             x->known = true;
-            x->complete = true; /* unless the vault's row says otherwise */
+            x->complete = true; /* default; the vault's row may say otherwise */
             x->seq = link_get_int(s->to, i, 1);
             x->event = link_get_int(s->to, i, 2);
             x->row_hash = link_get_int(s->to, i, 3);
@@ -195,7 +195,7 @@ int sender_begin(struct sender *s)
 
 struct leaves {
     struct sender *s;
-    struct chain next; /* the chain, including leaves of this batch */
+    struct chain next; /* the hash chain, including the leaves of this batch */
 };
 
 static int sender_anchor_on_leaf(void *ctx, const struct cell *cell)
@@ -209,7 +209,7 @@ static int sender_anchor_on_leaf(void *ctx, const struct cell *cell)
     struct shipped_session *x =
         leaf_read(cell[1].text, &leaf) == 0 ? progress_find(&l->s->sessions, leaf.uid) : NULL;
     if (x != NULL)
-        x->complete = false; /* the session has changed since */
+        x->complete = false; /* the session has changed in the meantime */
     return 0;
 }
 

@@ -61,7 +61,7 @@ int sender_read_stated(struct sender *s, struct stated **ret)
     array_begin(&t->pruned, ARRAY_TEXT);
     for (t->until = s->handled; st == 0 && n > 0 && t->until < s->log.n;)
         st = sender_read_rows(s, UNSENT_LEAVES, t->until, 0, 0, handle_on_stated_leaf, t, &n);
-    if (t->until > s->log.n) /* leaves that were written after the log was sent */
+    if (t->until > s->log.n) /* the leaf was written after the log was sent */
         t->until = s->log.n;
     *ret = t;
     return st;
@@ -73,7 +73,7 @@ struct numbers {
     struct sender *s; /* the sender whose arrays are filled; NULL: collect seqs of messages */
     int64_t *seq;     /* owned; seqs of messages */
     size_t n, cap;
-    bool events; /* there are events among them */
+    bool events; /* events were redacted as well */
 };
 
 static int handle_on_replaced_row(void *ctx, const struct cell *cell)

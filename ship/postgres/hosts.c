@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <sys/socket.h>
 
-#define TIMEOUT_MAX_S 3600 /* also used for 0, which means no limit */
+#define TIMEOUT_MAX_S 3600 /* also used if connect_timeout is 0, which means no limit */
 
 static int hosts_count(const char *list)
 {
@@ -14,7 +14,7 @@ static int hosts_count(const char *list)
     return n;
 }
 
-/* Item i of a list; a list with one item has it for all i. */
+/* Returns item i of a list; a list with a single item stands for all i. */
 static struct slice list_item(const char *list, int i)
 {
     if (list == NULL)

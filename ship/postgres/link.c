@@ -12,8 +12,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define RUN_TRIES 20 /* times to run statements that end in a deadlock, each found after a second */
-#define SLICE_MS 200 /* how long a wait lasts before `stop` is called again */
+/* how often statements that end in a deadlock are tried; PostgreSQL detects a deadlock after one
+ * second */
+#define RUN_TRIES 20
+#define SLICE_MS 200 /* interval at which a wait calls `stop` */
 
 struct link {
     char *url;   /* owned */
@@ -145,7 +147,7 @@ static int connect_to_any_host(struct link *l, const struct hosts *h)
 int link_connect(struct link *l)
 {
     const char *names[ADDRESS_DEFAULTS + 4] = {NULL}, *values[ADDRESS_DEFAULTS + 4] = {NULL};
-    /* options after dbname override the URL */
+    /* options that follow dbname override those of the URL */
     const char *const more[][2] = {{"application_name", "mcp-interposer-ship"},
                                    {"dbname", l->url},
                                    {"client_encoding", "UTF8"}};
@@ -241,7 +243,7 @@ static int status_of_sqlstate(const char *state)
         int status;
     } table[] = {
         {"MI002", TARGET_AGAIN}, {"MI004", TARGET_AGAIN}, {"MI003", TARGET_DIFFERS},
-        {"MI", TARGET_REFUSED},  {"42", TARGET_REFUSED}, /* no such function, no permission */
+        {"MI", TARGET_REFUSED},  {"42", TARGET_REFUSED}, /* codes for: no such function, no permission */
         {"3F", TARGET_REFUSED},  {"22", TARGET_REFUSED},  {"23", TARGET_REFUSED},
         {"P0", TARGET_REFUSED},
     };
@@ -385,8 +387,8 @@ int link_select_from(struct link *l, const char *function, const char *more)
     }
     bool sent = PQsendQueryParams(l->c, text, l->n, l->type, l->value, l->length, l->form, 0) == 1;
     buf_close(&sql);
-    /* Batches of a device have about the same size. A person's query may take long; a signal ends
-     * it. */
+    /* Batches of a device have about the same size, so they have a time limit. A query of a user
+     * may take long, and a signal ends it. */
     int64_t until_us = clock_mono_us() + LINK_REPLY_S * INT64_C(1000000);
     return store_link_finish(l, sent, l->only_reads ? INT64_MAX : until_us);
 }

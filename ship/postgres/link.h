@@ -32,7 +32,8 @@ void link_free(struct link *l); /* NULL is fine */
 void link_set_deadline(struct link *l, int64_t mono_us);
 /* Sets a text to append to errors about missing permissions, such as "; ask …". Borrowed. */
 void link_set_denied_hint(struct link *l, const char *what_to_do);
-/* Call it before the first connection. Then any of several hosts will do, also a read-only one. */
+/* Call it before the first connection: of several hosts, a read-only host is then accepted as
+ * well. */
 void link_only_reads(struct link *l);
 /* Connects, if it is not connected. */
 MI_MUST int link_connect(struct link *l);
@@ -51,7 +52,7 @@ void link_add_bytes_argument(struct link *l, struct slice v);
 void link_add_array_argument(struct link *l, struct array *a);
 /* Calls SELECT * FROM mcp_interposer.FUNCTION(arguments). */
 MI_MUST int link_call_function(struct link *l, const char *function);
-/* Does the same with `more` after it, such as " ORDER BY …". */
+/* Like link_call_function(), with the SQL text `more` at the end, such as " ORDER BY …". */
 MI_MUST int link_select_from(struct link *l, const char *function, const char *more);
 /* Runs statements as one transaction, without a time limit. After a deadlock, runs them again,
  * several times. */

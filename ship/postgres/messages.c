@@ -23,7 +23,8 @@ static const enum array_type event_types[EVENT_COLUMNS] = {
 };
 /* clang-format on */
 
-/* The array of a column: the words come before columns that the first stores lack. */
+/* Returns the array of a column. The array of words precedes the columns that stores of the first
+ * version lack. */
 static struct array *array_of_column(struct sender *s, int column)
 {
     return &s->array[column < SENDER_WORDS ? column : column + 1];

@@ -10,7 +10,7 @@
 
 struct reader {
     struct link *link;                              /* owned */
-    bool (*asked_before)(void);                     /* called before each request; may be NULL */
+    bool (*asked_before)(void);                     /* callback before each request; may be NULL */
     struct buf host, user;                          /* owned; regular expressions; empty: any */
     struct buf first, before, name, vault, session; /* owned; arguments, with a NUL */
     struct array sessions;                          /* owned; likewise */
@@ -177,14 +177,16 @@ static bool is_next_uid(const struct remote_ask *ask, struct slice uid, struct s
     return asked && (before.p == NULL || (ask->backwards ? order < 0 : order > 0));
 }
 
-/* The same for a seq, an id of an event or a number of a leaf. before: NULL for the first row. */
+/* The same check for the seq of a message, the id of an event or the number of a leaf. before:
+ * NULL for the first row. */
 static bool is_next_key(const struct remote_ask *ask, int64_t key, const int64_t *before)
 {
     bool asked = ask->table == REMOTE_LEAVES || (key >= ask->from && key <= ask->to);
     return asked && (before == NULL || (ask->backwards ? key < *before : key > *before));
 }
 
-/* The same for a call. The first column of a row is its session's index, the second one is seq. */
+/* The same check for a call. The first column of a row is its session's index, the second one is
+ * seq. */
 static bool is_next_call(struct reader *r, const struct remote_ask *ask, int row)
 {
     int64_t place = link_get_int(r->link, row, 0), seq = link_get_int(r->link, row, 1);
@@ -222,7 +224,7 @@ static bool store_reader_is_wanted(struct reader *r, const struct remote_ask *as
     return is_next_key(ask, link_get_int(r->link, row, 0), row > 0 ? &before : NULL);
 }
 
-/* Number of columns before those of remote_shape. */
+/* Returns the number of columns that precede those of remote_shape. */
 static int count_place_columns(enum remote_table table)
 {
     return table == REMOTE_CALLS || table == REMOTE_SUMMARIES ? 1 : 0;

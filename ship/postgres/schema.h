@@ -22,7 +22,8 @@ extern const size_t reading_sql_n;
 
 /* Appends all of these texts, in order, to be run in one transaction. */
 void schema_write(struct buf *b);
-/* To be run after that, by itself: adds the calls of sessions that an older version has stored, in
+/* SQL to run separately after schema_write()'s: adds the calls of sessions that an older version
+ * has stored, in
  * many short transactions. Until then, their calls are read from the messages. */
 #define SCHEMA_FILL "CALL mcp_interposer.fill_all_calls()"
 

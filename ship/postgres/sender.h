@@ -33,9 +33,9 @@ struct sender {
     bool unsaved;        /* the vault's cursors could not be written */
     int differs;         /* rounds in a row that ended with TARGET_DIFFERS */
     struct progress sessions;
-    struct chain log;   /* what the store has of the vault's log */
-    int64_t calls;      /* number of this vault's calls that the store has counted */
-    int64_t handled;    /* leaves whose redactions and removals the store has completely */
+    struct chain log; /* the part of the vault's log that the store has */
+    int64_t calls;    /* number of this vault's calls that the store has counted */
+    int64_t handled;  /* number of leaves whose redactions and removals are complete in the store */
     int64_t checkpoint; /* size of the last checkpoint that the store has */
     int64_t newest;     /* the highest id of a session in `sessions` */
     char vault[UID_LEN + 1];
@@ -78,7 +78,7 @@ MI_MUST int sender_send_events(struct sender *s, struct shipped_session *x, int6
 MI_MUST int sender_add_words(struct sender *s, const struct shipped_session *x,
                              const struct cell *cell, bool large);
 /* handle.c: redactions and removals that the log states */
-struct stated; /* what the unhandled leaves state */
+struct stated; /* the redactions and removals that unhandled leaves state */
 MI_MUST int sender_read_stated(struct sender *s, struct stated **ret);
 MI_MUST int sender_send_replaced(struct sender *s, const struct stated *t);
 /* Marks sessions with a redaction that has not arrived as not complete, whatever their rows say. */

@@ -1,7 +1,8 @@
 /* sessions.c - the rows of sessions, which change until their end. */
 #include "ship/postgres/sender.h"
 
-/* Columns, and the hash of the row before the columns that the first stores lack. */
+/* The columns. The hash of the row is in front of the columns that stores of the first version
+ * lack. */
 #define ARRAYS (SESSION_COLUMNS + 1)
 
 /* clang-format off */
@@ -23,7 +24,7 @@ static int64_t hash_row(const struct sender *s, const struct cell *cell)
     for (int i = 0; i < SESSION_COLUMNS; i++) {
         const struct cell *c = &cell[i];
         if (i >= SESSION_LATER && c->type == CELL_NULL)
-            continue; /* the hash of older rows stays valid: they are not sent again */
+            continue; /* rows sent by older versions keep their hash, so they are not sent again */
         h = progress_hash(h, (struct slice){(const char *)&c->type, sizeof c->type});
         h = progress_hash(h, (struct slice){(const char *)&c->number, sizeof c->number});
         h = progress_hash(h, c->text);

@@ -291,7 +291,7 @@ static int make_shard(struct router *r, size_t i, const char *id, const char *kn
     schema_write(&sql);
     buf_add(&sql, shard_sql, shard_sql_n);
     buf_add(&sql, share_sql, share_sql_n);
-    /* marks shard i; known: the shard's address that the router has, or NULL */
+    /* marks shard i; known: the address that the router has for this shard, or NULL */
     bool is_new = known == NULL || strcmp(known, buf_str(&r->address[i])) == 0;
     buf_printf(&sql, "SELECT mcp_interposer.be_shard('%s', %zu, %s);\n", id, i + 1,
                is_new ? "true" : "false");

@@ -27,7 +27,7 @@ struct audit {
     int64_t version;   /* of the schema */
     bool has_log, trusted;
     bool all;
-    bool stopped; /* the database is not one of this program: nothing else is compared */
+    bool stopped; /* the database was not made by this program, so nothing else is compared */
     char origin[TRAIL_ORIGIN];
     uint64_t anchored, signed_leaves;
     int64_t wrong;
@@ -201,7 +201,8 @@ static int audit_read_running(struct audit *a)
     return running_open(&a->running, a->path, &a->error);
 }
 
-/* Reads the table again if it does not have the session, which may have begun since. */
+/* Reads the table again if the session is not in it, because the session may have begun after the
+ * last reading. */
 static int read_running_again(struct audit *a, int64_t id)
 {
     bool now = find_running_row(a, id) == NULL && clock_mono_us() - a->looked_us > LOOK_US;

@@ -1,10 +1,12 @@
-/* audit.h - verification of a vault: its log, its signed checkpoints, and every record (docs/evidence.md).
+/* audit.h - verification of a vault: its log, its signed checkpoints, and every record
+ * (docs/evidence.md).
  *
  *     audit_open()         the vault; compares the schema of its database
  *     audit_add_note()         a note from an anchor, any number of times
  *     audit_check_log()          verifies the database as a whole, the log and the checkpoints
  *     audit_check_session()      verifies one session, or
- *     audit_check_sessions()     all sessions, also those found only in the log; and stray rows
+ *     audit_check_sessions()     all sessions, also sessions that are only in the log, and rows of
+ *     no session
  *
  * A vault may be verified while it is being written: records that are added meanwhile are not
  * faults.
@@ -45,7 +47,7 @@ struct audit_vault {
     int64_t anchored;        /* leaves that a note from an anchor has signed */
     int64_t checkpoints, notes, kept;
     int64_t wrong; /* number of calls of on_wrong() */
-    bool trusted;  /* a key was given, and it is a key of this vault */
+    bool trusted;  /* the user gave a key, and it is a key of this vault */
     bool has_key;
     struct public_key key; /* the key in use at the end of the log */
 };
@@ -53,7 +55,7 @@ struct audit_vault {
 struct audit_calls {
     void (*on_wrong)(void *ctx, const struct audit_wrong *w); /* a fault in the log or the vault */
     void (*on_session)(void *ctx, const struct audit_session *s);
-    /* `records` of `total` are read so far; `total` may grow. If NULL, it is not called. */
+    /* Progress: `records` of `total` were read so far; `total` may grow. May be NULL. */
     void (*on_progress)(void *ctx, uint64_t records, uint64_t total, uint64_t bytes);
     void *ctx;
 };
@@ -74,7 +76,7 @@ MI_MUST int audit_add_kept(struct audit *a, struct slice note);
 /* trusted: a key that must be one of this vault; NULL if no key was given. */
 MI_MUST int audit_check_log(struct audit *a, const struct public_key *trusted);
 MI_MUST int audit_check_session(struct audit *a,
-                                int64_t id); /* MI_ENOENT: it was removed meanwhile */
+                                int64_t id); /* MI_ENOENT: the session was removed meanwhile */
 MI_MUST int audit_check_sessions(struct audit *a);
 void audit_describe_vault(const struct audit *a, struct audit_vault *ret);
 

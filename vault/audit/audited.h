@@ -20,7 +20,7 @@
 /* Kinds of faults, the most informative first: a later kind often follows from an earlier one. */
 enum audited_class {
     AUDITED_LOG, /* the session's row does not agree with the log */
-    AUDITED_ROW, /* a row or its body cannot have been recorded so */
+    AUDITED_ROW, /* a row or its body has values that no recorder writes */
     AUDITED_REMOVED,
     AUDITED_MOVED,
     AUDITED_ADDED,
@@ -86,7 +86,7 @@ struct audited {
     enum audited_class class;
     struct audit_wrong wrong;
 
-    /* called with what was read since the last call */
+    /* called with the amount of data read since the last call */
     void (*progress)(void *ctx, uint64_t records, uint64_t bytes);
     void *ctx;
 };
@@ -97,7 +97,7 @@ bool audited_has_evidence(const struct audited *c);
 bool audited_is_covered(const struct audited *c);
 void audited_open(struct audited *c, struct snapshot *source, struct trail *trail);
 MI_MUST int audited_check_session(struct audited *c, int64_t id);
-void audited_close(struct audited *c); /* frees what the last session needed */
+void audited_close(struct audited *c); /* frees the memory used for the last session */
 
 /* Reports a fault, for walk.c and audited.c. Of all faults of a session, the first one of the
  * lowest class is kept. */

@@ -9,9 +9,9 @@
 #include "vault/audit/trail.h"
 
 struct signed_note {
-    size_t at, n;    /* its text: a range of signed_notes.text */
+    size_t at, n;    /* its text, as a range in signed_notes.text */
     int64_t size;    /* size of the row in `checkpoints`; else SIGNED_ANCHOR or SIGNED_KEPT */
-    uint64_t leaves; /* as the note states; 0 if it is not a note */
+    uint64_t leaves; /* the size that the note states; 0 if the text is not a note */
     struct digest root;
     bool readable;
 };

@@ -78,7 +78,7 @@ void snapshot_close(struct snapshot *s)
     s->dir_fd = -1;
 }
 
-/* Whether a page cannot be read or is invalid: SQLite says so only in words. */
+/* Whether a page cannot be read or is invalid. SQLite reports this only in its error text. */
 static bool text_says_page_unreadable(const char *text)
 {
     return strstr(text, "error code") != NULL || strstr(text, "failed to get page") != NULL;
@@ -122,7 +122,7 @@ static int ask_integrity(struct snapshot *s, struct buf *ret)
 int snapshot_check_integrity(struct snapshot *s, struct buf *ret)
 {
     int st = ask_integrity(s, ret);
-    /* a writer has started meanwhile: the next transaction shares SQLite's files with it */
+    /* a writer has started meanwhile, so the next transaction uses SQLite's shared files */
     if (st == MI_ESTORE && db_is_outdated(&s->d))
         st = ask_integrity(s, ret);
     return st;

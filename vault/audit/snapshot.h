@@ -25,7 +25,7 @@ enum snapshot_sql {
     SNAPSHOT_REPLACED_OWNER,
     SNAPSHOT_HAS_SESSION,
     SNAPSHOT_FIRST,   /* the id of the first message of session ?1 */
-    SNAPSHOT_FOREIGN, /* another session that has a message with an id of session ?1 */
+    SNAPSHOT_FOREIGN, /* id of another session that has a message whose id belongs to session ?1 */
     SNAPSHOT_UNCOVERED,
     SNAPSHOT_FILLED, /* sessions.calls of session ?1; this and the following need the table `calls` */
     SNAPSHOT_CALLS, /* with ids from ?1 to ?2 */
@@ -44,7 +44,8 @@ struct snapshot {
 MI_MUST int snapshot_open(struct snapshot *s, const char *vault, struct buf *error);
 void snapshot_close(struct snapshot *s);
 
-/* Sets *ret to what SQLite finds wrong in the file and its indexes, as one clause, or empty. */
+/* Sets *ret to the faults that SQLite finds in the file and its indexes, as one clause; empty if
+ * there are none. */
 MI_MUST int snapshot_check_integrity(struct snapshot *s, struct buf *ret);
 /* Starts a statement, with its first two parameters bound. Needs a transaction (db_begin()). */
 MI_MUST int snapshot_query(struct snapshot *s, enum snapshot_sql i, int64_t a, int64_t b,
@@ -59,7 +60,7 @@ enum {
     SESSION_RECORDS,
     SESSION_TREE,
     SESSION_HOST,
-    SESSION_SALT, /* followed by the commitment, then the fields of the record */
+    SESSION_SALT, /* column of the salt; the commitment and the fields of the record follow it */
     SESSION_END_SALT = SESSION_SALT + 2 + BUNDLE_SESSION_ALL
 };
 enum { EVENT_ID, EVENT_PLACE, EVENT_SALT };

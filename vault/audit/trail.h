@@ -1,10 +1,10 @@
-/* trail.h - the vault's log, checked leaf by leaf, and what it says of each session.
+/* trail.h - checks the vault's log leaf by leaf, and collects the leaves of each session.
  *
  * New leaves can be read at any time, so that each session is compared with the log of the same
  * transaction.
  *
  * Owns      its arrays; trail_close() frees them.
- * Errors    those of snapshot.h. What is wrong in the log goes to a callback, and is not an error.
+ * Errors    those of snapshot.h. Faults in the log are passed to a callback and are not errors.
  * Blocks    trail_read(), on the database. */
 #ifndef MI_VAULT_AUDIT_TRAIL_H
 #define MI_VAULT_AUDIT_TRAIL_H
@@ -79,9 +79,10 @@ struct trail {
 
 void trail_open(struct trail *t, trail_wrong_fn wrong, void *ctx);
 void trail_close(struct trail *t);
-/* Asks for the root over `size` leaves. Call it before the first trail_read(). */
+/* Requests the root of the tree over the first `size` leaves. Call it before the first
+ * trail_read(). */
 MI_MUST int trail_request_root(struct trail *t, uint64_t size);
-/* The root that trail_request_root() asked for; NULL if the log is shorter. */
+/* Returns a root requested with trail_request_root(); NULL if the log is shorter. */
 const struct digest *trail_root_at(const struct trail *t, uint64_t size);
 /* The key that signs a checkpoint of this size; NULL if there is none. */
 const struct public_key *trail_key_at(const struct trail *t, uint64_t size);
@@ -91,10 +92,10 @@ MI_MUST int trail_read(struct trail *t, struct snapshot *s);
  * first, and again after more leaves were read. */
 MI_MUST int trail_sort_pruned(struct trail *t);
 bool trail_was_pruned(const struct trail *t, int64_t id);
-/* The session with this uid; NULL if no leaf names it. */
+/* Returns the session with this uid; NULL if no leaf names it. */
 struct trail_session *trail_find(struct trail *t, struct slice uid);
 
-/* Sets *w, with a format for its text. */
+/* Fills *w; the text is formatted like by printf(). */
 void audit_set_fault(struct audit_wrong *w, enum audit_kind kind, const char *record,
                      const char *format, ...) MI_FORMAT(4, 5);
 

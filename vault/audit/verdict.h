@@ -39,10 +39,10 @@ struct audit_wrong {
     enum audit_kind kind; /* AUDIT_NOTHING: all is as stated */
     char record
         [48]; /* "message 7", "event 3", "session", "end", "leaf 12", "checkpoint 5"; "": not known */
-    char text[200]; /* a clause about the record or the session, without text from the vault */
+    char text[200]; /* a clause about the record or the session; contains no text from the vault */
 };
 
-/* What is known of a session. */
+/* The facts that determine the status of a session. */
 struct audit_facts {
     bool covered; /* its id is above trail.after, or the log has its leaf `open` */
     bool pruned;

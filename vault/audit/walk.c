@@ -176,7 +176,7 @@ static int audit_walk_add_body(struct audited *c, struct record *r, int64_t offs
         st = open_bodies(c);
     if (st == 0 && fstat(c->body_fd, &file) != 0)
         st = MI_EIO;
-    /* bodies do not overlap, so all of them together are not longer than the file */
+    /* bodies must not overlap, so the sum of their lengths must not exceed the file */
     if (st == 0 &&
         (offset > file.st_size || length > file.st_size - offset ||
          length > file.st_size - c->body_bytes || !bodies_are_written(c->body_fd, offset, length)))
@@ -224,7 +224,8 @@ static int audited_commit_message(struct audited *c, sqlite3_stmt *q, int64_t se
     return st == MI_EINVAL ? 0 : st;
 }
 
-/* Rows arrive in the order of ids, so seq is taken from it; other columns are not trusted. */
+/* Rows arrive in the order of ids, so seq is computed from the id; other columns are not trusted.
+ * */
 static int add_to_calls(struct audited *c, sqlite3_stmt *q)
 {
     enum { FIRST = MESSAGE_SALT + 2, ERROR = FIRST + BUNDLE_MESSAGE_error_code };

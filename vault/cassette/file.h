@@ -16,7 +16,7 @@
 #include "vault/query/reader.h"
 
 #define CASSETTE_FORMAT "mcp-interposer-cassette"
-#define CASSETTE_VERSION 2   /* written only if needed, else version 1 */
+#define CASSETTE_VERSION 2   /* this version is written only if needed; otherwise version 1 */
 #define CASSETTE_REVISIONS 2 /* the first version in which messages have a revision */
 
 /* Calls on_session for the header, then on_message for each message in order. Callbacks may be
@@ -26,7 +26,8 @@
 MI_MUST int cassette_read(const char *path, query_session_fn on_session,
                           query_message_fn on_message, void *ctx, struct buf *error);
 
-/* Does the same for bytes in memory. name: stands for the file name in errors. */
+/* Like cassette_read(), for a cassette in memory. name: used in errors in place of the file name.
+ * */
 MI_MUST int cassette_read_text(const char *name, struct slice text, query_session_fn on_session,
                                query_message_fn on_message, void *ctx, struct buf *error);
 

@@ -139,7 +139,8 @@ static int repair_entry(struct cassette_reader *r, struct slice *line)
         buf_printf(&r->why, "%s (byte %zu)", json_fault_text(scan.fault.kind), scan.fault.at + 1);
         st = cassette_reject(r, buf_str(&r->why), REMEDY);
     } else if (st == 0) {
-        /* a message in this entry had the same flaws; where the file's lines end does not matter */
+        /* the message in this entry had the same flaws; line ends of the file itself do not count
+         * */
         r->entry_found = repairs_as_findings(&m.repairs) &
                          ~(FINDING(FIND_SEVERAL_LINES) | FINDING(FIND_TRAILING_TEXT));
         buf_clear(&r->entry);
@@ -180,7 +181,8 @@ static int read_tape_line(struct cassette_reader *r, struct slice line, int64_t 
     int64_t at_us;
     if (cassette_read_members(line, members, TAPE_COUNT, CASSETTE_ANY, v, &r->why) < 0)
         return cassette_reject(r, buf_str(&r->why), REMEDY);
-    if (v[TAPE_TYPE].type != JSON_NONE) /* the end, or an entry of a later version of the format */
+    if (v[TAPE_TYPE].type !=
+        JSON_NONE) /* the end of the recording, or an entry of a later version of the format */
         return 0;
     if (!read_utc(v[TAPE_T], &at_us))
         return cassette_reject(r, "`t` must be a time like 2026-05-12T23:00:00.123Z", REMEDY);

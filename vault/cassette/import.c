@@ -40,7 +40,8 @@ static uint64_t cassette_digest_add_text(uint64_t h, struct slice s)
     return s.p != NULL ? add_bytes(h, s.p, s.n) : h;
 }
 
-/* Adds a text that older versions of the format do not have: a missing text changes nothing. */
+/* Adds a text that older versions of the format do not have. A missing text does not change the
+ * digest. */
 static uint64_t add_new(uint64_t h, struct slice s)
 {
     return s.p != NULL ? cassette_digest_add_text(h, s) : h;
@@ -57,7 +58,8 @@ static uint64_t import_digest_session(const struct query_session *s)
     return add_new(h, s->tools_rule);
 }
 
-/* The digest of a recording up to this message, from the digest before it. */
+/* Computes the digest of a recording up to this message from the digest of the messages before it.
+ * */
 static uint64_t import_digest_message(uint64_t h, const struct query_message *m)
 {
     h = add_int(h, m->seq);
@@ -82,9 +84,9 @@ struct import {
     uint64_t digest; /* of the records imported so far */
     int64_t id, started_us, last_t_us, messages;
     bool began, committed;
-    bool sanitizes;              /* the recording is of another program: not sanitized so far */
-    struct forms forms;          /* if it is sanitized: what the server asks for */
-    struct buf hidden;           /* owned; the last answer to a form, without its secrets */
+    bool sanitizes;     /* the recording is of another program: not sanitized so far */
+    struct forms forms; /* used if the import sanitizes: the forms that the server asks for */
+    struct buf hidden;  /* owned; the last answer to a form, without its secrets */
     struct session_update known; /* known facts about the session; the texts are in `learnt` */
     struct buf learnt[FIELDS_OF_UPDATE]; /* owned; empty: unknown */
     struct buf method, target;           /* owned; in JSON form, with escapes */
@@ -309,7 +311,7 @@ static void learn_message(struct import *d, const struct query_message *m)
     }
 }
 
-/* The text in JSON form, with escapes, as names in a row are. */
+/* Returns the text with JSON escapes, the form in which rows have names. */
 static struct slice as_json_text(struct buf *b, struct slice text)
 {
     if (text.p == NULL || memchr(text.p, '\\', text.n) == NULL)

@@ -49,7 +49,8 @@ static void pairing_link_request(struct pairing *p, size_t i)
     struct pairing_chain *c = pairing_chain_of_key(p, pairing_key_of_request(p, r), r->cancelled);
     r->newer = NONE;
     r->older = c->newest;
-    while (r->older != NONE && r->older > i) { /* it was cancelled after a newer request */
+    while (r->older != NONE &&
+           r->older > i) { /* the request was cancelled after a newer request had been sent */
         r->newer = r->older;
         r->older = p->requests[r->older].older;
     }
@@ -65,8 +66,8 @@ static void unlink_request(struct pairing *p, size_t i)
     *(r->older != NONE ? &p->requests[r->older].newer : &c->oldest) = r->newer;
 }
 
-/* The oldest or newest unanswered request with the key in p->key, cancelled or not as `cancelled`
- * says; NONE if there is none. */
+/* Returns the oldest or newest unanswered request with the key in p->key, among the cancelled
+ * requests if `cancelled`, else among the others; NONE if there is none. */
 static size_t find_unanswered(const struct pairing *p, enum pairing_rule rule, bool cancelled)
 {
     struct slice key = buf_slice(&p->key);
@@ -78,7 +79,7 @@ static size_t find_unanswered(const struct pairing *p, enum pairing_rule rule, b
     return i;
 }
 
-/* The unanswered request with the key in p->key that the rule selects. */
+/* Finds the unanswered request with the key in p->key that the rule selects. */
 static struct pairing_request *open_request(struct pairing *p, enum pairing_rule rule)
 {
     if (p->chains_n == 0)
@@ -122,7 +123,7 @@ static int find_open(struct pairing *p, enum pairing_rule rule, bool of_client,
         return 0;
     struct rpc_id of = {.type = p->key.p[1], .text = {p->key.p + 2, p->key.n - 2}}, other;
     if (rpc_id_convert_type(&of, &other)) {
-        p->key.p[1] = other.type; /* the id of the other type has the same text */
+        p->key.p[1] = other.type; /* the id with the other JSON type has the same text */
         *ret = open_request(p, rule);
     }
     return 0;

@@ -30,7 +30,7 @@ struct pairing {
     struct pairing_request *requests; /* owned; seq ascends */
     size_t n, cap;
     size_t open_n; /* number of client requests that pairing_only_open_request() counts */
-    size_t oldest; /* index: no request before it is open */
+    size_t oldest; /* index of a request before which no request is open */
     struct pairing_chain {
         size_t newest, oldest; /* SIZE_MAX: none */
     } * chains;                /* owned */
@@ -52,7 +52,7 @@ MI_MUST int pairing_find_request(struct pairing *p, enum pairing_rule rule, bool
 MI_MUST int pairing_note_message(struct pairing *p, bool from_client, const struct rpc *m,
                                  int64_t seq, int64_t t_us, struct slice method,
                                  struct slice target, enum row_action action, int64_t request_seq);
-/* The client's only request without an answer or a cancellation; NULL: none, or several. */
+/* Returns the client's only open request; NULL if there is none, or several. */
 const struct pairing_request *pairing_only_open_request(struct pairing *p);
 /* The request or batch with this seq; NULL if there is none. Valid until the next call. */
 const struct pairing_request *pairing_find(const struct pairing *p, int64_t seq);

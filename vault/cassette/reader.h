@@ -40,7 +40,7 @@ struct cassette_reader {
     int64_t line_t_us;          /* time and findings of the line that is being read */
     findings line_found;
     struct held held;     /* requests to which the server sent an unreadable answer */
-    int64_t notified_seq; /* of the last notification that the server may not have read; or 0 */
+    int64_t notified_seq; /* seq of the last notification that the server may not have read; or 0 */
     struct buf names, id, mended; /* owned; scratch */
 };
 

@@ -7,7 +7,7 @@
 
 /* ---- requests without an answer ------------------------------------------------------------- */
 
-/* The client's request that an answer with this id belongs to; NULL if there is none. */
+/* Finds the client's request that an answer with this id belongs to; NULL if there is none. */
 static const struct pairing_request *find_request_by_id(struct cassette_reader *r,
                                                         struct json_value id)
 {
@@ -32,7 +32,7 @@ static bool request_has_this_method(void *ctx, struct json_value id, struct slic
 
 /* ---- messages ------------------------------------------------------------------------------- */
 
-/* The findings about the line of the file that apply to this message. */
+/* Returns the findings about the line of the file that apply to this message. */
 static findings findings_of_message(const struct cassette_reader *r, struct slice body)
 {
     bool replaced = memmem(body.p, body.n, "\xEF\xBF\xBD", 3) != NULL;
@@ -52,7 +52,7 @@ static int pass_server_message(struct cassette_reader *r, struct query_message *
     return r->names.failed ? cassette_no_memory(r) : cassette_pass_message(r, m, re);
 }
 
-/* The proxy has answered the request, so a later answer belongs to no request. */
+/* Notes that the proxy has answered the request, so that a later answer belongs to no request. */
 static int note_refused_answer(struct cassette_reader *r, int64_t seq)
 {
     struct rpc answer = {.kind = RPC_ERROR};
@@ -97,7 +97,7 @@ static int pass_noise(struct cassette_reader *r, const struct server_line *line)
     return st;
 }
 
-/* The id of a request as JSON text; it is in r->id. */
+/* Writes the id of a request as JSON text into r->id. */
 static struct slice write_request_id(struct cassette_reader *r, const struct pairing_request *q)
 {
     struct slice key = pairing_text(&r->pairing, q->key_at, q->key_n); /* direction, type, text */
@@ -110,7 +110,8 @@ static struct slice write_request_id(struct cassette_reader *r, const struct pai
     return buf_slice(&r->id);
 }
 
-/* The request that an error answers; an error without an id answers the only request, as in
+/* Finds the request that an error answers. An error without an id answers the only open request,
+ * as in
  * proxy/session/answer_repair. */
 static const struct pairing_request *request_of_answer(struct cassette_reader *r,
                                                        const struct rpc *answer)

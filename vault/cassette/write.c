@@ -112,7 +112,7 @@ int cassette_write_end(struct cassette_writer *w)
 
 /* ---- a message ---- */
 
-/* The number of a message in the file: 1, 2, 3…; 0 if it is not in the file. */
+/* Returns the number of a message in the file: 1, 2, 3…; 0 if it is not in the file. */
 static int64_t cassette_write_number_of(const struct cassette_writer *w, int64_t seq)
 {
     size_t at = search_int64(w->seqs, w->n, sizeof *w->seqs, 0, seq);
@@ -172,7 +172,8 @@ int cassette_write_message(struct cassette_writer *w, const struct query_message
      * which is meant */
     bool says_re = re != derived_re || re != oldest_re;
     line.request_seq = says_re ? re : -1;
-    if (line.t_us < w->last_t_us) /* a call that waited is recorded with the time of its arrival */
+    if (line.t_us <
+        w->last_t_us) /* a call that had to wait is recorded with the time of its arrival */
         line.t_us = w->last_t_us;
     w->last_t_us = line.t_us;
     line.batch_seq = m->batch_seq > 0 && w->last_batch > 0 &&

@@ -39,7 +39,7 @@ static void otlp_log_end(struct otlp_request *r, const struct otlp_session *s,
 {
     otlp_add_attribute(&r->j, "mcp_interposer.session", s->s->uid);
     json_out_end(&r->j);
-    /* without a call, the record is in the trace of the session */
+    /* if there is no call, the log record belongs to the trace of the session */
     struct otlp_context context = otlp_read_context(o->body);
     if (o->seq != 0)
         otlp_add_ids(&r->j, s, o->seq, &context);

@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-/* The first commitment of a record, which may have been redacted since. */
+/* Computes the first commitment of a record, which may have been redacted later. */
 #define FIRST(record, commitment)                                                                  \
     "coalesce((SELECT commitment FROM replaced WHERE session_id = ?1 AND record = " record         \
     " ORDER BY leaf LIMIT 1), " commitment ")"

@@ -17,7 +17,7 @@
 struct candidate {
     int64_t call; /* id of the operation's first request */
     int64_t id, closing_seq, started_at_us;
-    int64_t from_us, to_us; /* when the call was open; INT64_MAX: it still is */
+    int64_t from_us, to_us; /* time span in which the call was open; INT64_MAX: it is still open */
     uint32_t server, uid, method, target;
     bool from_server;
 };
@@ -165,7 +165,7 @@ static void asked_begin(struct asking *x, const struct query_message *m, struct 
                         struct json_value request)
 {
     struct input_request r;
-    if (request.type != JSON_OBJECT) /* the sanitizer has replaced it */
+    if (request.type != JSON_OBJECT) /* the sanitizer has replaced the text */
         x->unread++;
     if (x->open_n == OPEN_MAX || !input_request_read(request, &r))
         return;
@@ -183,7 +183,7 @@ static void asked_begin(struct asking *x, const struct query_message *m, struct 
     };
 }
 
-/* The last open question with this key. */
+/* Returns the last open question with this key. */
 static struct open *asked_find(struct asking *x, struct slice key)
 {
     uint32_t i = intern_json_string(x, key);

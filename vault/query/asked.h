@@ -24,7 +24,7 @@ struct asked {
 
 /* The questions that asked_read() passes on. */
 struct asked_question {
-    const struct filter *filter; /* tool: of the call it is for; times: of the question */
+    const struct filter *filter; /* tool: the tool of the call; times: the times of the question */
     bool sent;                   /* include sessions that `send` made */
 };
 

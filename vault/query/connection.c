@@ -32,8 +32,8 @@ static int register_functions(struct query *q)
     return all ? 0 : MI_ENOMEM;
 }
 
-/* The first statement that reads the file: shows whether that is possible. Returns SQLite's
- * code. */
+/* Runs the first statement that reads the file, to find out whether that is possible. Returns
+ * SQLite's code. */
 static int read_version(struct query *q)
 {
     return schema_version(q->d.db, &q->d.version) == 0 ? SQLITE_OK : failure_code(q->d.db);

@@ -39,7 +39,8 @@ static int cost_add_server(struct cost *c, struct slice name, size_t *ret)
 /* A session that matches. */
 struct cost_reading_session {
     int64_t id, started_at_us;
-    size_t server, at; /* at: its index in the server's `session`, if less than session_n */
+    size_t server,
+        at; /* at: index of the session in the server's `session`, if it is below session_n */
 };
 
 /* A call made of several requests: `result` is the sum over its requests. */
@@ -295,7 +296,7 @@ static void cost_sort_tokens(uint32_t *tokens, uint32_t *scratch, size_t n)
     /* an even number of passes: the result is in `tokens` */
 }
 
-/* How many results of a tool have at most `tokens` tokens. The results are sorted. */
+/* Counts the results of a tool that have at most `tokens` tokens. The results are sorted. */
 static size_t cost_count_up_to(const struct cost_results *r, uint32_t tokens)
 {
     size_t from = 0, to = r->n;
@@ -459,7 +460,7 @@ int cost_read(struct cost *c, struct query *q)
     if (st == 0)
         st = call_rows_prepare(q, &f);
     if (st == 0)
-        st = db_begin(&q->d); /* operations and calls are those of one moment */
+        st = db_begin(&q->d); /* one transaction, so that operations and calls are consistent */
     if (st == 0)
         st = db_end(&q->d, cost_read_calls(&x, &question));
     free(x.operation);

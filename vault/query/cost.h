@@ -20,8 +20,8 @@
 #include "model/context.h"
 #include "vault/query/reader.h"
 
-#define COST_RESULT_MAX ((int64_t)UINT32_MAX) /* tokens; higher values count as this */
-
+/* limit in tokens; a higher value counts as this value */
+#define COST_RESULT_MAX ((int64_t)UINT32_MAX)
 struct cost_results {
     uint32_t *tokens; /* owned; one for each result */
     size_t n, cap;

@@ -28,11 +28,11 @@ struct count {
     /* Calls that repeat a call which may have run (docs/repeats.md), and how many of them the
      * server got. Not counted without repeats_too, and for a store. */
     int64_t repeats, repeats_forwarded;
-    struct tally tally; /* its keys are read with count_part() */
+    struct tally tally; /* the keys of its groups are read with count_part() */
 };
 
 const char *count_by_name(enum count_by by); /* "tool", … */
-/* The value with this name; COUNT_WAYS if there is none. */
+/* Returns the value with this name; COUNT_WAYS if there is none. */
 enum count_by count_by_name_of_way(const char *name);
 /* Zeroes `count`, except for its first nine members, and counts. Call count_close() in any case. */
 MI_MUST int count_calls(struct count *c, struct query *q);

@@ -43,8 +43,8 @@ struct filter {
 
 /* Which time of a session since_us and until_us are compared with. */
 enum filter_time {
-    FILTER_BEGAN, /* its start: for a list of sessions */
-    FILTER_HOLDS  /* the session may have messages then: it may last long after its start */
+    FILTER_BEGAN, /* compare the session's start: for a list of sessions */
+    FILTER_HOLDS /* compare the time span of the session, which may contain messages long after its start */
 };
 
 /* ---- checks ----
@@ -71,7 +71,7 @@ bool filter_selects_rows(const struct filter *f);
 
 /* ---- conditions ---- */
 
-#define WHERE_FIRST 9 /* number of its first parameter: ?1 to ?8 are the statement's */
+#define WHERE_FIRST 9 /* number of its first parameter; ?1 to ?8 belong to the statement */
 #define WHERE_VALUES 16
 
 /* " AND … AND …", and the values of its parameters, which are borrowed from the filter. */

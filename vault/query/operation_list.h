@@ -41,14 +41,14 @@ struct operation_list {
  * read; for another session, pass {0}. Call operation_list_close() in any case. */
 MI_MUST int operation_list_read(struct operation_list *l, struct query *q, int64_t session_id);
 void operation_list_close(struct operation_list *l); /* {0} is fine */
-/* The operation with this first request; NULL if there is none. */
+/* Returns the operation with this first request; NULL if there is none. */
 const struct listed_operation *operation_list_find(const struct operation_list *l, int64_t seq);
-/* The seq of the first request of the operation that request `seq` continues; 0: none. */
+/* Returns the seq of the first request of the operation that request `seq` continues; 0: none. */
 int64_t operation_list_continues(const struct operation_list *l, int64_t seq);
-/* The requests that continue the operation with this first request, by seq. */
+/* Returns the requests that continue the operation with this first request, ordered by seq. */
 const struct listed_hop *operation_list_hops(const struct operation_list *l, int64_t first,
                                              size_t *ret_n);
-/* The operation that message `seq` ended; NULL if it ended none. */
+/* Returns the operation that message `seq` ended; NULL if it ended none. */
 const struct listed_operation *operation_list_ended_by(const struct operation_list *l, int64_t seq);
 
 #endif

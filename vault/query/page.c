@@ -8,7 +8,7 @@
 
 /* ---- copies ---- */
 
-/* A copy of the current row and its size. NULL: out of memory. */
+/* Copies the current row and computes its size. NULL: out of memory. */
 typedef struct page_row *(*copy_fn)(sqlite3_stmt *st, size_t *ret_bytes);
 
 /* Makes a row with space for n bytes of text. */

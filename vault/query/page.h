@@ -30,6 +30,6 @@ MI_MUST int page_read_events(struct query *q, const struct where *w, int64_t ses
 /* Events with id <= to, newest first. */
 MI_MUST int page_read_events_back(struct query *q, int64_t session_id, int64_t to,
                                   struct page_row **ret);
-void page_free(struct page_row *row); /* and all rows after it */
+void page_free(struct page_row *row); /* frees this row and all rows after it */
 
 #endif

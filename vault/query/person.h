@@ -33,9 +33,11 @@ struct person_list {
 MI_MUST int person_list_read(struct person_list *l, struct query *q, const struct call_question *x,
                              enum person_order order);
 void person_list_close(struct person_list *l); /* {0} is fine */
-/* A person's share of the call with this id, in microseconds. Needs PERSON_BY_CALL. */
+/* Returns the time that a person took within the call with this id, in microseconds. Needs
+ * PERSON_BY_CALL. */
 int64_t person_time_of_call(const struct person_list *l, int64_t call);
-/* The call that this request of a server is for; NULL if it is not known. Needs PERSON_BY_ASK. */
+/* Returns the call for which a server made this request; NULL if it is not known. Needs
+ * PERSON_BY_ASK. */
 const struct person_share *person_find_ask(const struct person_list *l, int64_t ask);
 struct slice person_text(const struct person_list *l, uint32_t text); /* n is 0: none */
 

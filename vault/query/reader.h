@@ -94,7 +94,8 @@ struct query_call {
     };
     int64_t session_id, request_seq;
     struct slice server; /* the name of the session */
-    /* If operations were requested (model/operations.h): of the operation; else of the call. */
+    /* The following members describe the operation if operations were requested
+     * (model/operations.h), else the call. */
     int64_t requests, asked, server_us, person_us;
     int64_t operation_seq; /* of the operation that this request continues; else 0 */
     int64_t started_at_us; /* start of the request */
@@ -116,19 +117,20 @@ enum call_sort {
     CALLS_UNSORTED,
     CALLS_SLOWEST,
     CALLS_LARGEST
-}; /* what the first rows have most of */
+}; /* the value that is largest in the first rows */
 struct call_question {
     const struct filter *filter; /* its times are compared with the times of requests */
     bool any_time;               /* its times select sessions only, not calls */
     enum call_side side;
-    bool operations;     /* a call made of several requests is one row, of the first */
-    bool several;        /* only these; without `operations`: only the requests after the first */
-    bool recorded;       /* only recorded sessions, not imported ones */
-    bool not_sent;       /* only sessions that `send` did not make */
-    bool newest_first;   /* by descending id; else by ascending id within each session */
-    int64_t from, up_to; /* range of ids (query_call_id()); 0: no limit */
-    enum call_sort sort; /* if set, newest_first must be false */
-    const char *around;  /* a statement where @calls are the calls; NULL: read the calls */
+    bool operations; /* a call made of several requests is one row, of the first */
+    bool
+        several; /* only calls with several requests; without `operations`: only the requests after the first one */
+    bool recorded;              /* only recorded sessions, not imported ones */
+    bool not_sent;              /* only sessions that `send` did not make */
+    bool newest_first;          /* by descending id; else by ascending id within each session */
+    int64_t from, up_to;        /* range of ids (query_call_id()); 0: no limit */
+    enum call_sort sort;        /* if set, newest_first must be false */
+    const char *around;         /* a statement where @calls are the calls; NULL: read the calls */
     bool (*goes_on)(void *ctx); /* called before and between rows; false ends reading. May be
                                  * NULL */
     void *ctx;
@@ -137,7 +139,8 @@ struct call_question {
 
 /* MI_ENOENT (nothing is recorded), MI_ESTORE or MI_ENOMEM, with a sentence in `error`. */
 MI_MUST int query_open(struct query **ret, const char *vault, struct buf *error);
-/* Does the same for `audit verify`, which compares the schema itself. query_open() rejects a vault
+/* Like query_open(), for `audit verify`, which compares the schema itself. query_open() rejects a
+ * vault
  * whose tables are not those of this program (vault/store/layout.h). */
 MI_MUST int query_open_any(struct query **ret, const char *vault, struct buf *error);
 /* Opens an empty vault in memory, in place of a vault that query_open() does not find.
@@ -177,7 +180,7 @@ bool query_is_newer(const struct query *q, int64_t a, int64_t b);
 MI_MUST int query_session(struct query *q, const char *ref, struct query_session *ret);
 /* Whether query_session() takes `ref` as a server's name. */
 MI_MUST int query_is_server(struct query *q, const char *ref, bool *ret);
-/* The session with this id. */
+/* Reads the session with this id. */
 MI_MUST int query_session_by_id(struct query *q, int64_t id, struct query_session *ret);
 /* waiting: set if query_summary_waits() will be called. Call query_summary_close() in any case. */
 MI_MUST int query_summary(struct query *q, int64_t session_id, bool waiting,
@@ -188,7 +191,7 @@ bool query_summary_waits(const struct query_summary *s, int64_t seq);
 
 /* ---- messages ---- */
 
-/* The status that an answer or a cancellation gives to its request. */
+/* Returns the status of the request that an answer or a cancellation ends. */
 static inline enum call_status query_status(const struct query_message *m)
 {
     return call_status_after(m->request_action, m->kind, m->origin, m->finding);
@@ -204,7 +207,7 @@ static inline bool query_ended_call(const struct query_message *m)
     return m->has_request && call_answer_ends(m->kind, m->action);
 }
 
-/* The method and the target of a message; an answer has those of its request. */
+/* Return the method and the target of a message; for an answer, those of its request. */
 static inline struct slice query_method(const struct query_message *m)
 {
     return query_is_answer(m) ? m->request_method : m->method;
@@ -228,7 +231,7 @@ MI_MUST int query_ask_calls(struct query *q, const struct call_question *x, quer
  * there are at least *ret calls. */
 MI_MUST int query_calls_count(struct query *q, const struct call_question *x, int64_t within_us,
                               int64_t *ret, bool *ret_all);
-/* The id of this call; if seq is 0, the highest id that a call of the session can have. */
+/* Returns the id of this call; if seq is 0, the highest id that a call of the session can have. */
 int64_t query_call_id(int64_t session_id, int64_t seq);
 
 /* Which messages of a session a query selects. */
@@ -300,9 +303,9 @@ MI_MUST int query_last_message(struct query *q, int64_t session_id, int64_t *ret
                                int64_t *ret_t_us);
 /* Whether there are sessions that have not ended; false also if that cannot be read. */
 bool query_has_running(struct query *q);
-/* The recorded processes of a session that has not ended. MI_ENOENT: none are recorded. */
+/* Reads the recorded processes of a session that has not ended. MI_ENOENT: none are recorded. */
 MI_MUST int query_running(struct query *q, int64_t session_id, struct running *ret);
-/* The seq of the last message and the id of the last event; 0 if there is none. */
+/* Reads the seq of the last message and the id of the last event; 0 if there is none. */
 MI_MUST int query_last_positions(struct query *q, int64_t session_id, int64_t *ret_seq,
                                  int64_t *ret_event);
 /* Passes on the next page of messages after *seq and of events after *event, and advances both. */

@@ -8,7 +8,8 @@
 #include "vault/query/reader.h"
 #include "vault/remote/remote.h"
 
-/* The id of the session with this number, or 0. MI_EINVAL, with a sentence: several vaults have
+/* Finds the id of the session with this number, or 0. MI_EINVAL, with a sentence: several vaults
+ * have
  * such a session. */
 MI_MUST int query_store_number(struct query *q, int64_t number, int64_t *ret);
 /* Calls remote_forget(). Does nothing for a vault. */

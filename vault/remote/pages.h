@@ -18,9 +18,10 @@
 
 struct page {
     int holders;
-    bool last;         /* the store has no more rows after these */
-    bool first;        /* a page of sessions, newest first: no session is newer than these */
-    bool whole;        /* likewise: no session between these is omitted */
+    bool last;  /* the store has no more rows after these */
+    bool first; /* a page of sessions, newest first: no session is newer than these */
+    bool
+        whole; /* a page of sessions in which no session between the first and the last is omitted */
     bool bounded;      /* likewise: older sessions may exist, but were not requested */
     size_t n, cap;     /* rows */
     size_t width;      /* cells in a row */
@@ -39,7 +40,7 @@ struct block {
 struct kept {
     int64_t session, from, to; /* id of the session, and a range of seqs */
     bool backwards, bodies;    /* backwards: newest first; bodies: with bodies */
-    struct page *page;         /* held; NULL: this entry is free */
+    struct page *page;         /* held; NULL if this entry is free */
 };
 
 struct remote {
@@ -55,7 +56,7 @@ struct remote {
     size_t kept_next;         /* index of the entry that is replaced next */
     struct kept calls[1 + REMOTE_SESSIONS_MORE]; /* pages that reach a session's last call */
     int64_t calls_session;  /* id of the session whose calls were requested last */
-    struct page *summaries; /* held; the last ones, of the sessions in summary_of */
+    struct page *summaries; /* held; the last summaries, for the sessions in summary_of */
     int64_t summary_of[1 + REMOTE_SESSIONS_MORE];
     struct block block[PAGES_BLOCKS];
     uint64_t lookups;
@@ -69,13 +70,13 @@ static inline const struct cell *page_row(const struct page *p, size_t i)
 {
     return &p->cell[i * p->width];
 }
-/* The index of the row with this seq. backwards: the page is newest first. */
+/* Returns the index of the row with this seq. backwards: the page is ordered newest first. */
 bool page_find_seq(const struct page *p, int64_t seq, bool backwards, size_t *ret);
-/* The kept page that has this message or call, borrowed; NULL if there is none. */
+/* Returns the kept page that has this message or call, borrowed; NULL if there is none. */
 struct page *pages_find_kept(struct remote *r, enum remote_table table, int64_t session,
                              int64_t seq, size_t *ret);
 
-/* The session's id. A session that was not read before gets one. MI_ENOMEM. */
+/* Finds the session's id; a session that was not read before gets a new id. MI_ENOMEM. */
 MI_MUST int pages_session_id(struct remote *r, const struct cell *session, int64_t *ret);
 /* Sets uid and vault of the request to those of the session with this id. false: there is none. */
 MI_MUST bool pages_set_session(const struct remote *r, int64_t id, struct remote_ask *ask);

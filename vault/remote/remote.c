@@ -59,7 +59,7 @@ void remote_free(struct remote *r)
     free(r);
 }
 
-/* The id of a session; 0 if it was not read. */
+/* Returns the id of a session; 0 if the session was not read yet. */
 static int64_t remote_session_id(const struct remote *r, struct slice uid)
 {
     uint32_t place;

@@ -112,7 +112,7 @@ static int remote_table_load_next(struct cursor *c)
     } else if (ask->table == REMOTE_SESSIONS) {
         buf_clear(&c->first);
         buf_slice_add(&c->first, last[REMOTE_SESSION_UID].text);
-        buf_addc(&c->first, '\1'); /* the next text after it */
+        buf_addc(&c->first, '\1'); /* a text that is the next one in the order of texts */
     } else if (ask->backwards) {
         ask->to = key - 1;
     } else {

@@ -104,8 +104,8 @@ static int search_index_connect_to(struct search *s, int64_t number)
 {
     char name[NAME_MAX_LEN], path[PATH_MAX];
     search_file_name(number, name);
-    int fd =
-        vault_dir_open_file(s->dir_fd, name, O_RDWR | O_CREAT); /* created here, with mode 0600 */
+    /* The file is created here, because SQLite would not create it with mode 0600. */
+    int fd = vault_dir_open_file(s->dir_fd, name, O_RDWR | O_CREAT);
     if (fd < 0)
         return MI_EIO;
     close(fd);
@@ -202,7 +202,9 @@ static int add_batch(struct search *s, const struct search_session *x, struct ad
     int st = convert_index_error(db_begin(&s->d));
     if (st < 0)
         return st;
-    st = read_done(s, x, &done); /* read again: another process may have added messages */
+    st = read_done(
+        s, x,
+        &done); /* the position is read again, because another process may have added messages */
     a->n = a->status = 0;
     a->last = done;
     if (st == 0)
@@ -285,7 +287,7 @@ static int ask_file(struct search *s, const struct search_session *session, size
     int rc = SQLITE_DONE, st = db_begin_query(&s->d, MATCH, &q, DB_WITH(db_text(slice_of(query))));
     while (st == 0 && more && (rc = sqlite3_step(q)) == SQLITE_ROW) {
         int64_t id = sqlite3_column_int64(q, 0);
-        damaged = id >= last; /* in a damaged file, a row may come again and again */
+        damaged = id >= last; /* in a damaged file, the same row may be returned again and again */
         more = !damaged && fn(ctx, id >> SCHEMA_SEQ_BITS, id & SCHEMA_SEQ_MAX);
         last = id;
     }

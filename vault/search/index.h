@@ -51,7 +51,8 @@ typedef bool (*search_fn)(void *ctx, int64_t session_id, int64_t seq);
 MI_MUST int search_ask_words(struct search *s, const struct search_session *session, size_t n,
                              const char *query, search_fn fn, void *ctx);
 
-/* The size of the index file of this session, which search_forget() deletes; 0: none. vault: a
+/* Returns the size of the index file of this session, which search_forget() deletes; 0: none.
+ * vault: a
  * descriptor. */
 int64_t search_forget_bytes(int vault, int64_t session_id);
 /* Deletes the index file of this session and overwrites its content. 0 or MI_EIO. */

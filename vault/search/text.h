@@ -41,12 +41,14 @@ MI_MUST int search_terms_add(struct search_terms *t, const char *text, bool exac
 /* Writes an FTS5 query that matches every text with all terms, and possibly other texts. false:
  * there is no such query. */
 bool search_terms_query(const struct search_terms *t, struct buf *b);
-/* Does the same for a tsquery of PostgreSQL, over the keys of texts. */
+/* Writes a tsquery of PostgreSQL in the same way, over the keys of texts. */
 bool search_terms_tsquery(const struct search_terms *t, struct buf *b);
-/* 0: the text has all terms, and *ret is the match of the first term. MI_ENOENT; MI_ENOMEM. */
+/* Returns 0 if the text has all terms, with the match of the first term in *ret; else MI_ENOENT or
+ * MI_ENOMEM. */
 MI_MUST int search_terms_find(struct search_terms *t, struct slice text, struct slice *ret);
 
-/* The text of a message: a slice of the body, or of b. Of a longer body, only the first
+/* Returns the searchable text of a message: a slice of the body, or of b. Of a longer body, only
+ * the first
  * SEARCH_BODY_MAX bytes are needed. */
 struct slice search_text_of_body(enum row_kind kind, struct slice body, struct buf *b);
 

@@ -14,7 +14,7 @@ struct bodies {
     int fd;           /* -1: no body yet */
     bool sync;        /* sync each body */
     int64_t tail;     /* offset of the next body */
-    int64_t reported; /* bodies_take_new_range() has returned everything before this offset */
+    int64_t reported; /* bodies_take_new_range() has returned all bytes before this offset */
 };
 
 void bodies_open(struct bodies *b, int dir_fd, bool sync);

@@ -31,7 +31,7 @@
 
 /* A call that is stored as open. */
 struct kept_call {
-    struct call call; /* ended: its row must be written again */
+    struct call call; /* the call has ended, so its row must be written again */
     char text[CALL_KEPT_TEXT];
 };
 
@@ -64,7 +64,7 @@ MI_MUST int call_batch_use(struct call_batch *b, sqlite3 *db, int64_t session_id
 /* Remembers a session whose rows are written again from its first message on. Texts of its messages
  * are copied. */
 void call_batch_start(struct call_batch *b, int64_t session_id);
-/* Does the same, for a session that already has the rows of earlier messages. */
+/* Like call_batch_start(), for a session that already has the rows of earlier messages. */
 void call_batch_continue(struct call_batch *b, int64_t session_id);
 void call_batch_forget(struct call_batch *b);
 /* Adds a message of the remembered session. Call it in the order of seq. */

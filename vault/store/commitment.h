@@ -21,9 +21,10 @@ enum {
 
 /* Adds n columns of the current row as fields. */
 void commitment_add(struct record *r, sqlite3_stmt *q, int first, int n);
-/* How many of the tail columns of a record are fields: those up to the last that is not NULL. */
+/* Returns how many of the tail columns of a record are fields: all up to the last column that is
+ * not NULL. */
 int commitment_tail_len(sqlite3_stmt *q, int first, enum bundle_kind kind);
-/* The commitment of a record whose fields are all columns, such as @session_record. */
+/* Computes the commitment of a record whose fields are all columns, such as @session_record. */
 struct digest commitment_of_row(sqlite3_stmt *q, int first, enum bundle_kind kind,
                                 const struct salt *salt);
 /* Removes the names that were added to a finding later. false: it does not end with them. */

@@ -18,7 +18,8 @@ MI_MUST int connect_open(sqlite3 **ret, const char *path, const char *vfs, int f
 /* Whether SQLite may open this name: opening a fifo would wait for a writer for ever. True also for
  * a missing name, a link, which SQLite does not follow, and NULL, a temporary file. */
 bool connect_is_file(const char *name);
-/* The name of a VFS like SQLite's own, but a rollback journal cannot make it delete other files. */
+/* Returns the name of a VFS like SQLite's own, in which a rollback journal cannot cause the
+ * deletion of other files. */
 const char *connect_vfs(void);
 /* Applies the protection against its schema to a connection opened in another way (vault/store/open.c). */
 MI_MUST int connect_guard(sqlite3 *db);
@@ -30,11 +31,12 @@ void connect_bind(sqlite3_stmt *q, int i, struct slice text);
 /* A column of the current row, as text or as the bytes of a blob; {NULL, 0} if it is NULL. Valid
  * until the next step. */
 struct slice connect_column(sqlite3_stmt *q, int i);
-/* A time or a duration in microseconds, limited to -CLOCK_MAX_US … CLOCK_MAX_US: a damaged or
+/* Reads a time or a duration in microseconds, limited to -CLOCK_MAX_US … CLOCK_MAX_US: a damaged or
  * hostile database may have any value. */
 int64_t connect_time(sqlite3_stmt *q, int i);
 void connect_bind_blob(sqlite3_stmt *q, int i, struct slice bytes); /* like connect_bind() */
-/* The path of a vault's database, without symbolic links. false: the vault or its database does not exist. */
+/* Finds the path of a vault's database, without symbolic links. false: the vault or its database
+ * does not exist. */
 MI_MUST bool connect_path(const char *vault, char ret[PATH_MAX]);
 
 #endif

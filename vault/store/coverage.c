@@ -41,7 +41,7 @@ static int coverage_finish(sqlite3 *db, sqlite3_stmt *q)
 
 /* ---- a session that was begun before -------------------------------------------------------- */
 
-/* The first commitment of a record, which may have been redacted since. */
+/* Reads the first commitment of a record, which may have been redacted later. */
 #define FIRST(record, commitment)                                                                  \
     "coalesce((SELECT commitment FROM replaced WHERE session_id = ?1 AND record = " record         \
     " ORDER BY leaf LIMIT 1), " commitment ")"
@@ -140,7 +140,7 @@ static int coverage_load(struct coverage *c, sqlite3 *db, int64_t session_id)
         c->ended = sqlite3_column_int(q, 1) != 0;
         c->places.n = (uint64_t)sqlite3_column_int64(q, 2);
         c->last_seq = (uint64_t)sqlite3_column_int64(q, 4);
-        /* if the tree is invalid, somebody has changed it; verification will find it */
+        /* if the tree is invalid, it was changed; verification will report that */
         if (!tree_unpack(&c->places.groups, c->places.n / PLACES_GROUP, connect_column(q, 3)))
             c->places.groups = (struct tree){0};
         rc = sqlite3_step(q);
@@ -275,7 +275,7 @@ int coverage_session_changed(struct coverage *c, sqlite3 *db)
 
 /* ---- saving --------------------------------------------------------------------------------- */
 
-/* A text as JSON, without its quotes. */
+/* Returns a text with JSON escapes, without quotes. */
 static struct slice json_without_quotes(struct buf *b, struct slice text)
 {
     if (text.p == NULL)

@@ -86,7 +86,7 @@ int db_open(struct db *d, const struct db_kind *kind, const char *file, struct b
 int db_open_memory(struct db *d, const struct db_kind *kind, const char *name, struct buf *error)
 {
     int st = begin_db(d, kind, name, error);
-    d->shared = true; /* it must not create files */
+    d->shared = true; /* the connection must not create files */
     if (st == 0 && connect_open(&d->db, ":memory:", NULL, SQLITE_OPEN_READWRITE, 0) != SQLITE_OK)
         st = db_fail(d);
     return st;
@@ -156,7 +156,7 @@ static int add_sql(struct db *d, const char *sql, struct buf *ret)
     return ret->failed ? MI_ENOMEM : 0;
 }
 
-/* The kept statement with this text; NULL if there is none. */
+/* Returns the kept statement with this text; NULL if there is none. */
 static sqlite3_stmt **find_kept(struct db *d, const char *sql)
 {
     for (size_t i = 0; i < DB_KEPT; i++)
@@ -173,7 +173,7 @@ static int db_prepare(struct db *d, const char *sql, unsigned flags, sqlite3_stm
     sqlite3_stmt **kept = st == 0 ? find_kept(d, sql) : NULL;
     if (kept != NULL) {
         *ret = *kept;
-        *kept = NULL; /* it is in use: db_finish_statement() keeps it again */
+        *kept = NULL; /* the statement is in use; db_finish_statement() keeps it again */
     } else if (st == 0 && sqlite3_prepare_v3(d->db, sql, -1, flags, ret, NULL) != SQLITE_OK) {
         st = db_fail(d);
     }

@@ -38,11 +38,11 @@ struct db {
     const struct db_kind *kind; /* borrowed */
     sqlite3 *db;                /* owned; NULL: not connected */
     sqlite3_stmt **q;           /* owned; indexed by name; NULL: not prepared yet */
-    bool shared;                /* it shares SQLite's files with writers, or is a writer */
-    unsigned depth;             /* nesting depth of db_begin() */
-    int64_t connections;        /* number of connections so far */
-    int64_t version;            /* of the schema; -1: not read yet */
-    bool locked; /* the last failure was because another process had a lock: waiting helps */
+    bool shared;         /* the connection shares SQLite's files with writers, or is a writer */
+    unsigned depth;      /* nesting depth of db_begin() */
+    int64_t connections; /* number of connections so far */
+    int64_t version;     /* of the schema; -1: not read yet */
+    bool locked; /* the last failure was caused by a lock of another process, so waiting helps */
     bool store;  /* its tables are those of a store (vault/remote/remote.h) */
     /* Owned; the last statements of db_ask_text() that are not in use; or NULL. */
     sqlite3_stmt *kept[DB_KEPT];
@@ -56,7 +56,7 @@ struct db {
 /* file: its path without symbolic links. Call db_close() in any case; `error` and `kind` are
  * borrowed until then. */
 MI_MUST int db_open(struct db *d, const struct db_kind *kind, const char *file, struct buf *error);
-/* Does the same for a database in memory. name: for error messages. */
+/* Opens a database in memory. name: used in error messages. */
 MI_MUST int db_open_memory(struct db *d, const struct db_kind *kind, const char *name,
                            struct buf *error);
 /* Connects again. Prepared statements are lost. */
@@ -70,8 +70,8 @@ bool db_is_outdated(const struct db *d);
 int db_fail(struct db *d);
 /* Does the same with another reason than SQLite's. Returns MI_ESTORE. */
 int db_set_error(struct db *d, const char *why);
-/* For a row whose id is out of order: a statement that continues after it might never end. Returns
- * MI_ESTORE. */
+/* Reports a row whose id is out of order, because a statement that continues after such a row
+ * might never end. Returns MI_ESTORE. */
 int db_fail_damaged(struct db *d);
 
 /* ---- values ---- */
@@ -102,7 +102,8 @@ void db_bind(sqlite3_stmt *q, int first, const struct cell *value, size_t n);
 /* Starts a statement, with its values bound from ?1 on. End it with db_finish_statement(). */
 MI_MUST int db_begin_query(struct db *d, size_t i, sqlite3_stmt **ret, const struct cell *value,
                            size_t n);
-/* Does the same for a text that is made at run time. The last DB_KEPT texts stay prepared. */
+/* Like db_begin_query(), for a statement whose text is made at run time. The last DB_KEPT texts
+ * stay prepared. */
 MI_MUST int db_ask_text(struct db *d, const char *sql, sqlite3_stmt **ret, const struct cell *value,
                         size_t n);
 /* Ends a statement. rc: the result of its last step; SQLITE_DONE and SQLITE_ROW are not errors. q
@@ -111,7 +112,8 @@ MI_MUST int db_finish_statement(struct db *d, sqlite3_stmt *q, int rc);
 /* Runs a statement without rows. */
 MI_MUST int db_run(struct db *d, size_t i, const struct cell *value, size_t n);
 MI_MUST int db_exec(struct db *d, const char *sql);
-/* The number in the first column of the first row. MI_ENOENT: there is no row, or the column is
+/* Reads the number in the first column of the first row. MI_ENOENT: there is no row, or the column
+ * is
  * NULL; then *ret is 0. */
 MI_MUST int db_read_number(struct db *d, size_t i, int64_t *ret, const struct cell *value,
                            size_t n);

@@ -33,7 +33,8 @@ void vault_dir_close(struct vault_dir *d); /* safe to call twice */
 MI_MUST int vault_dir_open_sub(int fd, const char *name, bool create);
 /* Opens a file 0600 inside a directory. flags: as for open(2). A file descriptor, or MI_EIO. */
 MI_MUST int vault_dir_open_file(int fd, const char *name, int flags);
-/* The process that holds SQLite's lock for writing; 0 if there is none, or it is unknown. */
+/* Returns the process that holds SQLite's lock for writing; 0 if there is none, or it is unknown.
+ * */
 pid_t vault_dir_writer_pid(const char *vault);
 /* Whether the open file still has a name, and so was not removed. */
 bool vault_dir_is_linked(int fd);

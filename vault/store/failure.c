@@ -6,7 +6,7 @@
 #define ENDLESS "it is damaged: its pages have no end"
 
 static struct {
-    const sqlite3 *db; /* only compared: it may be closed by now */
+    const sqlite3 *db; /* used only for comparison, because the connection may be closed by now */
     int code;
     char text[256];
 } kept;
@@ -21,7 +21,7 @@ static bool connection_has_failed(sqlite3 *db)
     return is_error_code(sqlite3_errcode(db) & 0xFF);
 }
 
-/* The text of an error. SQLITE_INTERRUPT: the statement exceeded its budget (budget.h). */
+/* Returns the text of an error. SQLITE_INTERRUPT: the statement exceeded its budget (budget.h). */
 static const char *failure_connection_text(sqlite3 *db)
 {
     return (sqlite3_errcode(db) & 0xFF) == SQLITE_INTERRUPT ? ENDLESS : sqlite3_errmsg(db);

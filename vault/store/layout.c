@@ -29,7 +29,7 @@ _Static_assert(SCHEMA_VERSION == SCHEMA_CALLS,
 #define MARK_ZERO
 #define MARK_MINUS_ONE
 #define MARK_UNLESS(flag)
-#define V3_1 1 /* by the version that added a column: whether version 3 has it */
+#define V3_1 1 /* indexed by the version that added a column: whether version 3 has it */
 #define V3_2 1
 #define V3_4 0
 #define COLUMN(name, type, ...) COLUMN_(name, type, __VA_ARGS__, )
@@ -175,7 +175,7 @@ static bool text_has_word(const char *text, struct slice word)
     return false;
 }
 
-/* The length of the constraint that upgrade_to_evidence() adds to `sessions`; 0: none. */
+/* Returns the length of the constraint that upgrade_to_evidence() adds to `sessions`; 0: none. */
 static size_t check_length(struct slice text)
 {
     static const char begin[] = "CHECK (salt IS NOT NULL OR id <= ";

@@ -24,7 +24,8 @@ struct layout_fault {
     struct slice name;  /* read from the file: any bytes */
     struct slice table; /* of an index: its table, read from the file; of others: the name */
     bool deceives;      /* it is a table of this program, or an index of such a table */
-    bool misleads;      /* by its kind, key or an index: what is read may differ from the rows */
+    bool
+        misleads; /* its kind, key or an index can make queries return other values than the rows have */
 };
 
 typedef void (*layout_fn)(void *ctx, const struct layout_fault *f);

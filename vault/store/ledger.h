@@ -15,7 +15,7 @@
  * the session counts as not sent completely (table `shipped`). */
 MI_MUST int ledger_add(sqlite3 *db, const struct leaf *l, int64_t *ret_n);
 
-/* The greatest id that a session of this vault has had, according to the log; 0: unknown. */
+/* Finds the greatest id that a session of this vault has had, according to the log; 0: unknown. */
 MI_MUST int ledger_last_id(sqlite3 *db, int64_t *ret);
 
 /* Called for each leaf in order. The text is valid during the call. Returns 0 to continue; another

@@ -18,7 +18,8 @@
 #define FIRST(name, type, null, since, ...) FIELD_IF(SCHEMA_FIRST_##since)(", " #name)
 #define LAST(name, type, null, since, ...) FIELD_IF(SCHEMA_LAST_##since)(", " #name)
 #define COLUMNS "id, session_id" MESSAGE_FIELDS(FIRST) ", salt, commitment" MESSAGE_FIELDS(LAST)
-/* The same for usual rows (vault/store/row_batch.h): constants replace the columns that are equal
+/* The same statement for usual rows (vault/store/row_batch.h): constants replace the columns that
+ * are equal
  * in all of them. */
 #define SAME_origin "'" ROW_BATCH_ORIGIN "'"
 #define SAME_action "'" ROW_BATCH_ACTION "'"

@@ -90,7 +90,8 @@ static int read_first_finding(struct run *run, int64_t seq, struct slice *findin
                                       " AND json_extract(detail, '$.seq') = ?2 ORDER BY place DESC",
                                       run->r->session_id, seq);
     int rc;
-    /* if the finding does not end with them, somebody has changed it: verification will find it */
+    /* if the finding does not end with these names, it was changed; verification will report that
+     * */
     while ((rc = sqlite3_step(q)) == SQLITE_ROW &&
            commitment_cut_added(finding, connect_column(q, 0)))
         ;

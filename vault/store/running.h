@@ -44,7 +44,8 @@ bool running_has_rows(sqlite3 *db);         /* false also if that cannot be read
 /* Reads the row of one session. 0; MI_ENOENT: the session has no row; MI_ESTORE: see failure.h. */
 MI_MUST int running_read(sqlite3 *db, int64_t session_id, struct running *ret);
 
-/* What the rows of a session say. r: its row in `running`; without one, only `pid` is set. */
+/* The facts about a session from its rows. r: its row in `running`; without one, only `pid` is
+ * set. */
 struct running_session {
     int64_t id, started_at_us;
     bool ended;

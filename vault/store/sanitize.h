@@ -31,7 +31,7 @@ struct row_sanitizer {
 
 struct sanitized_row {
     struct slice rpc_id, method, target, body; /* valid UTF-8, without NUL; {NULL, 0}: absent */
-    /* {NULL, 0} also if the sanitizer finds something in it: then it is not a revision. */
+    /* Also {NULL, 0} if the sanitizer changes the text, because then it is not a revision. */
     struct slice revision;
     uint64_t redactions; /* the number in row.redactions included */
 };

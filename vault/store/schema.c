@@ -117,7 +117,7 @@ static const char journals[] = "CREATE TABLE journals ("
                                " tree BLOB"
                                ") STRICT;";
 
-/* What other stores have of this vault (vault/unsent/cursors.h). */
+/* Progress of sending this vault to other stores (vault/unsent/cursors.h). */
 static const char shipped[] = "CREATE TABLE IF NOT EXISTS shipped ("
                               " target TEXT NOT NULL,"
                               " session_id INTEGER NOT NULL,"

@@ -44,7 +44,7 @@ extern const char schema_operations[];
 
 /* Creates or upgrades the schema. 0, MI_ESTORE (see failure_text()) or MI_EINVAL: the database is newer. */
 MI_MUST int schema_make_ready(sqlite3 *db);
-/* The version of a database; 0 if it has no tables yet. Returns 0 or MI_ESTORE. */
+/* Reads the version of a database; 0 if it has no tables yet. Returns 0 or MI_ESTORE. */
 MI_MUST int schema_version(sqlite3 *db, int64_t *ret);
 /* *ret: whether the table exists. Returns 0 or MI_ESTORE. */
 MI_MUST int schema_has_table(sqlite3 *db, const char *table, bool *ret);

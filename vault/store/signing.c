@@ -180,7 +180,7 @@ static int read_last_checkpoint(struct signing *s, struct checkpoint *ret, bool 
         buf_printf(s->error, "the last checkpoint of %s is damaged; " SEE_VERIFY, s->vault);
         st = MI_EINVAL;
     }
-    ret->origin = (struct slice){0}; /* it was borrowed from the row */
+    ret->origin = (struct slice){0}; /* the text was borrowed from the row */
     sqlite3_finalize(q);
     return st;
 }
@@ -281,7 +281,7 @@ static int signing_sign_head(struct signing *s, const struct log_head *h,
         buf_adds(s->error, "libsodium cannot be used");
     struct slice signed_note = {note->p + before, note->n - before};
     struct note n;
-    /* a signature that was computed wrongly can give the private key away */
+    /* a wrongly computed signature can reveal the private key */
     if (st == 0 && (note_read(signed_note, &n) < 0 || note_check(&n, &key->public) < 0)) {
         buf_adds(s->error, "the signature is wrong: the machine computes wrongly");
         st = MI_EIO;

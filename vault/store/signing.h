@@ -34,7 +34,7 @@ struct signing {
     sqlite3 *db;       /* owned */
     const char *vault; /* borrowed; the directory */
     struct buf *error; /* borrowed */
-    bool changed;      /* the log does not continue what was signed before, or is damaged */
+    bool changed;      /* the log does not continue the log that was signed before, or is damaged */
     /* Set by the caller after signing_open(): the log must continue each of these. */
     const struct signing_kept *kept; /* borrowed */
     size_t kept_n;
@@ -54,7 +54,7 @@ void signing_close(struct signing *s); /* also after an error; safe to call twic
 
 /* Reads the current state of the log. */
 MI_MUST int signing_read_head(struct signing *s, struct log_head *ret);
-/* The root over the first `size` leaves. MI_EINVAL also if the log is shorter. */
+/* Computes the root over the first `size` leaves. MI_EINVAL also if the log is shorter. */
 MI_MUST int signing_compute_root(struct signing *s, uint64_t size, struct digest *ret);
 
 /* Finds the private key that belongs to k, with which the vault was signed before. 0, or an error

@@ -212,7 +212,8 @@ static int writer_place_body(struct writer *s, const char *uid, struct batch_row
     struct slice body = b->body;
     if (body.n <= WRITER_BODY_MAX)
         return 0;
-    /* take the lock first, or the body is written again and again while another process holds it */
+    /* the lock is taken first; otherwise the body would be written at each attempt while another
+     * process holds the lock */
     int st = writer_take_lock(s);
     if (st < 0)
         return st;
@@ -270,7 +271,8 @@ static struct call_message make_call_message(const struct row *r, const struct b
     };
 }
 
-/* The link of a message as received: the sanitizer may replace a state that links requests. */
+/* Reads the link from the message as received, because the sanitizer may replace a state that
+ * links requests. */
 static struct link link_of_received_row(const struct row *r)
 {
     struct rpc m;

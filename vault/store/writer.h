@@ -65,10 +65,11 @@ MI_MUST int writer_add(struct writer *s, int64_t session_id, const char *uid, co
 /* Whether the sanitizer did not change the body of the message that was added last: then parts of
  * the body may be written elsewhere. */
 bool writer_left_body(const struct writer *s);
-/* The sanitized body of that message, wherever it is stored; {NULL, 0} if it has none. Valid until
+/* Returns the sanitized body of the message added last, wherever it is stored; {NULL, 0} if it has
+ * none. Valid until
  * the next call. */
 struct slice writer_last_body(const struct writer *s);
-/* The commitment, in hex, of the message added last, and of a stored message. false: it has
+/* Return the commitment, in hex, of the message added last, or of a stored message. false: it has
  * none. */
 #define WRITER_COMMITMENT 65
 MI_MUST bool writer_last_commitment(const struct writer *s, char ret[WRITER_COMMITMENT]);
@@ -96,7 +97,8 @@ bool writer_is_full(
     const struct writer *s); /* out of space or memory: the connection is still usable */
 /* Whether the vault's path no longer leads to the open database. */
 bool writer_database_vanished(const struct writer *s, const char *vault);
-int64_t writer_wal_pages(const struct writer *s); /* in the log after the last commit */
+int64_t
+writer_wal_pages(const struct writer *s); /* number of pages in the log after the last commit */
 /* Checkpoints and restarts the write-ahead log (vault/store/checkpoint.h); waits for the disk. Call
  * it outside a transaction. 0, or MI_ESTORE; if writer_is_busy(), another process prevents it now, and
  * the log grows until a later call. */

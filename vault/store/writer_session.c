@@ -1,4 +1,5 @@
-/* writer_session.c - rows of a session: its own, in `running`, its position in `journals`; what a tool was called. */
+/* writer_session.c - rows of a session: its own, in `running`, its position in `journals`; and the
+ * target of a stored message. */
 #include "vault/store/commitment.h"
 #include "vault/store/db.h"
 #include "vault/store/ledger.h"

@@ -23,9 +23,10 @@ struct cursor {
 /* One target. Texts are borrowed. */
 struct target_state {
     struct slice url;
-    int64_t tried_at_us, sent_at_us; /* last attempt and last success; 0: never */
-    int64_t leaves;                  /* leaves of the log that were sent */
-    struct slice error;              /* error of the last attempt; {NULL, 0}: none */
+    int64_t tried_at_us,
+        sent_at_us;     /* times of the last attempt and of the last success; 0: never */
+    int64_t leaves;     /* leaves of the log that were sent */
+    struct slice error; /* error of the last attempt; {NULL, 0}: none */
 };
 
 /* Stores n cursors, in one transaction. */
@@ -43,7 +44,7 @@ MI_MUST int cursors_forget(struct unsent *u, struct slice url);
  * For a target that cannot be asked what it has. MI_ENOENT: there is none. */
 MI_MUST int cursors_next(struct unsent *u, struct slice url, int64_t after, struct cursor *ret);
 
-/* What is missing at a target. */
+/* Counts of rows that are missing at a target. */
 struct target_lag {
     int64_t sessions; /* sessions of which messages, events, the end or a redaction are missing */
     int64_t messages, events, bytes;

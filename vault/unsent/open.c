@@ -13,7 +13,7 @@
 
 #define LOCK "ship.lock"
 
-/* It makes no checkpoints: recorders do. */
+/* This connection makes no checkpoints, because recorders make them. */
 static const struct db_kind shipper = {
     .writes = true,
     .wait_ms = UNSENT_WAIT_MS,
@@ -93,7 +93,8 @@ void unsent_close(struct unsent *u)
 
 /* ---- the lock ---- */
 
-/* The byte of the lock file that stands for a target. Its lock tells which process holds it. */
+/* Returns the byte of the lock file that stands for a target. The lock on this byte tells which
+ * process sends there. */
 static off_t lock_byte(struct slice target)
 {
     uint32_t h = 2166136261u; /* FNV-1a */

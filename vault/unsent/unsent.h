@@ -84,9 +84,9 @@ const char *unsent_vault(const struct unsent *u); /* absolute path */
  * are reached. */
 MI_MUST int unsent_read_rows(struct unsent *u, enum unsent_rows what, const int64_t key[3],
                              unsent_fn fn, void *ctx, int64_t *ret_n);
-/* The id of a session in this vault. MI_ENOENT: the vault does not have the session. */
+/* Finds the id of a session in this vault. MI_ENOENT: the vault does not have the session. */
 MI_MUST int unsent_session_id(struct unsent *u, struct slice uid, int64_t *ret);
-/* The seq of the message that an event `finding-added` is about; 0 for another event. */
+/* Finds the seq of the message that an event `finding-added` is about; 0 for another event. */
 MI_MUST int unsent_finding_seq(struct unsent *u, const struct cell *event, int64_t *ret_seq);
 /* Whether the session's file of large bodies has this range: it may not, after a power failure. */
 MI_MUST int unsent_has_body(struct unsent *u, const char *uid, int64_t offset, int64_t length,

@@ -22,7 +22,8 @@ struct health {
 
 /* 0, MI_ENOENT (no database), MI_ESTORE or MI_EBUSY (locked; both with a sentence in error) or MI_ENOMEM. */
 MI_MUST int health_read(const char *vault, struct health *ret, struct buf *error);
-/* How many sessions have ended and have no rows in `calls` yet. 0 also if that cannot be read:
+/* Counts the sessions that have ended and have no rows in `calls` yet. 0 also if that cannot be
+ * read:
  * health_check() says why. */
 int64_t health_count_unfilled(const char *vault);
 /* Checks the database and its indexes for corruption, and for objects of other programs. MI_ESTORE:
@@ -46,7 +47,8 @@ struct health_log {
 MI_MUST int health_check_log(const char *vault, struct health_log *log, struct buf *error);
 
 int64_t health_schema(void); /* the schema version that this program creates */
-/* The version of the SQLite library, such as "3.40.1", whether it is new enough, and whether it has FTS5. */
+/* Returns the version of the SQLite library, such as "3.40.1", and whether it is new enough and
+ * has FTS5. */
 const char *health_sqlite(bool *ret_new_enough, bool *ret_fts5);
 
 #endif

@@ -73,7 +73,7 @@ static inline __m128i json_block_letters_of(__m128i v)
     return _mm_or_si128(_mm_or_si128(bf, nr), t);
 }
 
-/* The bytes that may follow a backslash, except `"`, `\` and `u`. */
+/* Returns the bytes that may follow a backslash, except `"`, `\` and `u`. */
 static inline uint64_t json_block_letters(struct json_block b)
 {
     return json_block_bits(

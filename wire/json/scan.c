@@ -331,7 +331,7 @@ static bool open_container(struct scanner *s, bool object)
     s->keys_from[s->open.depth] = (uint16_t)s->keys_n;
     if (s->open.depth > JSON_TREE_DEPTH) {
         s->deep = true;
-        s->keys_n = JSON_KEYS_MAX; /* no keys are noted until this container ends */
+        s->keys_n = JSON_KEYS_MAX; /* keys are not compared until this container ends */
         return true;
     }
     s->keys_seen[s->open.depth] = 0;
@@ -358,7 +358,7 @@ static void report_ended_member(struct scanner *s, const char *p)
     s->on_member(s->ctx, &m);
 }
 
-/* A key and its colon. Returns the first byte of the value. */
+/* Scans a key and its colon. Returns the first byte of the value. */
 static inline const char *scan_key(struct scanner *s, const char *p)
 {
     if (p >= s->end || *p != '"')

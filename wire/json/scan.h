@@ -74,7 +74,7 @@ struct json_scan {
 MI_MUST int json_scan(struct slice text, json_member_fn on_member, void *ctx,
                       struct json_scan *ret);
 
-/* The type of a value by its first byte, in valid JSON. */
+/* Returns the type of a value in valid JSON from its first byte. */
 enum json_type json_type_at(char first);
 /* A static text for people: "raw control character inside a string". */
 const char *json_fault_text(enum json_fault_kind kind);

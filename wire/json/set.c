@@ -30,7 +30,8 @@ static bool read_index(struct slice token, size_t *ret)
     return true;
 }
 
-/* The element with this index; type JSON_NONE: none. *ret_n: the number of elements before the end of the search. */
+/* Returns the element with this index; type JSON_NONE: none. *ret_n: the number of elements before
+ * the end of the search. */
 static struct json_value json_set_element(struct json_value array, size_t index, size_t *ret_n)
 {
     struct json_walk w = json_walk_begin(array);
@@ -65,7 +66,7 @@ struct json_value json_find_pointer(struct json_value root, struct slice pointer
 
 /* ---- changing ---- */
 
-/* The value inside the objects that the rest of the pointer names. */
+/* Appends the value, wrapped in new objects for the missing tokens of the pointer. */
 static bool add_nested(struct buf *out, struct slice rest, struct slice value, struct buf *b)
 {
     struct slice token;

@@ -14,7 +14,7 @@
 
 /* Appends a string without its quotes, unescaped as by json_unescape_to(). */
 void json_unescape(struct buf *b, struct slice raw);
-/* A string value without its quotes, escapes as written; {NULL, 0} for other types. */
+/* Returns a string value without its quotes, with escapes as written; {NULL, 0} for other types. */
 struct slice json_string_raw(struct json_value v);
 /* Used by json_key_is() if raw is longer than the text, and so equal only if it has escapes. n:
  * length of the text. */

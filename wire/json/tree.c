@@ -10,7 +10,7 @@
 
 #define SHORT 64 /* tokens; most arguments of calls have fewer */
 
-/* The value of a jsmn token; jsmn strings exclude their quotes, ours include them. */
+/* Returns the value of a jsmn token. Strings of jsmn exclude the quotes; ours include them. */
 static struct json_value value_of_token(const char *text, const jsmntok_t *t)
 {
     size_t quote = t->type == JSMN_STRING;
@@ -145,7 +145,7 @@ int json_tree_open(struct json_tree *t, struct slice text)
     int st;
     if (*text.p == '{' || *text.p == '[') {
         st = build_tree(t, text);
-    } else { /* jsmn needs a byte after a number */
+    } else { /* jsmn accepts a number only if a byte follows it */
         t->node = calloc(1, sizeof *t->node);
         st = t->node == NULL ? MI_ENOMEM : 0;
         while (text.p[text.n - 1] == ' ' || text.p[text.n - 1] == '\t' ||

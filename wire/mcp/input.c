@@ -8,7 +8,7 @@
 
 /* ---- hashes --------------------------------------------------------------------------------- */
 
-/* The end of the string or other scalar that begins at p. */
+/* Returns the end of the string or other scalar that begins at p. */
 static const char *end_of_scalar_at(const char *p, const char *end)
 {
     if (*p == '"') {
@@ -86,7 +86,7 @@ static bool text_is_url(struct slice s)
     return n > 0 && n + 1 < s.n && s.p[n] == ':';
 }
 
-/* An object whose members are not objects. */
+/* Whether the schema is an object whose members are not objects. */
 static bool schema_is_flat(struct json_value schema)
 {
     struct slice key;
@@ -151,7 +151,8 @@ breaches protocol_check_inputs(struct protocol *p, struct json_value requests,
     breaches r = 0;
     struct json_walk w = json_walk_begin(requests);
     for (int i = 0; i < PROTOCOL_KEYS && json_walk_next(&w, &key, &one); i++) {
-        if (slice_begins(json_string_raw(one), "[redacted:")) /* `check` reads what is recorded */
+        /* In a recording, as `check` reads it, the request may be redacted. */
+        if (slice_begins(json_string_raw(one), "[redacted:"))
             continue;
         const char *flaw = find_request_flaw(one);
         const struct method *k = method_find(json_string_raw(json_get(one, "method")));

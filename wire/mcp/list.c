@@ -9,7 +9,7 @@ static const struct {
     enum field items;
     const char *key;     /* the string that identifies an entry */
     const char *other;   /* another required string; NULL: none */
-    const char *changed; /* the notification that it has changed */
+    const char *changed; /* the notification that the list has changed */
 } lists[PROTOCOL_LISTS] = {
     {FIELD_TOOLS, "name", NULL, "notifications/tools/list_changed"},
     {FIELD_PROMPTS, "name", NULL, "notifications/prompts/list_changed"},
@@ -25,7 +25,8 @@ static bool entry_lacks_string(struct protocol *p, struct json_value entry, cons
     return true;
 }
 
-/* The schema of a tool's arguments is that of an object, in every revision. */
+/* Whether the tool lacks a valid schema. In every revision, the schema of its arguments must
+ * describe an object. */
 static bool tool_lacks_schema(struct protocol *p, struct json_value tool)
 {
     struct json_value schema = json_get(tool, "inputSchema"), out = json_get(tool, "outputSchema");

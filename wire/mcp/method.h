@@ -34,7 +34,7 @@ enum revision
 revision_by_date(struct slice date); /* date: "2025-06-18"; REV_COUNT: unknown revision */
 const char *revision_name(enum revision r);
 
-/* What the server or the client must declare before a method is used. */
+/* Capabilities that the server or the client must declare before a method is used. */
 enum capability {
     CAP_NONE,
     CAP_TOOLS,

@@ -316,7 +316,7 @@ breaches protocol_check_notification(struct protocol *p, enum protocol_party fro
     return r;
 }
 
-/* The number as a double; 0 if it is not a number or too long. */
+/* Returns the number as a double; 0 if the value is not a number or is too long. */
 static double json_number_as_double(struct json_value v)
 {
     char text[64];

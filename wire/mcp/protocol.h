@@ -24,13 +24,12 @@
 #define PROTOCOL_TASKS 64   /* tasks that are tracked */
 #define PROTOCOL_KEYS 256   /* keys of the tasks' inputRequests */
 #define PROTOCOL_LEVELS 9   /* levels of log messages; 0: none */
-#define PROTOCOL_STREAM_SET                                                                        \
-    4096 /* bytes of the URIs and tasks of a subscription that are tracked */
-
+/* bytes of the URIs and tasks of a subscription that are tracked */
+#define PROTOCOL_STREAM_SET 4096
 enum protocol_party { PARTY_CLIENT, PARTY_SERVER };
 
 enum protocol_phase {
-    PHASE_NEW,      /* no initialize yet, or it failed */
+    PHASE_NEW,      /* there was no initialize yet, or it failed */
     PHASE_ASKED,    /* initialize is pending */
     PHASE_ANSWERED, /* initialize answered, notifications/initialized not yet sent */
     PHASE_READY,
@@ -116,7 +115,7 @@ struct protocol_asked {
     const struct method *method; /* NULL: not a method of MCP */
     enum revision revision;      /* revision of the request */
     bool modern, is_task, has_progress;
-    bool task_over;        /* the named task had already ended */
+    bool task_over;        /* the task named by the request had already ended */
     uint8_t log_level;     /* 0: none */
     uint32_t capabilities; /* the client's, declared in a request of 2026-07-28 */
     uint64_t id, cursor;   /* hashes; 0: none */

@@ -80,7 +80,8 @@ const char *rule_name(enum rule r);    /* "unknown-method" */
 const char *rule_meaning(enum rule r); /* one sentence */
 const char *rule_remedy(enum rule r);  /* sentences: the usual cause, and what to do */
 enum severity rule_severity(enum rule r);
-/* The rules of the set that are a MUST in the specification, which have the severity error. */
+/* Returns the rules of the set that are a MUST in the specification; these have the severity
+ * error. */
 breaches rules_only_errors(breaches set);
 
 /* Appends the names, joined by commas: findings first, then rules. */

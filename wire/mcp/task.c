@@ -104,7 +104,7 @@ static breaches fail_invalid_task(struct protocol *p, const char *member)
 
 /* ---- keys of inputRequests ------------------------------------------------------------------ */
 
-/* The hash of a key between its quotes. */
+/* Returns the hash of a key between its quotes. */
 static uint64_t hash_input_key(struct slice key)
 {
     return rpc_id_hash_json((struct json_value){JSON_STRING, {key.p - 1, key.n + 2}});
@@ -168,7 +168,7 @@ breaches protocol_check_task_created(struct protocol *p, const struct rpc *m,
     if (id == 0)
         return r;
     struct protocol_task *t = find_or_add_task(p, id);
-    /* A server that has restarted may use the id again. */
+    /* The task is forgotten, because a restarted server may use the id again. */
     for (unsigned i = 0; i < PROTOCOL_KEYS; i++)
         if (p->key[i].task == id)
             p->key[i] = (struct protocol_key){0};

@@ -53,7 +53,7 @@ static const char *find_name_fault(struct json_value params, struct buf *name)
     json_unescape(name, raw);
     if (name->failed)
         return "out of memory";
-    /* readers differ in what they make of these */
+    /* programs read such characters differently */
     if (memchr(name->p != NULL ? name->p : "", '\0', name->n) != NULL)
         return "its `name` contains a NUL character";
     if (name->n >= 3 && memmem(name->p, name->n, "\xEF\xBF\xBD", 3) != NULL)

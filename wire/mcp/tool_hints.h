@@ -17,7 +17,7 @@
 
 enum tool_hint {
     TOOL_HINT_READS,   /* readOnlyHint: true */
-    TOOL_HINT_WRITES,  /* any other tool of the list */
+    TOOL_HINT_WRITES,  /* the tool is in the list without this hint */
     TOOL_HINT_ABSENT,  /* not in the list, which is complete */
     TOOL_HINT_UNKNOWN, /* no complete list was seen */
 };

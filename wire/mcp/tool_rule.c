@@ -282,7 +282,8 @@ static bool key_folds_to(struct slice key, const char *name)
     return k == n;
 }
 
-/* The raw key up to its first NUL, at which some readers end a string. JSON has it only as an escape. */
+/* Cuts the raw key at its first NUL, where some programs end a string. In JSON, a NUL is always
+ * escaped. */
 static struct slice cut_at_nul_escape(struct slice raw)
 {
     for (size_t i = 0; i < raw.n; i += raw.p[i] == '\\' ? 2 : 1)
@@ -339,7 +340,7 @@ struct definition {
     bool kept;
 };
 
-/* *name gets its last name. */
+/* *Sets `name` to the last member `name`. */
 static int read_definition(struct tool_rule *r, struct json_value tool, struct buf *name,
                            struct definition *ret)
 {

@@ -78,7 +78,8 @@ static bool check_not_schema(struct check *c, uint32_t at, const struct place *h
     return false;
 }
 
-/* The result if it is unknown whether `if` matches: unknown because of `unsure`, unless `then` and
+/* Determines the result if it is unknown whether `if` matches: unknown because of `unsure`, unless
+ * `then` and
  * `else` agree. */
 static bool check_then_or_else(struct check *c, const struct schema_rule *r, uint32_t unsure,
                                const struct place *here)

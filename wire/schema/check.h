@@ -32,10 +32,10 @@ struct note {
 
 struct scope {
     size_t n;       /* number of notes when an inner scope began */
-    size_t from;    /* index of its first note */
+    size_t from;    /* index of the first note of the scope */
     uint32_t at;    /* node of its value */
     unsigned depth; /* nesting of scopes; 0: no scope is open */
-    bool blind;     /* something unknown may have evaluated children of its value */
+    bool blind;     /* a keyword with unknown result may have evaluated children of the value */
 };
 
 struct evaluated {

@@ -63,10 +63,10 @@ static const struct {
     {"definitions", KW_DEFS, INNER_MAP},
 };
 
-#define DIALECT_URI_MAX                                                                            \
-    512 /* bytes of a `$schema` that is unescaped; each character may be \uXXXX */
-
-/* The steps of compiling a pattern that needs this much memory; 4 to 13 ns each (tests/unit/wire/test_schema_limits.c). */
+/* bytes of a `$schema` that is unescaped; each character may be \uXXXX */
+#define DIALECT_URI_MAX 512
+/* Returns the number of steps that count for compiling a pattern that needs this much memory; a
+ * step takes 4 to 13 ns (tests/unit/wire/test_schema_limits.c). */
 #define PATTERN_STEPS(text_n, bytes) (200 + 20 * (text_n) + (bytes) / 2)
 
 /* ---- keywords ------------------------------------------------------------------------------- */
@@ -173,7 +173,7 @@ enum dialect schema_read_dialect(struct json_value value)
     return d;
 }
 
-/* The keyword of this member, or KW_COUNT. */
+/* Returns the keyword of this member, or KW_COUNT if it is not a keyword. */
 static enum keyword keyword_of_member(const struct schema *s, uint32_t at, enum inner *ret_inner)
 {
     const struct json_node *n = schema_node(s, at);
@@ -225,7 +225,7 @@ static int compile_object(struct schema *s, uint32_t at, struct schema_rule *rul
         if (word == KW_MAXIMUM && limit_is_exclusive(s, at, "exclusiveMaximum"))
             word = KW_EXCLUSIVE_MAXIMUM;
         rule->unevaluated |= word == KW_UNEVALUATED_PROPERTIES || word == KW_UNEVALUATED_ITEMS;
-        if (word == KW_DIALECT) /* the other keywords may have another meaning */
+        if (word == KW_DIALECT) /* in that dialect, other keywords may have another meaning */
             s->keywords = rule->first;
         if (add_keyword(s, word, c) < 0)
             return MI_ENOMEM;
@@ -248,7 +248,9 @@ int schema_compile(struct schema *s, uint32_t at)
     struct schema_rule rule = {.never = type == JSON_FALSE};
     if (!work_do(&s->work, 1 + schema_node(s, at)->count))
         return MI_EFULL;
-    s->rule_of[at] = (uint32_t)s->rules++; /* fits: there are at most as many rules as nodes */
+    s->rule_of[at] =
+        (uint32_t)
+            s->rules++; /* cannot overflow, because there are at most as many rules as nodes */
     if (type == JSON_OBJECT && compile_object(s, at, &rule) < 0)
         return MI_ENOMEM;
     s->rule[s->rule_of[at]] = rule;

@@ -241,7 +241,7 @@ static int schema_names_hex_digit(char c)
                                                     : -1;
 }
 
-/* A token of a JSON Pointer in a URI fragment: %XX first, then ~1 and ~0. */
+/* Reads a token of a JSON Pointer in a URI fragment: decodes %XX first, then ~1 and ~0. */
 static struct slice read_token(struct schema_names *n, struct slice raw)
 {
     buf_clear(&n->part);

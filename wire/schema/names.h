@@ -39,7 +39,7 @@ struct schema_names {
         *base; /* owned; of each node: the nearest schema around it with an `$id`, or the root */
     struct slice *address; /* owned; of each node that is a base */
     struct schema_name_list members, anchors, addresses;
-    struct schema_name_list dynamic; /* the dynamic ones among the anchors */
+    struct schema_name_list dynamic; /* the anchors that are dynamic */
     struct buf texts;                /* unescaped names, indices of elements */
     struct buf uris;                 /* all addresses, concatenated */
     struct buf want, part;           /* used by the search */

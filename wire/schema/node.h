@@ -81,9 +81,9 @@ struct schema_keyword {
 
 struct schema_rule {
     uint32_t first, n; /* its keywords */
-    uint32_t base;     /* the resource that it belongs to; only set if there are dynamic anchors */
-    bool never;        /* the schema `false` */
-    bool unevaluated;  /* has one of the KW_UNEVALUATED_… */
+    uint32_t base; /* the resource that contains the rule; set only if there are dynamic anchors */
+    bool never;    /* the schema `false` */
+    bool unevaluated; /* has one of the KW_UNEVALUATED_… */
 };
 
 /* A place where a KW_DYNAMIC_REF may lead, if the resource `base` is being evaluated. */
@@ -103,7 +103,7 @@ struct schema {
     size_t rules;
     struct schema_keyword *keyword;
     size_t keywords, keywords_cap;
-    struct schema_anchor *anchor; /* the dynamic ones, by group and base */
+    struct schema_anchor *anchor; /* the dynamic anchors, ordered by group and base */
     size_t anchors;
     uint32_t *rule_of;        /* rule of each node; SCHEMA_NO_RULE: not a schema */
     struct pattern **pattern; /* pattern of each node; NULL: not a pattern, or an invalid one */

@@ -37,7 +37,7 @@ static int compare_tool_names(struct slice a, struct slice b)
     return c != 0 ? c : (a.n > b.n) - (a.n < b.n);
 }
 
-/* The index of the name, or where to insert it. */
+/* Returns the index of the name, or the index at which it must be inserted. */
 static bool tools_find_slot(const struct tools *t, struct slice name, size_t *ret)
 {
     size_t low = 0, high = t->n;
@@ -112,7 +112,8 @@ static void tools_put(struct tools *t, struct slice name, struct slice text)
     bool full = t->n == TOOLS_MAX || name.n + text.n > TOOLS_BYTES_MAX - t->bytes;
     if (!known && full && t->swept != t->generation) {
         tools_remove_unlisted(t);
-        (void)tools_find_slot(t, name, &at); /* still absent, but its index has changed */
+        (void)tools_find_slot(t, name,
+                              &at); /* the tool is still absent, but its index has changed */
     }
     if (known && slice_eq(t->tool[at].text, text)) {
         t->tool[at].generation = t->generation;
@@ -215,7 +216,8 @@ static enum schema_result check_result(struct tools *t, struct tool *tool,
     return SCHEMA_FAILS;
 }
 
-/* The finding of a check. That a tool is not checked is noted once. */
+/* Returns the finding for the result of a check. For each tool, it is noted only once that the
+ * tool cannot be checked. */
 static breaches tools_breach_of_result(struct tool *tool, enum schema_result result,
                                        enum rule failed)
 {

@@ -25,7 +25,7 @@ enum tool_schema_state {
     TOOL_SCHEMA_NEW, /* not compiled yet */
     TOOL_SCHEMA_READY,
     TOOL_SCHEMA_NONE,      /* absent or invalid: any value fits */
-    TOOL_SCHEMA_TOO_LARGE, /* a limit was exceeded: it is unknown whether a value fits */
+    TOOL_SCHEMA_TOO_LARGE, /* a limit was exceeded, so it is unknown whether a value fits */
 };
 
 struct tool_schema {
@@ -38,7 +38,7 @@ struct tool {
     struct slice name; /* unescaped; followed by a NUL */
     struct slice text; /* the whole definition, JSON */
     struct tool_schema input, output;
-    bool warned;         /* a warning about its arguments was logged */
+    bool warned;         /* a warning about the tool's arguments was logged */
     bool not_checked;    /* the finding schema-not-checked was made */
     unsigned generation; /* generation of the last list that contained the tool */
     char *data;          /* owned; name and text point into it */

@@ -28,7 +28,8 @@ enum file_right {
     TRUNCATE = 1 << 14, /* version 3 */
 };
 
-/* Rights in a directory of ours. No other right (execute, special files, symbolic links, ioctl on
+/* Rights in the directories that are passed to confine_self(). No other right (execute, special
+ * files, symbolic links, ioctl on
  * devices) is ever granted. */
 #define RIGHTS_OWN                                                                                 \
     (WRITE_FILE | READ_FILE | READ_DIR | REMOVE_DIR | REMOVE_FILE | MAKE_DIR | MAKE_REGULAR |      \

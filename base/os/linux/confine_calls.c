@@ -18,7 +18,7 @@ static const char *const allowed[] = {
     "close", "dup", "dup2", "dup3", "fcntl", "flock", "fsync", "fdatasync", "sync_file_range",
     "ftruncate", "fallocate", "fadvise64", "fchmod", "fchown", "fstat", "fstatfs", "getdents64",
     "poll", "ppoll", "select", "pselect6", "recvmsg", "recvfrom", "sendmsg", "sendto",
-    /* paths: Landlock restricts which ones */
+    /* calls with paths; Landlock restricts the paths */
     "open", "openat", "stat", "lstat", "newfstatat", "statx", "statfs", "access", "faccessat",
     "faccessat2", "readlink", "readlinkat", "getcwd", "truncate", "unlink", "unlinkat", "mkdir",
     "mkdirat", "rmdir", "rename", "renameat", "renameat2", "link", "linkat", "umask",
@@ -29,11 +29,12 @@ static const char *const allowed[] = {
     "getrandom", "getpid", "getppid", "gettid", "getpgrp", "getpgid", "getsid", "getuid", "geteuid",
     "getgid", "getegid", "getrusage", "times", "sysinfo", "uname", "sched_getaffinity",
     "sched_yield",
-    /* this process: signals, its end */
+    /* calls about this process: signals and exit */
     "rt_sigaction", "rt_sigprocmask", "rt_sigreturn", "rt_sigpending", "sigaltstack", "setitimer",
     "futex", "restart_syscall", "exit", "exit_group"};
 
-/* Denied without a signal, and not counted: libc makes these calls while it blocks all signals. */
+/* These calls are denied without a signal and are not counted, because libc makes them while it
+ * blocks all signals. */
 static const char *const quiet[] = {"clone", "clone3", "vfork"};
 
 static struct confine_denied *denied;
@@ -104,8 +105,8 @@ static int add_conditional(scmp_filter_ctx filter)
     return st;
 }
 
-/* libseccomp 2.5.4 runs for ever if an allocation fails in seccomp_load(): then this process is killed by SIGVTALRM, and
- * another recorder is started. Loading takes 1 ms. */
+/* libseccomp 2.5.4 runs for ever if an allocation fails in seccomp_load(): so a timer kills this
+ * process with SIGVTALRM, and another recorder is started. Loading normally takes 1 ms. */
 static int load_in_time(scmp_filter_ctx filter)
 {
     const struct itimerval limit = {.it_value.tv_sec = 1}, none = {{0}, {0}};

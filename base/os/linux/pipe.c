@@ -82,8 +82,11 @@ ssize_t channel_receive(int fd, void *p, size_t max, int *ret_file)
     ssize_t n;
     do
         n = recvmsg(fd, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-    while (n < 0 && (errno == EINTR || errno == ECONNRESET)); /* a reset is reported once, before
-                                                               * the end */
+    while (
+        n < 0 &&
+        (errno == EINTR ||
+         errno ==
+             ECONNRESET)); /* a reset connection reports an error once, before the end of the stream */
     if (n < 0)
         return errno == EAGAIN || errno == EWOULDBLOCK ? 0 : MI_EIO;
     if (n == 0)

@@ -81,7 +81,8 @@ int process_read(pid_t pid, struct process *ret)
     return 0;
 }
 
-/* Takes the numbers before the last blank of `text`, which is left: "12 13 1" is "1" then. */
+/* Parses the numbers before the last blank of `text`, and leaves the rest in it: "12 13 1" becomes
+ * "1". */
 static size_t parse_last_pids(char *text, size_t *text_n, pid_t *ret, size_t max)
 {
     size_t n = 0;
@@ -94,7 +95,8 @@ static size_t parse_last_pids(char *text, size_t *text_n, pid_t *ret, size_t max
     return n;
 }
 
-/* A long list does not fit into one read; a number may be split between two. Each is followed by a blank. */
+/* A long list needs several reads, and a number may be split between two reads. A blank follows
+ * each number. */
 size_t process_children(pid_t pid, pid_t *ret, size_t max)
 {
     char text[4096];
@@ -264,7 +266,7 @@ bool process_adopt_orphans(void)
     return prctl(PR_SET_CHILD_SUBREAPER, 1) == 0;
 }
 
-/* The parent may have died before the first line. */
+/* The parent may have died before the prctl() above took effect. */
 bool process_die_with(pid_t parent)
 {
     prctl(PR_SET_PDEATHSIG, SIGKILL);

@@ -5,7 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Runs in the child between vfork and exec: the memory is the parent's. */
+/* Runs in the child between vfork and exec, while the child shares the parent's memory. */
 static void spawn_become(char *const argv[], const sigset_t *mask, spawn_fn prepare,
                          const void *ctx, volatile int *ret_errno)
 {

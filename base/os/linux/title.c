@@ -14,7 +14,8 @@ static size_t area_n;
  * pointer. */
 __attribute__((used)) static char **copies;
 
-/* The number of strings that directly follow each other, from *end on, which is moved past the last one. */
+/* Counts the strings that lie directly one after another in memory from *end on, and moves *end
+ * past the last one. */
 static size_t count_adjacent_strings(char **v, char **end)
 {
     size_t n = 0;
@@ -24,7 +25,8 @@ static size_t count_adjacent_strings(char **v, char **end)
     return n;
 }
 
-/* The pointers of `from`, moved by as much as the strings are. Others (there are none after execve(2)) stay. */
+/* Copies the pointers of `from`, shifted by the distance that the strings were moved. Pointers to
+ * other memory (there are none after execve(2)) are copied unchanged. */
 static void copy_pointers(char **to, char **from, size_t n, char *strings)
 {
     for (size_t i = 0; i < n; i++)
@@ -71,8 +73,7 @@ void title_set(const char *short_name, const char *fmt, ...)
         if ((unsigned char)*p < ' ' || *p == 0x7f)
             *p = '?';
     /* If the last byte of the arguments is not NUL, the kernel shows a text that continues into the environment, up to
-     * the first NUL. Otherwise the kernel shows all arguments. So the whole area is cleared first.
-     * */
+     * the first NUL. Otherwise the kernel shows all arguments. So the whole area is cleared first. */
     size_t used = size_min(strlen(text), area_n - 1);
     memset(area, 0, area_n);
     memcpy(area, text, used);

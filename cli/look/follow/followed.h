@@ -18,7 +18,7 @@ struct followed_session {
     struct buf text;        /* owned */
     int64_t seq, event;     /* last seq and last event id that were read */
     bool ended;             /* its end is recorded */
-    bool unwanted;          /* its client is known now, and --client does not match */
+    bool unwanted;          /* the client has become known, and does not match --client */
 };
 
 struct followed_call {
@@ -46,7 +46,7 @@ MI_MUST int followed_update(struct followed_session *s,
 /* removes a session and its open calls */
 void followed_drop(struct followed *l, size_t i);
 
-/* A request was made, or was closed. Closing an unknown request does nothing. */
+/* Add or remove an open call. Removing an unknown call does nothing. */
 void followed_add_open_call(struct followed *l, const struct query_session *s, int64_t seq,
                             int64_t t_us, struct slice method, struct slice target);
 void followed_remove_open_call(struct followed *l, int64_t session_id, int64_t seq);

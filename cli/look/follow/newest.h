@@ -22,7 +22,7 @@ struct newest {
 
 void newest_open(struct newest *l, size_t max);
 void newest_close(struct newest *l);
-/* Would a row of this time be kept? No, if `max` newer rows are there already. */
+/* Whether a row of this time would be kept: not if there are `max` newer rows already. */
 bool newest_would_keep(const struct newest *l, int64_t at_us);
 MI_MUST int newest_add(struct newest *l, const struct newest_row *row);
 void newest_sort(struct newest *l); /* sorts oldest first; then no more rows can be added */

@@ -14,11 +14,11 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define ROUNDS_MAX 2    /* pages of each session that are read before new sessions are looked for */
+#define ROUNDS_MAX 2    /* number of pages read of each session before looking for new sessions */
 #define REFRESH_MS 1000 /* refresh of the line with the open calls */
 #define STORE_MS 2000   /* between two reads of a store, which does not report changes */
-#define STORE_NEW 64    /* newest sessions of a store that are checked for new ones */
-#define RUN_MAX 64      /* messages of the history that are read at once */
+#define STORE_NEW 64 /* number of newest sessions of a store that are searched for new sessions */
+#define RUN_MAX 64   /* messages of the history that are read at once */
 #define PRINTED_MAX ((size_t)32 << 10)
 
 static const struct opt table_of_options[] = {
@@ -116,8 +116,8 @@ static bool load_row(struct tail *t, int64_t id, struct query_session *ret)
     return st == 0;
 }
 
-/* Is the session's client known? With --client, a session is read, from its start, only after its
- * client's name was recorded. */
+/* Whether the session's client is known. With --client, a session is read (from its start) only
+ * after its client's name was recorded. */
 static bool tail_client_is_known(struct tail *t, size_t i)
 {
     struct query_session now;
@@ -134,7 +134,7 @@ static bool tail_client_is_known(struct tail *t, size_t i)
     return t->status == 0;
 }
 
-/* Reads one page of each session. Returns false if nothing was new. */
+/* Reads one page of each session. Returns false if there was nothing new. */
 static bool read_round(struct tail *t)
 {
     bool some = false;
@@ -153,7 +153,7 @@ static bool read_round(struct tail *t)
     return some;
 }
 
-/* Returns false if more remains to be read, after a check for new sessions. */
+/* Returns false if there is more to read; the caller first looks for new sessions. */
 static bool tail_read_all(struct tail *t)
 {
     bool some = true;
@@ -227,7 +227,7 @@ static void drop_ended(struct tail *t)
     tail_print(t);
 }
 
-/* Returns false if it must be called again without waiting. */
+/* Returns false if the caller must call this again without waiting. */
 static bool poll_vault(struct tail *t)
 {
     int64_t version = t->version;
@@ -259,8 +259,8 @@ static bool tail_on_open_call(void *ctx, const struct query_call *c)
     return true;
 }
 
-/* Follows the session from its current end. With --client, from its start if its client is not
- * known yet. */
+/* Follows the session from its current end or, with --client and while the client is unknown, from
+ * its start. */
 static int follow_from_end(struct tail *t, const struct query_session *s, int64_t *ret_seq,
                            int64_t *ret_event)
 {
@@ -410,7 +410,7 @@ static int tail_print_vault(struct query *q, const struct settings *s)
 /* ---- a vault that does not exist yet ---- */
 
 /* Watches the vault or, until it exists, its nearest existing parent directory. Returns false if
- * that is watched already. */
+ * this directory is already watched. */
 static bool watch_nearest(struct watch *w, char *watched, const char *vault)
 {
     char at[PATH_MAX];

@@ -48,7 +48,7 @@ void tail_page_mark_stale(struct tail_page *p, int64_t session_id)
         p->known[i].stale |= p->known[i].session_id == session_id;
 }
 
-/* Gives the timeline the operations of the session of the next line. */
+/* Sets the operations that the timeline uses for the next line to those of the line's session. */
 static int tail_page_use_operations(struct tail_page *p)
 {
     static const struct operation_list none; /* stays empty: operations of a store are not read */

@@ -1,8 +1,8 @@
 /* tail_page.h - the output of `tail`: lines of several sessions, sorted by time.
  *
  * Rules     a line says which call its message continues or ends (vault/query/operation_list.h),
- *           but not if the vault is a store. What is known of a session is read before its first
- *           line; what is new is read after tail_page_mark_stale(). Lines are kept until
+ *           but not if the vault is a store. The operations of a session are read before its first
+ *           line, and read again after tail_page_mark_stale(). Lines are kept until
  *           tail_page_print(). On a terminal, the last line lists the open calls. It is erased
  *           before other lines are printed.
  * Owns      the output, the pending lines, the operations of the last TAIL_KNOWN sessions, and
@@ -37,11 +37,11 @@ struct tail_page {
     bool shows_open; /* set by the caller; the terminal must be able to erase a line */
     bool open_shown; /* the last line lists the open calls */
     struct out out;
-    struct out page;        /* only its buffer is used, for lines that are not sorted yet */
+    struct out page; /* only the buffer of this output is used, for lines that are not sorted yet */
     struct tail_line *line; /* owned */
     size_t line_n, line_cap;
     struct timeline timeline;
-    struct session_view view; /* all zero; lines do not use it */
+    struct session_view view; /* all zero, because lines do not use a summary */
     struct buf text;          /* owned; the line of open calls */
     struct tail_operations known[TAIL_KNOWN];
     size_t next_known;              /* index of the entry to replace next */

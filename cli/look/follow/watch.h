@@ -26,7 +26,7 @@ struct watch {
     int fd;          /* owned; changes_open() */
     int looks;       /* polls since the last write */
     int64_t last_us; /* when watch_wait() returned */
-    /* Set by the caller after watch_open(): */
+    /* The caller sets the following members after watch_open(): */
     int input;  /* descriptor whose input ends a wait; -1: none */
     int output; /* descriptor; a wait ends if its reader has gone; default stdout; -1: none */
     /* A wait ends if this is not 0; the caller's SIGWINCH handler sets it. NULL: none. */
@@ -36,7 +36,7 @@ struct watch {
 enum watch_result {
     WATCH_LOOK,  /* the vault may have changed, or max_ms have passed */
     WATCH_INPUT, /* there is input, or the alarm is set */
-    WATCH_END,   /* a signal arrived, or the reader of the output or writer of the input has gone */
+    WATCH_END,   /* a signal arrived, or the other end of the output or the input was closed */
 };
 
 void watch_open(struct watch *w, const char *vault);

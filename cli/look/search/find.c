@@ -10,8 +10,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define QUIET_US 1000000 /* time of indexing before progress is shown */
-/* most candidates of a session that are read one by one; one pass is cheaper for more */
+#define QUIET_US 1000000 /* time after which the progress of indexing is shown */
+/* limit for reading the candidates of a session one by one; if there are more, one pass over the
+ * session is cheaper */
 #define TRY_EACH_MAX 32
 #define MATCHING 1024       /* messages that match the fields and are read at once */
 #define SERVER_NAME_MAX 256 /* bytes of a server name that are kept */
@@ -303,7 +304,8 @@ static void search_group(struct finder *f)
         return;
     int64_t left = f->left;
     int st = ask_index(f, row, n);
-    if (st != MI_EIO || f->left != left) { /* after a match no scan, which would find it again */
+    if (st != MI_EIO ||
+        f->left != left) { /* no scan after a match, because the scan would find the match again */
         set_status(f, st);
         return;
     }
@@ -332,7 +334,7 @@ static int open_index(struct finder *f)
 {
     int st = f->question->terms.n > 0 ? search_open(&f->index, f->q) : 0;
     if (st == 0 && f->index != NULL && !search_query(f->index, &f->question->terms, &f->match)) {
-        search_close(f->index); /* the index cannot answer these terms */
+        search_close(f->index); /* the index cannot be used for these terms */
         f->index = NULL;
     }
     return st == 0 && f->match.failed ? MI_ENOMEM : st;

@@ -35,7 +35,7 @@ struct reading {
     struct buf *error;
 };
 
-/* Does the word begin with letters and a colon, like `is:failed`, but not `http://x`,
+/* Whether the word begins with letters and a colon, like `is:failed`, but not `http://x`,
  * `localhost:80` or `std::string`? */
 static bool looks_like_field(const char *word, size_t n)
 {
@@ -143,7 +143,7 @@ bool question_set(struct question *x, enum question_field field, const char *val
     case QUESTION_KIND:
         f->kinds = 1u << value_of_word(&row_kinds, slice_of(value));
         break;
-    case QUESTION_TOOK: /* accepts `took:1s` too, which needs no quotes */
+    case QUESTION_TOOK: /* also accepts `took:1s`, which needs no quotes in a shell */
         value += value[0] == '>';
         return units_duration(value, &f->slow_us) == 0 && f->slow_us > 0;
     case QUESTION_FIELDS:

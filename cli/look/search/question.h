@@ -36,7 +36,8 @@ struct question {
     struct search_terms terms;          /* owned */
     bool narrowed;                      /* a field of messages is given, or no text */
     bool all_exact;                     /* every term is searched byte for byte */
-    /* The newest message to search; 0: no limit. Older sessions are searched completely. */
+    /* The search covers messages up to this one; 0: no limit. Older sessions are searched
+     * completely. */
     int64_t newest_session, newest_seq;
 };
 

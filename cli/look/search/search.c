@@ -105,7 +105,7 @@ static int search_and_print(struct searching *s, struct query *q, const struct s
     return EXIT_FOUND;
 }
 
-/* Checks the arguments before it opens the vault. */
+/* The arguments are checked before the vault is opened. */
 static int search_run(const struct settings *settings)
 {
     struct searching s = {.json = settings_is_on(settings, "json")};

@@ -3,7 +3,7 @@
 #include "base/units.h"
 #include "cli/frame/session.h"
 
-/* Did the answer give its request a status? A dropped answer did not. */
+/* Whether the answer determines the status of its request. A dropped answer does not. */
 static bool answer_has_status(const struct query_message *m)
 {
     return call_answer_ends(m->kind, m->action);
@@ -24,7 +24,7 @@ const char *message_outcome_word(const struct query_message *m, enum out_style *
     return m->kind == KIND_NOTIFICATION ? "notify" : row_kind_name(m->kind);
 }
 
-/* Adds the findings, except the one that WHAT shows already. */
+/* Adds the findings, except the one that the column WHAT already shows. */
 static void message_notes_add_findings(struct buf *b, const struct query_message *m)
 {
     const char *shown = answer_has_status(m) ? call_status_name(query_status(m)) : "";
@@ -50,7 +50,7 @@ static void add_note(struct buf *b, const char *what, int64_t seq)
         buf_int(b, seq);
 }
 
-/* Does WHAT already say that the interposer answered for the server? */
+/* Whether the column WHAT already says that the interposer answered instead of the server. */
 static bool shows_origin(const struct query_message *m)
 {
     enum call_status status = session_status_of_message(m);

@@ -99,8 +99,8 @@ static void timeline_add_number(struct timeline *t, int64_t n, size_t width)
 
 /* ---- METHOD ---- */
 
-/* Is this a line of stderr or noise? Such a line has its text in place of METHOD and the later
- * columns. */
+/* Whether this is a line of stderr or noise. Such a line has its text in place of METHOD and the
+ * later columns. */
 static bool is_text_line(const struct query_message *m)
 {
     return m->kind == KIND_STDERR || m->kind == KIND_NOISE;
@@ -149,7 +149,7 @@ void timeline_measure_message(struct timeline *t, const struct query_message *m)
     if (m->rpc_id.p != NULL)
         timeline_widen_column(&w->id, out_width(t->out, m->rpc_id), ID_MAX);
     if (w->of_many)
-        /* keeps the level, because printed lines have its columns */
+        /* the level stays, because the lines already printed have its columns */
         layout_set(&t->layout, w, t->layout.level);
     else
         layout_choose(&t->layout, w);
@@ -239,8 +239,8 @@ void timeline_print_titles(struct timeline *t)
 
 /* ---- a message ---- */
 
-/* Adds the notes in brackets. They leave room for the beginning of the content, unless they are
- * about an operation, which matters more. */
+/* Adds the notes in brackets. The notes leave room for the beginning of the content, except notes
+ * about an operation, which are more important. */
 static void timeline_add_notes(struct timeline *t, const struct query_message *m, size_t gap)
 {
     buf_clear(&t->text);

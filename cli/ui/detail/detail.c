@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-#define TEXTS_MAX 16                /* texts of a result that are unfolded when it is opened */
+#define TEXTS_MAX 16 /* number of texts of a result that are unfolded when the result is opened */
 #define NOISE_MAX ((size_t)1 << 20) /* bytes; a longer noise line is not checked for JSON */
 
 /* ---- opening -------------------------------------------------------------------------------- */
@@ -126,7 +126,7 @@ static int detail_add_notes(struct detail *d)
     return st == MI_EFULL ? 0 : st;
 }
 
-/* Is this part filled by head.c? */
+/* Whether head.c fills this part. */
 static bool is_filled_by_head(const struct part *p)
 {
     return p->kind == PART_HEAD || p->kind == PART_FINDINGS || p->kind == PART_ABOUT;

@@ -31,7 +31,7 @@ enum part_kind {
     PART_HEAD,
     PART_VALUE,    /* a value of a call: its arguments, a content of its result, or its error */
     PART_FINDINGS, /* of a call; the findings of a single message are in its head */
-    PART_ABOUT,    /* of a call: its time and less important facts */
+    PART_ABOUT,    /* part of a call: its times and less important facts */
     PART_MESSAGE,
     PART_POST_MORTEM,
     PART_STDERR
@@ -52,7 +52,7 @@ struct part {
 };
 
 struct detail {
-    struct detail_subject s; /* borrows what it points to */
+    struct detail_subject s; /* everything it points to is borrowed */
     struct part *part;       /* owned */
     size_t n, cap;
     size_t columns;
@@ -61,8 +61,9 @@ struct detail {
     struct buf escaped_needle; /* owned; the needle as JSON text */
     /* owned; escaped_needle with \u escapes for characters beyond ASCII */
     struct buf ascii_needle;
-    bool has_hit;            /* the last match is known: */
-    size_t hit_part, hit_at; /* part of the match; offset in its view, or its row */
+    bool has_hit; /* the last match is known: */
+    size_t hit_part,
+        hit_at; /* the part that contains the match, and the offset in its view or its row */
 };
 
 /* A line of the document. */

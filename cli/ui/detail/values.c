@@ -10,7 +10,8 @@
 
 #include <stdio.h>
 
-/* A value whose end may be missing, because only the beginning of its message is searched. */
+/* A value found in the beginning of a message; its end may be missing, because only the beginning
+ * is searched. */
 struct found {
     struct json_value v;
     bool cut;

@@ -159,7 +159,7 @@ bool view_seek_line(struct view *v, size_t line, struct view_place *ret)
 size_t view_estimate_lines(struct view *v, bool *exact)
 {
     struct view_place p = v->marks_n > 0 ? v->mark[v->marks_n - 1] : (struct view_place){0};
-    if (v->text.n <= MARK_BYTES) /* too short for an estimate */
+    if (v->text.n <= MARK_BYTES) /* the text is too short for an estimate */
         (void)view_count(v);
     *exact = v->whole;
     if (v->whole)
@@ -176,7 +176,7 @@ size_t view_count(struct view *v)
     struct view_place p;
     while (!v->whole) {
         bool found = view_seek_line(v, SIZE_MAX, &p);
-        (void)found; /* false: there are fewer lines */
+        (void)found; /* false if the view has fewer lines */
     }
     return v->lines;
 }

@@ -19,12 +19,12 @@
 
 #define VIEW_INDENT_MAX 40  /* levels; a deeper indent does not fit on a screen */
 #define VIEW_INNER_DEPTH 4  /* how deep JSON in strings in JSON is unfolded */
-#define VIEW_LONG_STRING 96 /* bytes; longer strings can be unfolded, whatever they contain */
+#define VIEW_LONG_STRING 96 /* in bytes; a longer string can be unfolded whatever it contains */
 #define VIEW_EXCEPTIONS_MAX 65536
 #define VIEW_NOTES_MAX 256
 #define VIEW_LEVELS_MAX 512 /* values nested deeper have no pointer */
 #define VIEW_CACHE 64
-#define VIEW_WIDTH_MIN 24 /* columns of a text in a string, however deep it is nested */
+#define VIEW_WIDTH_MIN 24 /* minimum number of columns for the text of a string, at any depth */
 
 enum view_kind { VIEW_TEXT, VIEW_JSON };
 
@@ -60,7 +60,7 @@ struct view {
     size_t nested;     /* number of strings that the text is nested in; 0: it is a message */
     size_t width;      /* columns to which text is wrapped; 0: not wrapped */
     bool ascii;
-    bool fixed;         /* nothing can be folded: lines have no fold markers */
+    bool fixed;         /* true if nothing can be folded; lines then have no fold markers */
     size_t folded_from; /* depth from which on objects and arrays are folded */
     /* owned; sorted offsets of objects and arrays for which folded_from is reversed */
     size_t *exception;
@@ -114,9 +114,9 @@ MI_MUST int view_toggle_target(struct view *v, const struct view_target *t, size
 void view_fold_to_overview(struct view *v);
 void view_fold_from(struct view *v, size_t depth);
 size_t view_unfolded_bytes(const struct view *v); /* bytes of unfolded strings */
-/* Can this string be unfolded usefully? It has several lines, is JSON, or is long. */
+/* Whether unfolding this string is useful: it has several lines, is JSON, or is long. */
 bool view_is_text(const struct view *v, size_t at);
-bool view_is_json(struct slice s); /* is it a valid object or array? */
+bool view_is_json(struct slice s); /* whether the text is a valid JSON object or array */
 /* Unfolds the objects and arrays that contain byte `at`. */
 MI_MUST int view_unfold_around(struct view *v, size_t at);
 MI_MUST int view_add_note(struct view *v, const struct view_note *n);
@@ -168,7 +168,8 @@ size_t view_first_note(const struct view *v, size_t at);
 /* the unfolded string at `at`; NULL if it is folded */
 struct inner *view_find_inner(const struct view *v, size_t at);
 size_t view_count_notes(const struct view *v, size_t at); /* number of notes of the value */
-/* the value at this byte has other lines now: drops the index from there */
+/* call it if the lines of the value at this byte have changed: drops the line index from there on
+ * */
 void view_forget_lines(struct view *v, size_t at);
 /* Converts an offset `to` in the valid string at `at` to an offset in its unescaped text. */
 size_t view_count_unescaped(const struct view *v, size_t at, size_t to);

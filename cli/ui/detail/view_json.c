@@ -42,8 +42,8 @@ bool view_json_step(struct view *v, struct view_place *p)
 /* ---- drawing -------------------------------------------------------------------------------- */
 
 #define ESCAPE 6 /* bytes of \uXXXX */
-/* a piece of the token is passed to cells after this many bytes, to see early that the line is
- * full */
+/* a long token is passed to cells in pieces of this many bytes, so that drawing stops soon after
+ * the line is full */
 #define PIECE_MAX 512
 
 static bool is_unicode_escape(struct slice s)

@@ -106,7 +106,8 @@ void view_write_path(const struct view *v, const struct view_path *path, struct 
     buf_close(&key);
 }
 
-/* Does the pointer's token name this member or element? The token may have pointer escapes, the key
+/* Whether the pointer's token names this member or element. The token may have pointer escapes,
+ * the key
  * JSON escapes. */
 static bool pointer_token_names_member(const struct view *v, struct slice key, size_t index,
                                        struct slice token)

@@ -25,7 +25,8 @@ static size_t view_columns_between(const struct view *v, size_t from, size_t to)
 {
     struct slice text = {v->text.p + from, to > from ? to - from : 0};
     struct cells c = {.from = SIZE_MAX,
-                      /* the whole text is left of the window: only columns are counted */
+                      /* the window begins right of the whole text, so that columns are only
+                       * counted */
                       .ascii = v->ascii};
     if (v->kind == VIEW_TEXT)
         return cells_tabbed_columns(text, v->ascii);

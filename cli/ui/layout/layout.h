@@ -30,7 +30,7 @@ struct area {
 struct layout_panes {
     struct area pane[PANES];
     size_t header; /* lines of the header */
-    bool usable;   /* false: the screen is too small for anything */
+    bool usable;   /* false: the screen is too small for any pane */
 };
 
 void layout_panes(struct layout_panes *l, size_t width, size_t height, enum pane focus, bool zoom);

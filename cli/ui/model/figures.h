@@ -22,7 +22,7 @@ struct tool_figures {
     bool is_tool; /* false: a method */
     int64_t calls, failed, open;
     struct latency latency;
-    /* durations of the last calls, newest first; failed calls: -1 - us */
+    /* durations of the last calls, newest first; a failed call is stored as -1 - us */
     int64_t recent_us[FIGURES_RECENT];
     size_t recent_n;
 };
@@ -35,7 +35,7 @@ struct figures {
     size_t tools, cap;
 };
 
-/* are calls added from newest to oldest, or from oldest to newest? */
+/* order in which calls are added: from newest to oldest, or from oldest to newest */
 enum figures_order { FIGURES_OLDER, FIGURES_NEWER };
 
 void figures_close(struct figures *f);

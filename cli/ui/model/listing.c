@@ -29,7 +29,7 @@ static int listing_put_request(struct listing_requests *r, const struct listing_
         r->request[i] = *x;
         return 0;
     }
-    /* the table is full: the request will count as still open, or as no match */
+    /* the table is full, so the request will count as open, or as not matching */
     if (r->n == LISTING_OPEN_MAX)
         return 0;
     if (!GROW(r->request, r->n, r->cap))
@@ -167,8 +167,8 @@ static int count_ended(struct listing *l, const struct query_call *c, enum listi
                                 end == LISTING_OLDER ? FIGURES_OLDER : FIGURES_NEWER);
 }
 
-/* Does one of the call's requests, or the notification that ended its task, match the filter?
- * Forgets those matches. */
+/* Whether one of the call's requests, or the notification that ended its task, matches the filter.
+ * Removes these matches from the table. */
 static bool listing_take_match(struct listing *l, const struct query_call *c)
 {
     struct listing_request match;

@@ -36,7 +36,7 @@ struct listed {
 /* A request that was seen, known by its seq. */
 struct listing_request {
     int64_t seq;
-    bool counted; /* of an open request: it is in the figures */
+    bool counted; /* for an open request: whether the figures count it */
 };
 
 struct listing_requests {
@@ -46,12 +46,13 @@ struct listing_requests {
 
 struct listing {
     enum listing_mode mode;
-    bool every;                 /* there is no filter */
-    int64_t first, last;        /* messages that were added; first 1: all older ones were */
+    bool every; /* there is no filter */
+    int64_t first,
+        last; /* range of messages that were added; first 1: all older messages were added */
     struct listed *old, *young; /* owned; old: newest first; young: oldest first */
     size_t old_n, old_cap, young_n, young_cap;
     struct listing_requests open;    /* calls that were added and are still open */
-    struct listing_requests matched; /* messages that match, whose calls were not added yet */
+    struct listing_requests matched; /* matching messages whose calls were not added yet */
     struct figures figures;
 };
 

@@ -18,7 +18,7 @@
 
 #define SESSIONS_KEPT 256
 #define SESSIONS_PAGE 64
-#define SESSIONS_COUNTED 20000      /* messages whose calls one step counts */
+#define SESSIONS_COUNTED 20000      /* number of messages whose calls are counted in one step */
 #define SESSIONS_RECOUNT_US 5000000 /* how old the failed count of a live session may be */
 
 struct session_row {
@@ -57,7 +57,7 @@ MI_MUST int sessions_read_older(struct sessions *l, struct query *q);
 /* Adds sessions that were recorded since the last call, and reads the rows of sessions again that
  * had not ended. */
 MI_MUST int sessions_read_changes(struct sessions *l, struct query *q);
-/* Does the list go back to this session? */
+/* Whether the list reaches back to this session. */
 bool sessions_reach_id(const struct sessions *l, int64_t id);
 /* Adds a session that takes() rejected, unless it is in the list already. */
 MI_MUST int sessions_add(struct sessions *l, struct query *q, int64_t id);

@@ -11,6 +11,7 @@
 /* Call it before the terminal is changed. Returns false if there is no description of the terminal,
  * or it cannot move its cursor. */
 bool rescue_open(void);
-void rescue_close(void); /* the terminal was restored: signals need not do it */
+void rescue_close(
+    void); /* call it after the terminal was restored, so that signals no longer restore it */
 
 #endif

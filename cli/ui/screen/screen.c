@@ -43,7 +43,7 @@ static struct {
 static void mark_pasted(bool on)
 {
     int st = write_all(STDOUT_FILENO, slice_of(on ? "\033[?2004h" : "\033[?2004l"));
-    (void)st; /* if this fails, pasted text is read as keys */
+    (void)st; /* if this fails, pasted text is treated as typed keys */
 }
 
 static void on_resize(int number)
@@ -345,8 +345,8 @@ static bool char_is_pasted(void)
     return screen.pasting;
 }
 
-/* Is this input no key, although curses reports it? The ends of a paste, a resize, or part of an
- * escape sequence. */
+/* Whether this input from curses is not a key: the start or end of a paste, a resize, or part of
+ * an escape sequence. */
 static bool is_no_key(int kind, wint_t c)
 {
     if (kind == OK && sequence_takes_char(&screen.sequence, c, clock_mono_us()))

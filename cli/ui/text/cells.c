@@ -192,7 +192,7 @@ static size_t add_special_character(struct cells *c, enum cells_style style, str
     return len;
 }
 
-/* Does the first character of the text combine with the last one of the window? */
+/* Whether the first character of the text combines with the last character of the window. */
 static bool joins_last_character(const struct cells *c, struct slice text)
 {
     struct shown s;
@@ -303,7 +303,7 @@ void cells_cut_with_ellipsis(struct cells *c)
 
 size_t cells_text_columns(struct slice text, bool ascii, size_t max)
 {
-    /* the whole text is left of the window: only columns are counted */
+    /* the window begins right of the whole text, so that columns are only counted */
     struct cells c = {.from = max, .ascii = ascii};
     cells_add(&c, CELLS_PLAIN, text);
     return size_min(c.column, max);
@@ -332,7 +332,7 @@ size_t cells_fitting_len(struct slice text, bool ascii, size_t columns)
         }
         i += n;
         if (c.column > columns)
-            break; /* even the first character is too wide */
+            break; /* even the first character is wider than the line */
     }
     return i;
 }
@@ -343,7 +343,9 @@ size_t cells_line_len(struct slice text, bool ascii, size_t columns, size_t *ret
     *ret_next = n;
     if (n < text.n && (text.p[n] == '\n' || text.p[n] == ' ')) {
         *ret_next = n + 1;
-    } else if (n < text.n) { /* in a word: ends the line before it, unless it began the line */
+    } else if (
+        n <
+        text.n) { /* inside a word: the line ends before the word, unless the word began the line */
         size_t blank = n;
         while (blank > 0 && text.p[blank - 1] != ' ')
             blank--;

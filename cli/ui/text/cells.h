@@ -32,11 +32,11 @@ enum cells_style {
     CELLS_STRING, /* the next three: JSON values by type */
     CELLS_NUMBER,
     CELLS_WORD,  /* true, false, null */
-    CELLS_FOLD,  /* fold markers, and what stands for folded content */
+    CELLS_FOLD,  /* fold markers, and the text that replaces folded content */
     CELLS_GOOD,  /* ok */
     CELLS_BAD,   /* an error */
     CELLS_WAIT,  /* a warning; open, cancelled */
-    CELLS_NOTE,  /* a finding at its place */
+    CELLS_NOTE,  /* a finding, shown at the value to which it belongs */
     CELLS_ADDED, /* the next three: differences in a comparison */
     CELLS_REMOVED,
     CELLS_CHANGED,

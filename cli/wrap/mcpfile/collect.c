@@ -260,7 +260,7 @@ static void note_server_name(struct mcpfile_scan *s, struct mcpfile_server *serv
 {
     struct buf b = {0};
     if (!server->unnamed || v->type != MCPFILE_STRING)
-        return; /* the key is the name already */
+        return; /* the key of the table is the name */
     mcpfile_append_string(s->f, v->token, &b);
     char *name = b.failed ? NULL : strdup(buf_str(&b));
     s->no_memory |= name == NULL;

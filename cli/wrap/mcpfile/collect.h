@@ -5,9 +5,10 @@
 
 #include "cli/wrap/mcpfile/value.h"
 
-/* Is the current path that of a server, by its name or as an element of a list? */
+/* Whether the current path leads to a server, by its name or as an element of a list. */
 bool mcpfile_is_server(struct mcpfile_scan *s);
-/* Is the value at the current path the args of a server, or an array of its command and args? */
+/* Whether the value at the current path holds the args of a server, or an array of its command and
+ * args. */
 bool mcpfile_is_args(struct mcpfile_scan *s);
 void mcpfile_add_arg(struct mcpfile_scan *s, struct span token);
 /* If the value is a member of a server, adds it to the server. */

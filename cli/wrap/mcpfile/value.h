@@ -19,7 +19,8 @@ struct mcpfile_value {
     bool dashes, uneven;
 };
 
-/* What differs between JSON and TOML. Each function except `skip` starts at the first character of
+/* The functions that differ between JSON and TOML. Each function except `skip` starts at the first
+ * character of
  * its token. */
 struct mcpfile_language {
     const char *quotes;                   /* characters that begin a string */

@@ -62,7 +62,7 @@ static void note_yaml_scalar(struct yaml *y, struct mcpfile_value *v)
     v->type = simple ? MCPFILE_STRING : MCPFILE_OTHER;
 }
 
-/* Are only blanks and one dash before the token on its line? */
+/* Whether only blanks and one dash precede the token on its line. */
 static bool token_follows_dash(const struct mcpfile *f, struct span token)
 {
     const char *p = f->text.p + token.at;

@@ -47,7 +47,7 @@ int prune_status(struct prune *p, int st);
  * an hour after it was sent. After a failover the target may lack what it had received just before;
  * a shipper then changes the rows of `shipped`. */
 MI_MUST int prune_is_sent(struct prune *p, int64_t id, bool *ret);
-/* The uid of a session; "" if it has no row. */
+/* Reads the uid of a session; "" if the session has no row. */
 MI_MUST int prune_uid(struct prune *p, int64_t id, char ret[UID_LEN + 1]);
 
 #endif

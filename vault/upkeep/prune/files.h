@@ -1,4 +1,4 @@
-/* files.h - the files that a prune run may remove, and the plan of which it does.
+/* files.h - the files that a prune run may remove, and those that it plans to remove.
  *
  * Blocks    on the disk. */
 #ifndef MI_VAULT_UPKEEP_PRUNE_FILES_H

@@ -26,7 +26,7 @@ struct candidates {
 static int read_candidates(struct prune *p, struct candidates *l)
 {
     sqlite3_stmt *q;
-    bool grows = true; /* in a damaged file, a row may come again and again */
+    bool grows = true; /* in a damaged file, the same row may be returned again and again */
     int st = db_begin_query(&p->d, P_SESSIONS, &q,
                             DB_WITH(db_int(p->rule.keep_last > 0 ? p->rule.keep_last : 1)));
     if (st < 0)
@@ -125,8 +125,8 @@ static int64_t plan_old_files(struct prune *p, const struct candidates *l)
            prune_files_until(&p->escalations, files_cutoff_us(p, kept_us));
 }
 
-/* The number of unplanned log files of past days, and their bytes; *ret_today: bytes of newer
- * ones. */
+/* Counts the unplanned log files of past days, and their bytes; *ret_today: bytes of newer log
+ * files. */
 static size_t count_past_log_files(const struct prune *p, int64_t *ret_bytes, int64_t *ret_today)
 {
     size_t n = p->logs.planned;

@@ -239,7 +239,8 @@ static int prune_last_step(struct prune *p)
         st = rebuild_database(p->d.db) == 0 ? db_exec(&p->d, "PRAGMA wal_checkpoint(TRUNCATE)")
                                             : db_fail(&p->d);
         p->done.shrunk = st == 0;
-        if (st < 0 && prune_status(p, st) != MI_EFULL) /* locked: the next run will do it */
+        if (st < 0 && prune_status(p, st) !=
+                          MI_EFULL) /* the database is locked; the next run will shrink it */
             return st;
     }
     return prune_size_vault(p, &p->done.bytes_after);

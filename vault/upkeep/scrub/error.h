@@ -4,7 +4,7 @@
 
 #include "vault/upkeep/scrub/state.h"
 
-/* "cannot WHAT VAULT/NAME" and the text of errno; MI_EIO. */
+/* Sets the error "cannot WHAT VAULT/NAME: " with the text of errno. Returns MI_EIO. */
 int scrub_fail(struct scrub *s, const char *what, const char *name);
 
 #endif

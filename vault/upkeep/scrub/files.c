@@ -82,13 +82,14 @@ static int scrub_escalations(struct scrub *s)
     int st = db_begin_query(&s->d, S_ESCALATIONS, &q, NULL, 0);
     if (st < 0)
         return st;
-    /* In a damaged file, a row may come again and again. */
+    /* In a damaged file, the same row may be returned again and again. */
     for (int64_t last = INT64_MIN; st == 0 && (rc = sqlite3_step(q)) == SQLITE_ROW;) {
         int64_t id = sqlite3_column_int64(q, 0);
         st = id > last ? scrub_escalation_row(s, q) : db_fail_damaged(&s->d);
         last = id;
     }
-    /* before the commit: an open SELECT would hold the old snapshot */
+    /* the statement is reset before the commit, because an open SELECT would hold the old snapshot
+     * */
     int ended = db_finish_statement(&s->d, q, rc);
     st = st == 0 ? ended : st;
     if (st == 0)
@@ -120,7 +121,7 @@ static int open_copy(struct lines *l, struct copy *c, long upto)
 {
     char block[64 << 10];
     snprintf(c->wip, sizeof c->wip, WIP "%s", c->name);
-    (void)unlinkat(l->dir_fd, c->wip, 0); /* an interrupted run may have left it */
+    (void)unlinkat(l->dir_fd, c->wip, 0); /* an interrupted run may have left this file */
     c->out = open_stream(l->dir_fd, c->wip, O_WRONLY | O_CREAT | O_EXCL, "w");
     if (c->out == NULL || fseek(c->in, 0, SEEK_SET) != 0)
         return scrub_fail(l->s, "write", c->path);

@@ -27,7 +27,7 @@ struct scrub_hit {
     const char *file;   /* for a line: its file's path in the vault; otherwise NULL */
     size_t line;        /* 1, 2, … */
     struct slice rules; /* "github-token, password 2" */
-    size_t n;           /* number of secrets found there */
+    size_t n;           /* number of secrets found at this place */
 };
 typedef void (*scrub_fn)(void *ctx, const struct scrub_hit *hit);
 
@@ -37,7 +37,7 @@ struct scrub;
 MI_MUST int scrub_open(struct scrub **ret, struct query *q, bool apply, scrub_fn fn, void *ctx,
                        struct buf *error);
 void scrub_close(struct scrub *s); /* NULL is fine */
-/* uid: must not point into a row of the query, which is used during the call. */
+/* uid must not point into a row of the query, because the query is used during the call. */
 MI_MUST int scrub_session(struct scrub *s, int64_t id, const char *uid);
 /* Searches the log directory and the escalations, for lines of one session, or of all if uid is
  * NULL. today: includes today's log, to which a running proxy may be writing. */
