@@ -1,0 +1,119 @@
+#include "base/token_words.h"
+
+#include "base/token_run.h"
+
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
+#if defined(__SSE2__) && !defined(MI_NO_SIMD)
+#define BLOCK 64
+
+static unsigned tokens_lower_case_mask(__m128i v)
+{
+    __m128i letter = _mm_sub_epi8(v, _mm_set1_epi8('a')); /* 0 to 25 */
+    return (unsigned)_mm_movemask_epi8(
+        _mm_cmpeq_epi8(_mm_min_epu8(letter, _mm_set1_epi8(25)), letter));
+}
+
+/* Bit i is about byte i: which of BLOCK bytes are small letters, which are spaces. */
+static void tokens_classify_block(const char *p, uint64_t *ret_lower, uint64_t *ret_space)
+{
+    *ret_lower = *ret_space = 0;
+    for (unsigned i = 0; i < BLOCK; i += 16) {
+        __m128i v = _mm_loadu_si128((const __m128i *)(const void *)(p + i));
+        __m128i space = _mm_cmpeq_epi8(v, _mm_set1_epi8(' '));
+        *ret_lower |= (uint64_t)tokens_lower_case_mask(v) << i;
+        *ret_space |= (uint64_t)(unsigned)_mm_movemask_epi8(space) << i;
+    }
+}
+
+/* Words of small letters, with one space between two of them, `n` in number. */
+static void tokens_count_words(struct tokens *t, uint64_t letters, int n)
+{
+    uint64_t two = letters & letters >> 1, four = two & two >> 2;
+    uint64_t seven = four & four >> 3; /* seven letters begin here */
+    uint64_t eleven = seven & four >> 7;
+    if (seven != 0) {
+        int at_least_7 = __builtin_popcountll(seven & ~(seven << 1));
+        int at_least_11 = __builtin_popcountll(eleven & ~(eleven << 1));
+        t->n[TOKENS_WORD_MIDDLE] += at_least_7 - at_least_11;
+        t->n[TOKENS_WORD_LONG] += at_least_11;
+        t->n[TOKENS_LETTER] += __builtin_popcountll(eleven);
+        n -= at_least_7;
+    }
+    t->n[TOKENS_WORD] += n;
+}
+
+/* Does the same as tokens_words(), for whole blocks of BLOCK bytes. */
+static size_t tokens_block_words(struct tokens *t, const char *p, size_t i, size_t n)
+{
+    uint64_t lower, space;
+    while (n - i >= BLOCK) {
+        tokens_classify_block(p + i, &lower, &space);
+        space &= lower >> 1 & (lower << 1 | 1); /* between two letters: the byte before the block is
+                                                 * a letter */
+        uint64_t other = ~(lower | space);
+        unsigned end = other != 0 ? (unsigned)__builtin_ctzll(other) : BLOCK;
+        space &= other ^ (other - 1); /* before `end` */
+        if (space == 0) {
+            t->run += end;
+        } else {
+            unsigned first = (unsigned)__builtin_ctzll(space);
+            unsigned last = BLOCK - 1 - (unsigned)__builtin_clzll(space);
+            t->run += first;
+            tokens_end_word(t);
+            t->before = TOKEN_SPACE;
+            t->run = end - last - 1;
+            if (last > first)
+                tokens_count_words(t, lower & ((UINT64_C(1) << last) - (UINT64_C(2) << first)),
+                                   __builtin_popcountll(space) - 1);
+        }
+        i += end;
+        if (end < BLOCK - 1) /* otherwise the word may continue in the next block */
+            break;
+    }
+    return i;
+}
+#else
+static size_t tokens_block_words(const struct tokens *t, const char *p, size_t i, size_t n)
+{
+    (void)t, (void)p, (void)n;
+    return i;
+}
+#endif
+
+/* The end of the small letters from i on. */
+static size_t tokens_lower_end(const char *p, size_t i, size_t n)
+{
+#ifdef BLOCK
+    for (; n - i >= 16; i += 16) {
+        unsigned lower =
+            tokens_lower_case_mask(_mm_loadu_si128((const __m128i *)(const void *)(p + i)));
+        if (lower != 0xFFFF)
+            return i + (unsigned)__builtin_ctz(~lower);
+    }
+#endif
+    while (i < n && token_kinds[(unsigned char)p[i]] == TOKEN_LOWER)
+        i++;
+    return i;
+}
+
+size_t tokens_words(struct tokens *t, const char *p, size_t i, size_t n)
+{
+    for (;;) {
+        size_t end = tokens_lower_end(p, i, n);
+        t->run += end - i;
+        i = end;
+        if (i + 1 >= n || p[i] != ' ' || token_kinds[(unsigned char)p[i + 1]] != TOKEN_LOWER)
+            return i;
+        size_t behind = tokens_block_words(t, p, i, n);
+        if (behind == i) { /* fewer bytes than a block remain */
+            tokens_end_word(t);
+            t->before = TOKEN_SPACE;
+            t->run = 0;
+            behind++;
+        }
+        i = behind;
+    }
+}
