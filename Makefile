@@ -42,7 +42,7 @@ $(error mcp-interposer runs on Linux only. docs/porting.md describes what base/o
 endif
 SYSTEM_SRC := $(wildcard base/os/$(SYSTEM)/*.c)
 # What ship/ has without libpq and libcurl, for the unit tests.
-SHIP_PURE := $(sort $(wildcard ship/outbox/*.c)) ship/postgres/array.c ship/shards/list.c ship/otlp/url.c ship/otlp/verdict.c ship/otlp/walk.c
+SHIP_PURE := $(sort $(wildcard ship/outbox/*.c)) ship/postgres/array.c ship/shards/shard_list.c ship/otlp/url.c ship/otlp/http_verdict.c ship/otlp/session_walk.c
 SRC     := $(sort $(shell find $(wildcard $(ROOMS)) -name '*.c' -not -path 'base/os/*/*') $(SYSTEM_SRC) $(SHIP_PURE))
 HDR     := $(sort $(shell find $(wildcard $(ROOMS)) -name '*.h'))
 # Files that are compiled into the program as arrays: FILE|HEADER|NAME.
@@ -133,7 +133,7 @@ $(STATIC): $(MAIN) $(STATIC_OBJ) $(LIB)
 $(SHIP): $(SHIP_OBJ) $(SHIP_EMBED_OBJ) $(BUILD)/embed/commit.o $(LIB)
 	$(CC) $(ALL_CFLAGS) -o $@ $^ $(ALL_LDFLAGS) $(SHIP_LIBS) $(PG_LIBS) $(CURL_LIBS)
 
-$(BUILD)/ship/postgres/link.o $(BUILD)/ship/postgres/hosts.o $(BUILD)/ship/postgres/address.o: LIBRARY_CFLAGS := $(PG_CFLAGS)
+$(BUILD)/ship/postgres/connection.o $(BUILD)/ship/postgres/hosts.o $(BUILD)/ship/postgres/address.o: LIBRARY_CFLAGS := $(PG_CFLAGS)
 $(BUILD)/ship/otlp/post.o: LIBRARY_CFLAGS := $(CURL_CFLAGS)
 
 .PHONY: ship

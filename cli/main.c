@@ -10,7 +10,7 @@
 #include "cli/run.h"
 #include "cli/settings/guess.h"
 #include "cli/ship/commands.h"
-#include "cli/table.h"
+#include "cli/command_table.h"
 #include "cli/version.h"
 #include "redact/sanitizer.h"
 

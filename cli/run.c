@@ -3,8 +3,8 @@
 #include "base/log.h"
 #include "base/nearest.h"
 #include "base/write_all.h"
-#include "cli/table.h"
-#include "journal/file.h"
+#include "cli/command_table.h"
+#include "journal/journal_file.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -69,7 +69,7 @@ static int ring_map(struct ring *g, int fd, uint64_t size, size_t start_n)
     g->size = size;
     g->step = ring_step_size(size);
     g->fd = fd;
-    /* A copy in a child would keep the lock of journal/file.h. Core files must not contain messages. */
+    /* A copy in a child would keep the lock of journal/journal_file.h. Core files must not contain messages. */
     return memory_keep_private(all, g->mapped);
 }
 

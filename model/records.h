@@ -25,7 +25,7 @@
  *           PROGRAM: likewise, except the first element of the array. LATER: behind the columns of evidence, and of a
  *           session as FULL.
  * json      member of --json.
- * journal   from the proxy: START: in struct session_start (journal/form.h); UPDATE: in struct session_update; YES: in
+ * journal   from the proxy: START: in struct session_start (journal/entry_form.h); UPDATE: in struct session_update; YES: in
  *           struct row (journal/entry.h); NO: it is set by the recorder, or by an import. */
 #ifndef MI_MODEL_RECORDS_H
 #define MI_MODEL_RECORDS_H

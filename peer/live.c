@@ -4,7 +4,7 @@
 #include "base/os/signals.h"
 #include "base/text.h"
 #include "peer/lines.h"
-#include "peer/process.h"
+#include "peer/server_start.h"
 #include "wire/line.h"
 
 #include <errno.h>

@@ -11,7 +11,7 @@
 #ifndef MI_PROXY_CHILD_H
 #define MI_PROXY_CHILD_H
 
-#include "peer/process.h"
+#include "peer/server_start.h"
 
 #include <ev.h>
 #include <signal.h>

@@ -1,6 +1,6 @@
 /* live.h - the live side, as its files share it.
  *
- *   run.c            opens and closes everything; hands lines from the relays to the session
+ *   proxy_run.c            opens and closes everything; hands lines from the relays to the session
  *   server_state.c   the states of the server: pure; decides what an event leads to
  *   server_process.c the server process: started, connected, ended
  *   restart.c        the next process: what it gets, and what the last one leaves
@@ -18,7 +18,7 @@
 #include "proxy/child.h"
 #include "proxy/incidents.h"
 #include "proxy/relay.h"
-#include "proxy/run.h"
+#include "proxy/proxy_run.h"
 #include "proxy/server_state.h"
 #include "proxy/silence.h"
 #include "proxy/stall.h"

@@ -11,7 +11,7 @@
 #define MI_PROXY_STDERR_RELAY_H
 
 #include "base/io/outbox.h"
-#include "redact/stream.h"
+#include "redact/redact_stream.h"
 
 #include <ev.h>
 

@@ -3,8 +3,8 @@
 #define MI_RECORD_STATE_H
 
 #include "base/clock.h"
-#include "journal/file.h"
-#include "journal/form.h"
+#include "journal/journal_file.h"
+#include "journal/entry_form.h"
 #include "journal/ring.h"
 #include "record/learnt.h"
 #include "record/notifier.h"

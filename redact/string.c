@@ -4,7 +4,7 @@
 #include "base/text.h"
 #include "redact/place.h"
 #include "redact/read.h"
-#include "redact/shape/table.h"
+#include "redact/shape/shape_table.h"
 #include "wire/json/text.h"
 
 #include <stdlib.h>

@@ -5,7 +5,7 @@
 #include "cli/frame/input.h"
 #include "cli/run.h"
 #include "ship/postgres/address.h"
-#include "ship/postgres/link.h"
+#include "ship/postgres/connection.h"
 #include "ship/postgres/schema.h"
 #include "ship/shards/router.h"
 

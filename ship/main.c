@@ -9,7 +9,7 @@
 #include "cli/look/search/commands.h"
 #include "cli/run.h"
 #include "cli/ship/commands.h"
-#include "cli/table.h"
+#include "cli/command_table.h"
 #include "cli/ui/commands.h"
 #include "cli/version.h"
 #include "redact/sanitizer.h"

@@ -1,7 +1,7 @@
 /* check.c - `mcp-interposer audit check FILE --key KEY`: verifies a bundle without a vault. */
 #include "cli/audit/anchor.h"
 #include "cli/audit/commands.h"
-#include "cli/audit/verdict.h"
+#include "cli/audit/check_verdict.h"
 
 #include "base/log.h"
 #include "cli/frame/input.h"

@@ -1,5 +1,5 @@
 /* verdict_json.c - prints the verdict as a JSON object. */
-#include "cli/audit/verdict.h"
+#include "cli/audit/check_verdict.h"
 
 #include "base/base64.h"
 #include "base/json_out.h"

@@ -4,7 +4,7 @@
 #include "cli/check/recheck.h"
 #include "cli/frame/session.h"
 #include "model/context.h"
-#include "vault/cassette/file.h"
+#include "vault/cassette/cassette_file.h"
 #include "wire/json/text.h"
 
 #define BODY_MAX ((size_t)16 << 20) /* bytes; a larger body is not checked again */

@@ -4,7 +4,7 @@
  * All messages are checked. The filter selects the messages whose findings are reported.
  * Owns      nothing beyond a call.
  * Errors    MI_ENOMEM, and those of vault/query/reader.h. For a file: those of
- *           vault/cassette/file.h; `error` then holds a sentence.
+ *           vault/cassette/cassette_file.h; `error` then holds a sentence.
  * Blocks    on the vault or the file. */
 #ifndef MI_CLI_CHECK_CHECKING_H
 #define MI_CLI_CHECK_CHECKING_H

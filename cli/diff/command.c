@@ -4,7 +4,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "cli/diff/forms.h"
-#include "cli/diff/text.h"
+#include "cli/diff/diff_text.h"
 #include "cli/frame/filter.h"
 #include "cli/frame/pager.h"
 #include "cli/frame/recording.h"

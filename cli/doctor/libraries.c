@@ -5,7 +5,7 @@
 #include "base/pattern.h"
 #include "cli/wrap/mcpfile/servers.h"
 #include "evidence/library.h"
-#include "proxy/run.h"
+#include "proxy/proxy_run.h"
 #include "vault/upkeep/health.h"
 
 #include <stdlib.h>

@@ -5,7 +5,7 @@
 #include "base/os/memory.h"
 #include "base/units.h"
 #include "cli/frame/journals.h"
-#include "journal/file.h"
+#include "journal/journal_file.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -10,7 +10,7 @@
 #define MI_CLI_DOCTOR_SLOW_H
 
 #include "cli/doctor/checks.h"
-#include "cli/doctor/rules.h"
+#include "cli/doctor/deadline_rules.h"
 
 #define SLOW_DAYS 7
 

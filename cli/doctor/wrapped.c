@@ -2,7 +2,7 @@
 
 #include "cli/frame/replace.h"
 #include "cli/settings/paths.h"
-#include "cli/wrap/edit.h"
+#include "cli/wrap/wrap_edit.h"
 #include "cli/wrap/elsewhere.h"
 #include "cli/wrap/mcpfile/string.h"
 #include "cli/wrap/row.h"

@@ -5,7 +5,7 @@
 #define MI_CLI_DOCTOR_WRAPPED_H
 
 #include "cli/doctor/checks.h"
-#include "cli/doctor/rules.h"
+#include "cli/doctor/deadline_rules.h"
 
 /* Reports wrapped servers whose programs do not exist or whose options are invalid, and names the
  * servers of plugins. Adds the deadlines of wrapped servers to `rules`. */

@@ -9,7 +9,7 @@
 #include "cli/frame/filter.h"
 #include "cli/frame/session.h"
 #include "cli/settings/config.h"
-#include "vault/cassette/file.h"
+#include "vault/cassette/cassette_file.h"
 
 #include <signal.h>
 #include <stdio.h>

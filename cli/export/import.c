@@ -7,7 +7,7 @@
 #include "cli/frame/input.h"
 #include "cli/frame/out.h"
 #include "cli/settings/config.h"
-#include "vault/cassette/file.h"
+#include "vault/cassette/cassette_file.h"
 #include "vault/cassette/import.h"
 
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 #include "cli/frame/journals.h"
 
 #include "base/clock.h"
-#include "journal/file.h"
-#include "journal/form.h"
+#include "journal/journal_file.h"
+#include "journal/entry_form.h"
 #include "vault/store/dir.h"
 
 #include <errno.h>

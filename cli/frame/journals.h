@@ -1,6 +1,6 @@
 /* journals.h - the journals of a vault, and the state of their recorder processes.
  *
- * A journal is listed if it has a name (journal/file.h); the name is removed when its session has
+ * A journal is listed if it has a name (journal/journal_file.h); the name is removed when its session has
  * ended and is stored. Only journals_remove() changes something. The figures are a snapshot.
  *
  * Owns      a list owns its rows; journals_close() frees them.

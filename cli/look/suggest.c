@@ -6,7 +6,7 @@
 #include "base/when.h"
 #include "cli/frame/session.h"
 #include "cli/look/suggest_apply.h"
-#include "cli/settings/tools.h"
+#include "cli/settings/tool_settings.h"
 #include "model/context.h"
 #include "vault/query/count.h"
 #include "wire/json/text.h"

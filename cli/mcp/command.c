@@ -4,7 +4,7 @@
 #include "base/log.h"
 #include "cli/frame/session.h"
 #include "cli/mcp/inbox.h"
-#include "cli/mcp/server.h"
+#include "cli/mcp/mcp_server.h"
 #include "cli/settings/config.h"
 #include "proxy/refuse.h"
 

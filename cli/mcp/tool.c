@@ -3,7 +3,7 @@
 #include "base/clock.h"
 #include "base/units.h"
 #include "base/when.h"
-#include "cli/settings/value.h"
+#include "cli/settings/option_value.h"
 
 struct json_value tool_argument(const struct tool_call *c, const char *name)
 {

@@ -4,7 +4,7 @@
 #include "cli/proxy/commands.h"
 #include "cli/proxy/server_path.h"
 #include "proxy/refuse.h"
-#include "proxy/run.h"
+#include "proxy/proxy_run.h"
 
 #include <errno.h>
 #include <signal.h>

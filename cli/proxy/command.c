@@ -8,9 +8,9 @@
 #include "cli/proxy/sign.h"
 #include "cli/settings/deadlines.h"
 #include "cli/settings/retain.h"
-#include "cli/settings/tools.h"
+#include "cli/settings/tool_settings.h"
 #include "proxy/refuse.h"
-#include "proxy/run.h"
+#include "proxy/proxy_run.h"
 #include "record/notifier.h"
 
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 
 #include "base/log.h"
 #include "cli/frame/recording.h"
-#include "cli/recordings/live.h"
+#include "cli/recordings/live_options.h"
 
 #include <limits.h>
 #include <stdlib.h>

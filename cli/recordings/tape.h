@@ -11,7 +11,7 @@
 #ifndef MI_CLI_RECORDINGS_TAPE_H
 #define MI_CLI_RECORDINGS_TAPE_H
 
-#include "vault/cassette/file.h"
+#include "vault/cassette/cassette_file.h"
 
 struct tape;
 

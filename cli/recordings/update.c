@@ -5,7 +5,7 @@
 #include "cli/frame/save.h"
 #include "cli/settings/command.h"
 #include "redact/sanitizer.h"
-#include "vault/cassette/file.h"
+#include "vault/cassette/cassette_file.h"
 #include "wire/rpc.h"
 
 #include <stdlib.h>

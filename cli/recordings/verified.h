@@ -10,7 +10,7 @@
 #define MI_CLI_RECORDINGS_VERIFIED_H
 
 #include "cli/frame/reporting.h"
-#include "replay/verify/run.h"
+#include "replay/verify/verify_run.h"
 
 #define VERIFIED_VALUE_MAX 200
 

@@ -13,7 +13,7 @@
 #define MI_CLI_SEND_PEER_H
 
 #include "cli/settings/config.h"
-#include "replay/live/ask.h"
+#include "replay/live/live_ask.h"
 #include "wire/mcp/method.h"
 
 struct peer {

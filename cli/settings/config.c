@@ -4,10 +4,10 @@
 #include "base/log.h"
 #include "base/units.h"
 #include "base/when.h"
-#include "cli/settings/file.h"
+#include "cli/settings/config_file.h"
 #include "cli/settings/guess.h"
 #include "cli/settings/paths.h"
-#include "cli/settings/value.h"
+#include "cli/settings/option_value.h"
 #include "redact/sanitizer.h"
 
 #include <assert.h>

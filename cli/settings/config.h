@@ -15,7 +15,7 @@
  *           read-only. They override those of `[proxy]`. Section `[redact]` has rules of the
  *           sanitizer, for every command. They take effect when the whole file has been read
  *           without an error (redact/sanitizer.h).
- * Values    are checked when they are read (cli/settings/value.h), whatever their source. So the
+ * Values    are checked when they are read (cli/settings/option_value.h), whatever their source. So the
  *           functions that return a value cannot fail.
  * Owns      all values; settings_close() frees them.
  * Blocks    on the file system only. */

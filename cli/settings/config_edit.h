@@ -1,7 +1,7 @@
 /* config_edit.h - writes one key of a section `[server NAME]` into the text of a configuration
  * file.
  *
- * Rules     the file is read as cli/settings/file.c reads it. Only the line of the key changes, and
+ * Rules     the file is read as cli/settings/config_file.c reads it. Only the line of the key changes, and
  *           the comment after its value is kept. If the key is missing, it is added at the end of
  *           the last section of this name. If that section is missing, it is added at the end of
  *           the file. New lines end with CR LF if the first line of the file does.

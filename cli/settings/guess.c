@@ -1,6 +1,6 @@
 #include "cli/settings/guess.h"
 
-#include "cli/settings/value.h"
+#include "cli/settings/option_value.h"
 
 #include <stdio.h>
 

@@ -4,7 +4,7 @@
 #include "base/clock.h"
 #include "base/grow.h"
 #include "cli/frame/session.h"
-#include "cli/ui/words.h"
+#include "cli/ui/quoted_words.h"
 #include "vault/query/call_rows.h"
 #include "vault/query/store.h"
 

@@ -21,7 +21,7 @@
 #include "cli/ui/model/cursor.h"
 #include "cli/ui/model/listing.h"
 #include "cli/ui/model/row_cache.h"
-#include "cli/ui/model/sessions.h"
+#include "cli/ui/model/session_list.h"
 #include "cli/ui/prompt.h"
 #include "cli/ui/screen/screen.h"
 #include "vault/query/tool_list.h"
@@ -389,7 +389,7 @@ MI_MUST int compare_open(struct ui *u, const char *ref);
 bool compare_reads(const struct ui *u); /* whether compare_step() must be called again */
 MI_MUST int compare_step(struct ui *u);
 
-/* ---- ask.c: questions in the footer ---- */
+/* ---- ui_ask.c: questions in the footer ---- */
 void open_prompt(struct ui *u, enum asking what, const char *text);
 void ask_file(struct ui *u, bool call); /* asks for the file of an export */
 /* Calls `yes` if the answer is y. `question` must be static. */

@@ -10,7 +10,7 @@
 #include "cli/frame/session.h"
 #include "cli/settings/config.h"
 #include "cli/upkeep/redact_file.h"
-#include "vault/upkeep/scrub/run.h"
+#include "vault/upkeep/scrub/scrub_run.h"
 
 #include <stdlib.h>
 

@@ -4,7 +4,7 @@
 #include "cli/frame/save.h"
 #include "cli/settings/command.h"
 #include "redact/sanitizer.h"
-#include "vault/cassette/file.h"
+#include "vault/cassette/cassette_file.h"
 
 enum { TEXT_NAME, TEXT_CLIENT, TEXT_CLIENT_VERSION, TEXT_SERVER, TEXT_SERVER_VERSION, TEXTS };
 

@@ -7,7 +7,7 @@
 #ifndef MI_CLI_UPKEEP_REDACT_FILE_H
 #define MI_CLI_UPKEEP_REDACT_FILE_H
 
-#include "vault/upkeep/scrub/run.h"
+#include "vault/upkeep/scrub/scrub_run.h"
 
 /* `seq` of a hit is the number of the message in the file. Returns EXIT_FINE or EXIT_TROUBLE. */
 MI_MUST int redact_file(const char *path, bool apply, scrub_fn fn, void *ctx);

@@ -7,7 +7,7 @@
 #include "cli/settings/deadlines.h"
 #include "cli/settings/paths.h"
 #include "cli/wrap/elsewhere.h"
-#include "cli/wrap/file.h"
+#include "cli/wrap/client_file.h"
 #include "cli/wrap/row.h"
 #include "cli/wrap/which.h"
 

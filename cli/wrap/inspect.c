@@ -4,7 +4,7 @@
 #include "cli/settings/paths.h"
 #include "cli/wrap/launch.h"
 #include "cli/wrap/mcpfile/string.h"
-#include "cli/wrap/members.h"
+#include "cli/wrap/server_members.h"
 
 #include <stdlib.h>
 

@@ -16,7 +16,7 @@
 #define MI_CLI_WRAP_REMOTE_H
 
 #include "cli/wrap/inspect.h"
-#include "cli/wrap/members.h"
+#include "cli/wrap/server_members.h"
 
 #define REMOTE_PACKAGE "mcp-remote@0.15.1" /* the version of tests/sdk/package.json */
 

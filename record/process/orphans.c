@@ -2,7 +2,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "journal/file.h"
+#include "journal/journal_file.h"
 #include "record/process/store.h"
 #include "redact/sanitizer.h"
 #include "vault/store/dir.h"

@@ -19,8 +19,8 @@
 #ifndef MI_RECORD_PROCESS_PROCESS_H
 #define MI_RECORD_PROCESS_PROCESS_H
 
-#include "journal/file.h"
-#include "journal/form.h"
+#include "journal/journal_file.h"
+#include "journal/entry_form.h"
 #include "vault/upkeep/prune/remove.h"
 
 #define PROCESS_GATHER_US 1000

@@ -17,7 +17,7 @@
 #ifndef MI_RECORD_PROCESS_STORE_H
 #define MI_RECORD_PROCESS_STORE_H
 
-#include "journal/form.h"
+#include "journal/entry_form.h"
 #include "journal/ring.h"
 #include "vault/store/call_fill.h"
 #include "vault/store/row_batch.h"

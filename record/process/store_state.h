@@ -1,4 +1,4 @@
-/* store_state.h - struct store, for store.c, session.c, entries.c and trouble.c. */
+/* store_state.h - struct store, for store.c, stored_session.c, entries.c and trouble.c. */
 #ifndef MI_RECORD_PROCESS_STORE_STATE_H
 #define MI_RECORD_PROCESS_STORE_STATE_H
 

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 
 #include "redact/shape/pattern.h"
-#include "redact/shape/scan.h"
-#include "redact/shape/table.h"
+#include "redact/shape/anchor_scan.h"
+#include "redact/shape/shape_table.h"
 
 /* All anchors are searched for at once: the first three or four letters of each are its window.
  * shape_scan_next() finds candidates for its last three letters; its last two are the key to the rules. */

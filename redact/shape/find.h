@@ -1,7 +1,7 @@
 /* find.h - finds secrets by their shape in any text.
  *
  * Input     unescaped text, normally UTF-8; any bytes are accepted.
- * Rules     a built-in table (table.h, listed in docs/sanitizer.md), and the user's patterns. Each
+ * Rules     a built-in table (shape_table.h, listed in docs/sanitizer.md), and the user's patterns. Each
  *           built-in rule has an anchor, that is, a few fixed letters (`ghp_`, `://`, `-----BEGIN
  *           `). The text is searched for all anchors at once, and a rule is tried only where its
  *           anchor occurs. Entropy is an additional condition, never the only one: UUIDs, digests

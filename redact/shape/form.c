@@ -1,5 +1,5 @@
 /* form.c - matches forms, and recognizes examples, placeholders and words. */
-#include "redact/shape/table.h"
+#include "redact/shape/shape_table.h"
 
 #include <stdlib.h>
 #include <strings.h>

@@ -1,5 +1,5 @@
 /* header.c - rules for credentials of HTTP and its tools: Authorization, Cookie, signatures, curl. */
-#include "redact/shape/table.h"
+#include "redact/shape/shape_table.h"
 
 #include <strings.h>
 

@@ -4,7 +4,7 @@
 
 #include "base/log.h"
 #include "base/pattern.h"
-#include "redact/shape/table.h"
+#include "redact/shape/shape_table.h"
 
 /* Typical patterns for tokens need a few dozen steps. */
 static const struct pattern_rules rules = {

@@ -1,5 +1,5 @@
 /* token.c - rules that need more than a form: PEM, JWT, AWS, URLs. */
-#include "redact/shape/table.h"
+#include "redact/shape/shape_table.h"
 
 #include <strings.h>
 

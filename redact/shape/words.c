@@ -1,7 +1,7 @@
 /* words.c - rules for values after the name of a secret in plain text: `password=…`. The name alone is not enough,
  * because prose, code and help texts often mention passwords: there must be a separator, and a value that looks like
  * a secret. */
-#include "redact/shape/table.h"
+#include "redact/shape/shape_table.h"
 
 #include <strings.h>
 

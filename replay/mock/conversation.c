@@ -3,7 +3,7 @@
 #include "replay/mock/answer.h"
 #include "replay/mock/forward.h"
 #include "replay/mock/playback.h"
-#include "replay/mock/tools.h"
+#include "replay/mock/hidden_tools.h"
 #include "wire/json/text.h"
 #include "wire/mcp/method.h"
 #include "wire/rpc_out.h"

@@ -1,7 +1,7 @@
 #include "replay/mock/step.h"
 
 #include "replay/mock/answer.h"
-#include "replay/mock/tools.h"
+#include "replay/mock/hidden_tools.h"
 
 #include <stdio.h>
 #include <stdlib.h>

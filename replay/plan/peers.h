@@ -4,13 +4,13 @@
 
 #include "replay/plan/tables.h"
 
-/* client.c */
+/* client_steps.c */
 MI_MUST int plan_client_request(struct plan *p, const struct source_message *m,
                                 const struct rpc *rpc);
 MI_MUST int plan_client_note(struct plan *p, const struct source_message *m, const struct rpc *rpc);
 MI_MUST int plan_client_answer(struct plan *p, const struct source_message *m, struct slice body);
 
-/* server.c */
+/* server_steps.c */
 MI_MUST int plan_server_note(struct plan *p, const struct source_message *m, const struct rpc *rpc);
 MI_MUST int plan_server_stderr(struct plan *p, const struct source_message *m);
 MI_MUST int plan_server_request(struct plan *p, const struct source_message *m,

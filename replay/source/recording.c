@@ -1,9 +1,9 @@
 #include "replay/source/recording.h"
 
 #include "redact/sanitizer.h"
-#include "replay/source/rows.h"
+#include "replay/source/source_rows.h"
 #include "replay/source/session.h"
-#include "vault/cassette/file.h"
+#include "vault/cassette/cassette_file.h"
 
 #include <stdlib.h>
 

@@ -2,7 +2,7 @@
 #ifndef MI_REPLAY_SOURCE_SESSION_H
 #define MI_REPLAY_SOURCE_SESSION_H
 
-#include "replay/source/rows.h"
+#include "replay/source/source_rows.h"
 
 /* 0, MI_ENOENT (no more pages), MI_ESTORE or MI_ENOMEM. */
 MI_MUST int source_next_page(struct source *s);

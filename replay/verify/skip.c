@@ -1,6 +1,6 @@
 #include "replay/verify/skip.h"
 
-#include "replay/live/ask.h"
+#include "replay/live/live_ask.h"
 #include "replay/source/marks.h"
 #include "wire/json/text.h"
 

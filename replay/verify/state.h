@@ -3,7 +3,7 @@
 #define MI_REPLAY_VERIFY_STATE_H
 
 #include "replay/live/talk.h"
-#include "replay/verify/run.h"
+#include "replay/verify/verify_run.h"
 
 struct verify {
     const struct verify_config *cfg;

@@ -3,7 +3,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "ship/otlp/verdict.h"
+#include "ship/otlp/http_verdict.h"
 #include "vault/unsent/cursors.h"
 
 static const struct {

@@ -15,7 +15,7 @@
 #define MI_SHIP_OTLP_EXPORTER_H
 
 #include "ship/otlp/post.h"
-#include "ship/otlp/walk.h"
+#include "ship/otlp/session_walk.h"
 #include "vault/audit/findings.h"
 #include "vault/otlp/otlp.h"
 

@@ -1,6 +1,6 @@
 /* address.h - the URL of a store: its check, and the connection string by which a router reaches a shard.
  *
- * Rules     as in link.h. The connection string has no role and no password: the router adds the
+ * Rules     as in connection.h. The connection string has no role and no password: the router adds the
  *           role of the device or reader.
  * Blocks    never. */
 #ifndef MI_SHIP_POSTGRES_ADDRESS_H

@@ -12,7 +12,7 @@
 #ifndef MI_SHIP_POSTGRES_READER_H
 #define MI_SHIP_POSTGRES_READER_H
 
-#include "ship/postgres/link.h"
+#include "ship/postgres/connection.h"
 #include "vault/remote/remote.h"
 
 struct reader;

@@ -5,17 +5,17 @@
  *           nothing. First the vault's log is compared: if it does not extend the store's copy, the
  *           round is refused, and nothing is sent.
  * Owns      arrays and buffers; the rest is borrowed.
- * Errors    the errors of ship/postgres/link.h; MI_ESTORE: the vault, see unsent_error().
+ * Errors    the errors of ship/postgres/connection.h; MI_ESTORE: the vault, see unsent_error().
  *           TARGET_REFUSED: see sender_error().
  * Memory    one batch, and a row for each session of the vault.
- * Blocks    as in link.h and unsent.h. */
+ * Blocks    as in connection.h and unsent.h. */
 #ifndef MI_SHIP_POSTGRES_SENDER_H
 #define MI_SHIP_POSTGRES_SENDER_H
 
 #include "ship/outbox/chain.h"
 #include "ship/outbox/progress.h"
-#include "ship/postgres/link.h"
-#include "vault/search/text.h"
+#include "ship/postgres/connection.h"
+#include "vault/search/search_terms.h"
 #include "vault/unsent/cursors.h"
 
 #define SENDER_PROTOCOL 2              /* the schema version of the store that this program needs */
@@ -64,7 +64,7 @@ const char *sender_error(struct sender *s, int status);
 MI_MUST int sender_begin(struct sender *s); /* connects, and compares the logs and the watermarks */
 MI_MUST int sender_compare_state(struct sender *s, bool *ret_same); /* *ret_same: unchanged */
 MI_MUST int sender_send_leaves(struct sender *s); /* sends new leaves and checkpoints */
-/* sessions.c */
+/* send_sessions.c */
 MI_MUST int sender_send_sessions(struct sender *s);
 /* messages.c: sends the messages after the watermark, which advances */
 MI_MUST int sender_send_messages(struct sender *s, struct shipped_session *x);
@@ -73,7 +73,7 @@ MI_MUST int sender_send_message_again(struct sender *s, struct shipped_session *
 /* Sends events with from <= id <= to, and advances the watermark. */
 MI_MUST int sender_send_events(struct sender *s, struct shipped_session *x, int64_t from,
                                int64_t to);
-/* words.c: adds the words of a message to the array SENDER_WORDS. Call it when the array of bodies
+/* send_words.c: adds the words of a message to the array SENDER_WORDS. Call it when the array of bodies
  * has the body. large: the body is in a file, and will be sent. */
 MI_MUST int sender_add_words(struct sender *s, const struct shipped_session *x,
                              const struct cell *cell, bool large);
@@ -95,7 +95,7 @@ void sender_begin_arrays(struct sender *s, const enum array_type *type,
                          size_t n); /* empties them */
 /* adds them as arguments */
 void sender_add_arrays(struct sender *s, size_t n);
-/* Like unsent_read_rows(), but returns errors that link.h knows. */
+/* Like unsent_read_rows(), but returns errors that connection.h knows. */
 MI_MUST int sender_read_rows(struct sender *s, enum unsent_rows what, int64_t a, int64_t b,
                              int64_t c, unsent_fn fn, void *ctx, int64_t *ret_n);
 

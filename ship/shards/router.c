@@ -1,7 +1,7 @@
 #include "ship/shards/router.h"
 
 #include "ship/postgres/address.h"
-#include "ship/postgres/link.h"
+#include "ship/postgres/connection.h"
 #include "ship/postgres/schema.h"
 #include "ship/shards/sql.h"
 

@@ -7,11 +7,11 @@
  *           made again: it learns from the shards which vaults they have.
  * Owns      nothing; it borrows the plan.
  * Errors    MI_EINVAL: a URL; MI_EIO: a database. `error` says which, and why. MI_ENOMEM.
- * Blocks    as in ship/postgres/link.h. */
+ * Blocks    as in ship/postgres/connection.h. */
 #ifndef MI_SHIP_SHARDS_ROUTER_H
 #define MI_SHIP_SHARDS_ROUTER_H
 
-#include "ship/shards/list.h"
+#include "ship/shards/shard_list.h"
 
 struct router_plan {
     const struct shard_list *shards;

@@ -349,7 +349,7 @@ def _(t):
 @case("docs/verify.md lists every verdict and every member of the report")
 def _(t):
     document = (lib.ROOT / "docs/verify.md").read_text()
-    names = re.search(r"names\[VERIFY_VERDICTS\] = \{(.*?)\}", (lib.ROOT / "replay/verify/run.c").read_text(), re.S).group(1)
+    names = re.search(r"names\[VERIFY_VERDICTS\] = \{(.*?)\}", (lib.ROOT / "replay/verify/verify_run.c").read_text(), re.S).group(1)
     verdicts = re.findall(r'"([\w-]+)"', names)
     eq(re.findall(r"^\| `([\w-]+)` \| [^`]", document, re.M)[:6], verdicts, "verdicts")
     live = Live(t, cassette(t), changed(tools_call__read=text("four")), status=1)

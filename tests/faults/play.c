@@ -425,7 +425,7 @@ static void begin(bool stop)
     fault.armed = true;
 }
 
-/* The end of the script, or recording has failed: the end of a session as in proxy/run.c. */
+/* The end of the script, or recording has failed: the end of a session as in proxy/proxy_run.c. */
 static void end(void)
 {
     if (fault.how != HOW_EVER)

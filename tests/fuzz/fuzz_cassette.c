@@ -1,6 +1,6 @@
 /* Any file: it is read, or rejected with its name and line. A session that was read and written again reads
  * as the same session, and writing it once more gives the same bytes. */
-#include "vault/cassette/file.h"
+#include "vault/cassette/cassette_file.h"
 
 #include "tests/fuzz/fuzz.h"
 

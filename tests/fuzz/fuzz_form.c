@@ -1,6 +1,6 @@
 /* Any bytes as an entry of a journal, of the kind that the first byte names: form_read() rejects them, or its texts
  * lie within them, and what it has read is written and read again as the same entry. */
-#include "journal/form.h"
+#include "journal/entry_form.h"
 
 #include "tests/fuzz/fuzz.h"
 #include "tests/support/entry_equal.h"

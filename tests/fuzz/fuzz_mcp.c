@@ -2,7 +2,7 @@
  * visible text on lines of its own, and the parts have the whole. The first line of the data goes to the server, the
  * rest is a body. */
 #include "cli/mcp/body.h"
-#include "cli/mcp/server.h"
+#include "cli/mcp/mcp_server.h"
 
 #include "base/text.h"
 #include "tests/fuzz/fuzz.h"

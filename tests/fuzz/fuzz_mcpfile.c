@@ -1,7 +1,7 @@
 /* Any file, JSON, TOML or YAML by the first byte: it is rejected with its line, or wrapped into a file with the same
  * servers, and unwrapping restores every byte. Nothing is read past its end. (A plain scalar of YAML may mean something
  * else in brackets: there `wrap` itself tries to unwrap, and does not write the file if it cannot.) */
-#include "cli/wrap/edit.h"
+#include "cli/wrap/wrap_edit.h"
 #include "cli/wrap/remote.h"
 
 #include "tests/fuzz/fuzz.h"

@@ -1,5 +1,5 @@
 /* Prints the tsquery of search terms: tsquery [-x] TERM...; -x: exact terms. Exit status: 0; 1 there is none; 2 errors. */
-#include "vault/search/text.h"
+#include "vault/search/search_terms.h"
 
 #include <stdio.h>
 

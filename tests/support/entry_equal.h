@@ -1,8 +1,8 @@
-/* entry_equal.h - compares entries of a journal field by field, for the tests of journal/form.h. */
+/* entry_equal.h - compares entries of a journal field by field, for the tests of journal/entry_form.h. */
 #ifndef MI_TESTS_ENTRY_EQUAL_H
 #define MI_TESTS_ENTRY_EQUAL_H
 
-#include "journal/form.h"
+#include "journal/entry_form.h"
 
 /* Missing and empty are different. */
 static inline bool same_text(struct slice a, struct slice b)

@@ -272,7 +272,7 @@ static inline void fake_add_column(struct buf *b, const struct row *r, const cha
 
 typedef bool (*fake_where_fn)(const struct row *r);
 
-/* The committed messages after seq `base` that `where` (NULL: all) selects, as open_prompt() of vault_unit.h shows a SELECT of
+/* The committed messages after seq `base` that `where` (NULL: all) selects, as sql_rows() of vault_unit.h shows a SELECT of
  * these columns, which are separated by blanks. Good until the next call. */
 static inline MI_UNUSED const char *fake_select(const struct fake_journal *j, const char *columns,
                                                 fake_where_fn where, uint64_t base)

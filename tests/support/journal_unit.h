@@ -6,8 +6,8 @@
 #include "tests/support/vault_unit.h"
 
 #include "base/clock.h"
-#include "journal/file.h"
-#include "journal/form.h"
+#include "journal/journal_file.h"
+#include "journal/entry_form.h"
 #include "journal/ring.h"
 
 #include <dirent.h>
@@ -185,7 +185,7 @@ static inline MI_UNUSED void put_end(struct journal_unit *j)
 
 static inline void add_answer(struct buf *b, const struct temp *t, const char *sql)
 {
-    buf_adds(b, open_prompt(t, sql));
+    buf_adds(b, sql_rows(t, sql));
     buf_addc(b, '\n');
 }
 
@@ -220,7 +220,7 @@ static inline void add_folder(struct buf *b, const struct temp *t, const char *f
 static inline void add_large_bodies(struct buf *b, const struct temp *t)
 {
     char *places =
-        strdup(open_prompt(t, "SELECT s.uid, m.body_offset, m.body_length FROM messages m JOIN "
+        strdup(sql_rows(t, "SELECT s.uid, m.body_offset, m.body_length FROM messages m JOIN "
                               "sessions s ON s.id = m.session_id WHERE body_offset IS NOT NULL "
                               "ORDER BY m.id"));
     for (char *save, *p = strtok_r(places, ";", &save); p != NULL; p = strtok_r(NULL, ";", &save)) {

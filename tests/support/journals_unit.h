@@ -4,7 +4,7 @@
 
 #include "tests/support/vault_unit.h"
 
-#include "journal/file.h"
+#include "journal/journal_file.h"
 
 static char journals_dir[64];
 

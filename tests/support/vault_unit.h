@@ -204,7 +204,7 @@ static inline const char *ask_file(const char *db_path, const char *sql)
     return buf_str(&b);
 }
 
-static inline MI_UNUSED const char *open_prompt(const struct temp *t, const char *sql)
+static inline MI_UNUSED const char *sql_rows(const struct temp *t, const char *sql)
 {
     char path[512];
     snprintf(path, sizeof path, "%s/interposer.db", t->vault);

@@ -1,6 +1,6 @@
 #include "vault/cassette/message_line.h"
 
-#include "vault/cassette/file.h"
+#include "vault/cassette/cassette_file.h"
 #include "vault/cassette/members.h"
 #include "wire/json/text.h"
 

@@ -2,7 +2,7 @@
 #ifndef MI_VAULT_CASSETTE_READER_H
 #define MI_VAULT_CASSETTE_READER_H
 
-#include "vault/cassette/file.h"
+#include "vault/cassette/cassette_file.h"
 #include "vault/cassette/pairing.h"
 #include "wire/held.h"
 #include "wire/line.h"

@@ -1,5 +1,5 @@
 /* write.c - writes a session as a cassette. */
-#include "vault/cassette/file.h"
+#include "vault/cassette/cassette_file.h"
 
 #include "base/grow.h"
 #include "base/json_out.h"

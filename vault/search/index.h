@@ -15,7 +15,7 @@
 #define MI_VAULT_SEARCH_INDEX_H
 
 #include "vault/query/reader.h"
-#include "vault/search/text.h"
+#include "vault/search/search_terms.h"
 
 #define SEARCH_SESSIONS 64 /* sessions in one file */
 #define SEARCH_WAIT_MS 10000

@@ -1,5 +1,5 @@
 /* kind.h - the two kinds of index: files in a vault (index.c), and the index of a store
- * (store.c). */
+ * (search_store.c). */
 #ifndef MI_VAULT_SEARCH_KIND_H
 #define MI_VAULT_SEARCH_KIND_H
 

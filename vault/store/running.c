@@ -1,7 +1,7 @@
 #include "vault/store/running.h"
 
 #include "base/grow.h"
-#include "journal/file.h"
+#include "journal/journal_file.h"
 #include "journal/ring.h"
 #include "vault/store/coverage.h"
 #include "vault/store/dir.h"

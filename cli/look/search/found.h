@@ -7,7 +7,7 @@
 
 #include "base/json_out.h"
 #include "cli/frame/out.h"
-#include "cli/look/search/find.h"
+#include "cli/look/search/find_messages.h"
 
 /* Returns the match with at most this many bytes before and after it. */
 struct slice found_context(const struct found *f, size_t before, size_t after);

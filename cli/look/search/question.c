@@ -3,7 +3,7 @@
 #include "base/log.h"
 #include "base/nearest.h"
 #include "base/units.h"
-#include "cli/settings/value.h"
+#include "cli/settings/option_value.h"
 
 #include <ctype.h>
 #include <stdio.h>

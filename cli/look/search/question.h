@@ -14,7 +14,7 @@
 #define MI_CLI_LOOK_SEARCH_QUESTION_H
 
 #include "cli/frame/filter.h"
-#include "vault/search/text.h"
+#include "vault/search/search_terms.h"
 
 enum question_field {
     QUESTION_SERVER,

@@ -5,7 +5,7 @@
  *           and the content. After timeline_show_many_sessions(), a line begins with the time of day, the
  *           id of the session and its server; the caller sets `session` before each line. On a
  *           terminal, a line is cut at the width of the terminal, and a narrow terminal has
- *           fewer columns (cli/look/timeline/layout.h). In a pipe nothing is cut.
+ *           fewer columns (cli/look/timeline/timeline_layout.h). In a pipe nothing is cut.
  * Owns      scratch buffers; timeline_close() frees them.
  * Errors    those of the output. If the file of a large body cannot be read, its line gives the
  *           reason.
@@ -15,7 +15,7 @@
 
 #include "cli/frame/out.h"
 #include "cli/frame/session.h"
-#include "cli/look/timeline/layout.h"
+#include "cli/look/timeline/timeline_layout.h"
 
 /* TIMELINE_JSON: each line is an object as in cli/frame/record_json.h, with the body. */
 enum timeline_bodies { BODIES_SHORT, BODIES_RAW, BODIES_PRETTY, TIMELINE_JSON };

@@ -3,7 +3,7 @@
 #ifndef MI_CLI_WRAP_MCPFILE_LANGUAGES_H
 #define MI_CLI_WRAP_MCPFILE_LANGUAGES_H
 
-#include "cli/wrap/mcpfile/scan.h"
+#include "cli/wrap/mcpfile/mcpfile_scan.h"
 
 bool mcpfile_scan_json(struct mcpfile_scan *s); /* json.c */
 bool mcpfile_scan_toml(struct mcpfile_scan *s); /* toml.c */

@@ -2,7 +2,7 @@
 #ifndef MI_CLI_WRAP_MCPFILE_VALUE_H
 #define MI_CLI_WRAP_MCPFILE_VALUE_H
 
-#include "cli/wrap/mcpfile/scan.h"
+#include "cli/wrap/mcpfile/mcpfile_scan.h"
 
 enum mcpfile_type { MCPFILE_STRING, MCPFILE_ARRAY, MCPFILE_TABLE, MCPFILE_OTHER };
 

@@ -2,8 +2,8 @@
 #include "cli/frame/journals.h"
 
 #include "base/clock.h"
-#include "journal/file.h"
-#include "journal/form.h"
+#include "journal/journal_file.h"
+#include "journal/entry_form.h"
 #include "tests/support/unit.h"
 
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* The files of journals: which directory is used, what happens to hostile files, who holds which lock, the listing. */
-#include "journal/file.h"
+#include "journal/journal_file.h"
 
 #include "base/clock.h"
 #include "tests/support/unit.h"

@@ -260,7 +260,7 @@ static void test_escalation_contains_no_secrets(void **state)
         fail_msg("a secret is in:\n%s", p);
     assert_non_null(strstr(p, "[redacted:"));
     free(p);
-    assert_string_equal(open_prompt(&f->t, "SELECT tool FROM escalations"),
+    assert_string_equal(sql_rows(&f->t, "SELECT tool FROM escalations"),
                         "[redacted:github-token]");
 }
 
@@ -333,12 +333,12 @@ static void test_escalation_count_is_stored_in_the_database(void **state)
     e.method = slice_of("prompts/list");
     write_one(f, &e);
     assert_string_equal(
-        open_prompt(&f->t,
+        sql_rows(&f->t,
                     "SELECT cause, server, tool, method, file, last_at_us - first_at_us, count"
                     " FROM escalations WHERE tool IS NOT NULL"),
         "hang|files|search|tools/call|20261121T101540.043Z-hang-files.md|60000000|2");
     assert_string_equal(
-        open_prompt(&f->t, "SELECT method, count FROM escalations WHERE tool IS NULL"),
+        sql_rows(&f->t, "SELECT method, count FROM escalations WHERE tool IS NULL"),
         "prompts/list|1");
 }
 
@@ -364,7 +364,7 @@ static void test_escalation_without_a_database_is_written_and_counted(void **sta
     assert_int_equal(escalation_write(&other, f->fd, NULL, &call, &path, &is_new), 0);
     assert_true(is_new);
     assert_int_equal(count_files(f, ""), 3);
-    assert_string_equal(open_prompt(&f->t, "SELECT count(*) FROM escalations"), "0");
+    assert_string_equal(sql_rows(&f->t, "SELECT count(*) FROM escalations"), "0");
     buf_close(&path);
 }
 

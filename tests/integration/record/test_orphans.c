@@ -68,7 +68,7 @@ static void test_orphans_wait_once_for_a_locked_database_and_say_so(void **state
     sql_unlock(locker);
     orphans_store(j->t.vault, NULL, NULL);
     assert_int_equal(journals_left(), 0);
-    assert_string_equal(open_prompt(&j->t, "SELECT count(*) FROM messages"), "9");
+    assert_string_equal(sql_rows(&j->t, "SELECT count(*) FROM messages"), "9");
 }
 
 /* A process that has something else to do in between is a recorder: nobody waits for it. */

@@ -168,7 +168,7 @@ static void test_process_sleeps_and_stores_soon_after_it_is_woken(void **state)
         best_us = took_us < best_us ? took_us : best_us;
     }
     assert_true(best_us < 200000); /* the best of 20, on a busy machine */
-    assert_string_equal(open_prompt(&f->j.t, "SELECT count(*), max(seq) FROM messages"), "20|20");
+    assert_string_equal(sql_rows(&f->j.t, "SELECT count(*), max(seq) FROM messages"), "20|20");
     assert_int_equal(atomic_load(&f->j.ring.shared->reader_pid), f->pid);
 }
 
@@ -183,7 +183,7 @@ static void test_process_ends_after_the_last_entry_and_removes_the_journal(void 
     wake(f);
     assert_int_equal(wait_for(f), EX_OK);
     assert_false(has_journal(f));
-    assert_string_equal(open_prompt(&f->j.t, "SELECT end_reason, (SELECT count(*) FROM messages), "
+    assert_string_equal(sql_rows(&f->j.t, "SELECT end_reason, (SELECT count(*) FROM messages), "
                                              "(SELECT count(*) FROM journals) FROM sessions"),
                         "client-closed|2|0");
     assert_true(has_said(f, ""));
@@ -207,7 +207,7 @@ static void test_process_that_was_killed_is_continued_by_the_next(void **state)
     put_end(&f->j);
     wake(f);
     assert_int_equal(wait_for(f), EX_OK);
-    assert_string_equal(open_prompt(&f->j.t,
+    assert_string_equal(sql_rows(&f->j.t,
                                     "SELECT count(*), max(seq), (SELECT count(*) FROM events) FROM "
                                     "messages"),
                         "5|5|5");
@@ -241,7 +241,7 @@ static void test_process_of_a_killed_proxy_kills_the_server_and_closes_the_sessi
     assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
     assert_int_equal(wait_for(f), EX_OK);
     assert_false(has_journal(f));
-    assert_string_equal(open_prompt(&f->j.t,
+    assert_string_equal(sql_rows(&f->j.t,
                                     "SELECT end_reason, ended_at_us - started_at_us, "
                                     "(SELECT count(*) FROM messages), (SELECT count(*) FROM "
                                     "journals) FROM sessions"),
@@ -323,7 +323,7 @@ static void test_process_whose_vault_was_removed_is_replaced(void **state)
     close_ours(f);
     start(f);
     UNTIL(ring_is_stored(&f->j.ring));
-    assert_string_equal(open_prompt(&f->j.t, "SELECT kind, detail FROM events"),
+    assert_string_equal(sql_rows(&f->j.t, "SELECT kind, detail FROM events"),
                         "gap|{\"reason\":\"vault removed\"}");
 }
 
@@ -407,7 +407,7 @@ static void test_process_stores_what_another_session_has_left(void **state)
     assert_int_equal(form_read_start(buf_slice(&f->j.start), &f->start), 0);
     start(f);
     UNTIL(heard(f, 'o'));
-    UNTIL(strcmp(open_prompt(&f->j.t,
+    UNTIL(strcmp(sql_rows(&f->j.t,
                              "SELECT (SELECT count(*) FROM messages), count(*) FROM sessions WHERE "
                              "end_reason = 'killed'"),
                  "1|1") == 0);

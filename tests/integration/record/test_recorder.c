@@ -133,22 +133,22 @@ static enum recorder_result add_and_publish(struct fixture *f, size_t pad)
 /* Every stored row is complete and has its own seq. Returns the number of rows. */
 static uint64_t rows_that_are_right(struct fixture *f)
 {
-    assert_string_equal(open_prompt(&f->t, "PRAGMA integrity_check"), "ok");
-    assert_string_equal(open_prompt(&f->t,
+    assert_string_equal(sql_rows(&f->t, "PRAGMA integrity_check"), "ok");
+    assert_string_equal(sql_rows(&f->t,
                                     "SELECT count(*) FROM messages WHERE body NOT LIKE seq || ' %'"
                                     " OR method <> seq || ' ' OR length(body) <> size"
                                     " OR rtrim(body, 'x') <> seq || ' '"),
                         "0");
     assert_string_equal(
-        open_prompt(&f->t, "SELECT count(*) FROM (SELECT t_us < lag(t_us) OVER (PARTITION"
+        sql_rows(&f->t, "SELECT count(*) FROM (SELECT t_us < lag(t_us) OVER (PARTITION"
                            " BY session_id ORDER BY id) AS back FROM messages) WHERE back"),
         "0");
-    return strtoull(open_prompt(&f->t, "SELECT count(*) FROM messages"), NULL, 10);
+    return strtoull(sql_rows(&f->t, "SELECT count(*) FROM messages"), NULL, 10);
 }
 
 static uint64_t lost_as_events_say(struct fixture *f)
 {
-    return strtoull(open_prompt(&f->t,
+    return strtoull(sql_rows(&f->t,
                                 "SELECT coalesce(sum(json_extract(detail, '$.lost')), 0) FROM "
                                 "events WHERE kind = 'gap'"),
                     NULL, 10);
@@ -177,10 +177,10 @@ static void test_recorder_rows_and_metadata_are_in_the_vault(void **state)
                                                                     .ended_at_us = 1});
     close_it(f);
     assert_int_equal(rows_that_are_right(f), 100);
-    assert_string_equal(open_prompt(&f->t, "SELECT kind || detail FROM events"),
+    assert_string_equal(sql_rows(&f->t, "SELECT kind || detail FROM events"),
                         "spawn{\"pid\":1}");
     assert_string_equal(
-        open_prompt(&f->t, "SELECT name || command || client_name || end_reason FROM sessions"),
+        sql_rows(&f->t, "SELECT name || command || client_name || end_reason FROM sessions"),
         "files[\"files\"]cdone");
     assert_int_equal(said_lines(), 0);
     assert_int_equal(f->output.n, 0);
@@ -215,7 +215,7 @@ static void test_recorder_killed_at_any_moment_loses_and_repeats_nothing(void **
     assert_int_equal(rows_that_are_right(f), f->added);
     char events[16];
     snprintf(events, sizeof events, "%d", KILLS);
-    assert_string_equal(open_prompt(&f->t, "SELECT count(*) FROM events WHERE kind = 'resent'"),
+    assert_string_equal(sql_rows(&f->t, "SELECT count(*) FROM events WHERE kind = 'resent'"),
                         events);
     assert_int_equal(lost_as_events_say(f), 0);
 }
@@ -274,7 +274,7 @@ static void test_recorder_sync_full_row_is_committed_before_it_is_forwarded(void
     begin(f, &cfg);
     for (int i = 1; i <= 10; i++) {
         assert_int_equal(add_and_publish(f, 10), RECORDER_PUBLISHED);
-        assert_int_equal(strtol(open_prompt(&f->t, "SELECT count(*) FROM messages"), NULL, 10), i);
+        assert_int_equal(strtol(sql_rows(&f->t, "SELECT count(*) FROM messages"), NULL, 10), i);
     }
 }
 
@@ -391,7 +391,7 @@ static void test_recorder_reports_the_previous_tools_to_a_session_that_ends(void
     close_it(f);
     check_tools(f, uid);
     assert_string_equal(
-        open_prompt(&f->t, "SELECT count(*) FROM events WHERE kind = 'tool-changed'"), "1");
+        sql_rows(&f->t, "SELECT count(*) FROM events WHERE kind = 'tool-changed'"), "1");
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)

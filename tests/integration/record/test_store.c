@@ -201,26 +201,26 @@ static void test_store_stores_every_entry_in_order(void **state)
     write_again(j, true);
     assert_int_equal(record_in_child(j->uid, 0, 0), 0);
     assert_false(has_journal(j));
-    assert_string_equal(open_prompt(&j->t,
+    assert_string_equal(sql_rows(&j->t,
                                     "SELECT group_concat(seq) FROM (SELECT seq FROM messages ORDER "
                                     "BY id)"),
                         "1,2,3,4,5,6,7,8,9,10,11,12,16");
     assert_string_equal(
-        open_prompt(&j->t, "SELECT count(*), sum(body_length > 70000) FROM messages"), "13|3");
+        sql_rows(&j->t, "SELECT count(*), sum(body_length > 70000) FROM messages"), "13|3");
     assert_string_equal(
-        open_prompt(&j->t, "SELECT group_concat(kind) FROM (SELECT kind FROM events ORDER BY id)"),
+        sql_rows(&j->t, "SELECT group_concat(kind) FROM (SELECT kind FROM events ORDER BY id)"),
         "spawn,resent,escalation,resent,escalation,resent,gap");
-    assert_string_equal(open_prompt(&j->t, "SELECT detail FROM events WHERE kind = 'gap'"),
+    assert_string_equal(sql_rows(&j->t, "SELECT detail FROM events WHERE kind = 'gap'"),
                         "{\"reason\":\"full\",\"lost\":3,\"first_seq\":13,\"last_seq\":15}");
     assert_string_equal(
-        open_prompt(&j->t, "SELECT client_name, server_name, end_reason, exit_status, pid, "
+        sql_rows(&j->t, "SELECT client_name, server_name, end_reason, exit_status, pid, "
                            "ended_at_us - started_at_us FROM sessions"),
         "client|server \xef\xbf\xbd|client-closed|0|4242|1000000");
     assert_string_equal(
-        open_prompt(&j->t, "SELECT count(*), sum(status = 'open'), sum(status = 'ok') FROM "
+        sql_rows(&j->t, "SELECT count(*), sum(status = 'open'), sum(status = 'ok') FROM "
                            "calls"),
         "9|6|3");
-    assert_string_equal(open_prompt(&j->t,
+    assert_string_equal(sql_rows(&j->t,
                                     "SELECT (SELECT count(*) FROM running), (SELECT count(*) FROM "
                                     "journals), (SELECT count(*) FROM escalations)"),
                         "0|0|2");
@@ -305,9 +305,9 @@ static void test_store_message_that_kills_is_stored_without_its_body(void **stat
     poison_at = 0;
     assert_int_equal(atomic_load(&j->ring.shared->trying), killer);
     assert_int_equal(record_in_child(j->uid, 0, 0), 0);
-    assert_string_equal(open_prompt(&j->t, "SELECT seq, method, body FROM messages ORDER BY id"),
+    assert_string_equal(sql_rows(&j->t, "SELECT seq, method, body FROM messages ORDER BY id"),
                         "1|tools/call|{\"first\":1};2|tools/call|-;3|tools/call|{\"third\":3}");
-    assert_string_equal(open_prompt(&j->t, "SELECT kind, detail FROM events"),
+    assert_string_equal(sql_rows(&j->t, "SELECT kind, detail FROM events"),
                         "unrecordable|{\"seq\":2,\"kills\":3}");
 }
 
@@ -327,9 +327,9 @@ static void test_store_message_that_kills_in_the_commit_is_stored_without_its_bo
     assert_int_equal(record_in_child(j->uid, 0, 0), 0);
     poison_in_commit = false;
     poison_at = 0;
-    assert_string_equal(open_prompt(&j->t, "SELECT seq, method, body FROM messages ORDER BY id"),
+    assert_string_equal(sql_rows(&j->t, "SELECT seq, method, body FROM messages ORDER BY id"),
                         "1|tools/call|{\"first\":1};2|tools/call|-;3|tools/call|{\"third\":3}");
-    assert_string_equal(open_prompt(&j->t, "SELECT kind, detail FROM events"),
+    assert_string_equal(sql_rows(&j->t, "SELECT kind, detail FROM events"),
                         "unrecordable|{\"seq\":2,\"kills\":3}");
 }
 
@@ -346,8 +346,8 @@ static void test_store_entry_that_always_kills_is_skipped(void **state)
         assert_true(WIFSIGNALED(record_in_child(j->uid, 0, 0)));
     poison_at = 0;
     assert_int_equal(record_in_child(j->uid, 0, 0), 0);
-    assert_string_equal(open_prompt(&j->t, "SELECT group_concat(seq) FROM messages"), "1,2");
-    assert_string_equal(open_prompt(&j->t, "SELECT kind, detail FROM events"),
+    assert_string_equal(sql_rows(&j->t, "SELECT group_concat(seq) FROM messages"), "1,2");
+    assert_string_equal(sql_rows(&j->t, "SELECT kind, detail FROM events"),
                         "unrecordable|{\"kills\":7}");
 }
 
@@ -430,7 +430,7 @@ static void test_store_of_a_locked_database_waits_and_reports_it(void **state)
     assert_int_equal(o.changed, 3); /* tail, trouble */
     assert_int_equal(said_lines(), 0);
     assert_string_equal(
-        open_prompt(&j->t, "SELECT count(*), (SELECT count(*) FROM events) FROM messages"), "2|1");
+        sql_rows(&j->t, "SELECT count(*), (SELECT count(*) FROM events) FROM messages"), "2|1");
     said_end();
     close_it(&o);
 }
@@ -499,13 +499,13 @@ static void test_store_on_a_full_disk_tries_until_there_is_room(void **state)
     assert_stored(&o, 2);
     assert_int_equal(said_lines(), lines + 1);
     assert_true(said_holds("recording again"));
-    assert_string_equal(open_prompt(&j->t,
+    assert_string_equal(sql_rows(&j->t,
                                     "SELECT count(*) = max(seq), count(*) = (SELECT count(*) FROM "
                                     "events WHERE kind = 'resent') FROM messages"),
                         "1|1");
     char last[40];
     snprintf(last, sizeof last, "%llu", (unsigned long long)j->seq);
-    assert_string_equal(open_prompt(&j->t, "SELECT max(seq) FROM messages"), last);
+    assert_string_equal(sql_rows(&j->t, "SELECT max(seq) FROM messages"), last);
     said_end();
     close_it(&o);
     free(large);
@@ -584,11 +584,11 @@ static void test_store_escalates_each_call_without_progress_of_a_transaction(voi
     said_begin();
     assert_stored(&o, 80);
     said_end();
-    assert_string_equal(open_prompt(&j->t,
+    assert_string_equal(sql_rows(&j->t,
                                     "SELECT tool FROM escalations WHERE cause = 'no-progress' "
                                     "ORDER BY tool"),
                         "read;write");
-    assert_string_equal(open_prompt(&j->t, "SELECT count(*) FROM events WHERE kind = 'escalation'"),
+    assert_string_equal(sql_rows(&j->t, "SELECT count(*) FROM events WHERE kind = 'escalation'"),
                         "2");
     close_it(&o);
 }
@@ -622,9 +622,9 @@ static void test_store_without_a_vault_makes_escalations_wait_for_it(void **stat
     assert_int_equal(store_end(o.s, &o.r), STORE_DONE); /* writes the counts */
     char *text = vault_text(&j->t);
     assert_non_null(strstr(text, "\ncount: 2\n"));
-    assert_string_equal(open_prompt(&j->t, "SELECT tool, count FROM escalations ORDER BY id"),
+    assert_string_equal(sql_rows(&j->t, "SELECT tool, count FROM escalations ORDER BY id"),
                         "read|2;write|1");
-    assert_string_equal(open_prompt(&j->t, "SELECT count(*) FROM events WHERE kind = 'escalation'"),
+    assert_string_equal(sql_rows(&j->t, "SELECT count(*) FROM events WHERE kind = 'escalation'"),
                         "2");
     struct buf again = {0};
     add_folder(&again, &j->t, "Escalations", false);
@@ -666,11 +666,11 @@ static void test_store_of_a_removed_vault_ends_and_the_next_one_makes_it_again(v
     close_it(&o);
     put_end(j);
     assert_int_equal(record_in_child(j->uid, 0, 0), 0);
-    assert_string_equal(open_prompt(&j->t, "SELECT kind, detail FROM events"),
+    assert_string_equal(sql_rows(&j->t, "SELECT kind, detail FROM events"),
                         "gap|{\"reason\":\"vault removed\"}");
     char last[40];
     snprintf(last, sizeof last, "%llu", (unsigned long long)j->seq);
-    assert_string_equal(open_prompt(&j->t, "SELECT max(seq) FROM messages"), last);
+    assert_string_equal(sql_rows(&j->t, "SELECT max(seq) FROM messages"), last);
     said_end();
 }
 
@@ -692,10 +692,10 @@ static void test_store_of_a_damaged_journal_keeps_what_is_before(void **state)
         orphans_store(j->t.vault, NULL, NULL);
     said_end();
     assert_false(has_journal(j));
-    assert_string_equal(open_prompt(&j->t, "SELECT group_concat(seq) FROM messages"), "1,2");
-    assert_string_equal(open_prompt(&j->t, "SELECT kind, detail FROM events"),
+    assert_string_equal(sql_rows(&j->t, "SELECT group_concat(seq) FROM messages"), "1,2");
+    assert_string_equal(sql_rows(&j->t, "SELECT kind, detail FROM events"),
                         "gap|{\"reason\":\"damaged\"}");
-    assert_string_equal(open_prompt(&j->t, "SELECT end_reason FROM sessions"), "killed");
+    assert_string_equal(sql_rows(&j->t, "SELECT end_reason FROM sessions"), "killed");
 }
 
 static void test_store_skips_an_entry_that_is_damaged(void **state)
@@ -709,8 +709,8 @@ static void test_store_skips_an_entry_that_is_damaged(void **state)
     put_message(j, "{\"second\":2}");
     put_end(j);
     assert_int_equal(record_in_child(j->uid, 0, 0), 0);
-    assert_string_equal(open_prompt(&j->t, "SELECT group_concat(seq) FROM messages"), "1,2");
-    assert_string_equal(open_prompt(&j->t, "SELECT kind, detail FROM events"),
+    assert_string_equal(sql_rows(&j->t, "SELECT group_concat(seq) FROM messages"), "1,2");
+    assert_string_equal(sql_rows(&j->t, "SELECT kind, detail FROM events"),
                         "gap|{\"reason\":\"damaged\"}");
 }
 
@@ -729,10 +729,10 @@ static void test_orphan_is_stored_closed_and_removed(void **state)
     orphans_store(j->t.vault, NULL, NULL);
     assert_false(has_journal(j));
     assert_string_equal(
-        open_prompt(&j->t, "SELECT end_reason, ended_at_us - started_at_us FROM sessions"),
+        sql_rows(&j->t, "SELECT end_reason, ended_at_us - started_at_us FROM sessions"),
         "killed|160");
     assert_string_equal(
-        open_prompt(&j->t, "SELECT count(*), (SELECT count(*) FROM events), "
+        sql_rows(&j->t, "SELECT count(*), (SELECT count(*) FROM events), "
                            "(SELECT count(*) FROM running), (SELECT count(*) FROM journals)"
                            " FROM messages"),
         "13|7|0|0");
@@ -770,7 +770,7 @@ static void test_orphan_that_has_ended_is_only_removed(void **state)
     journal_unit_die(j);
     orphans_store(j->t.vault, NULL, NULL);
     assert_false(has_journal(j));
-    assert_string_equal(open_prompt(&j->t,
+    assert_string_equal(sql_rows(&j->t,
                                     "SELECT count(*), (SELECT count(*) FROM events), "
                                     "(SELECT end_reason FROM sessions), (SELECT count(*) FROM "
                                     "journals) FROM messages"),
@@ -804,7 +804,7 @@ static void test_orphan_found_by_many_processes_is_stored_once(void **state)
             assert_int_equal(status, 0);
         }
         assert_false(has_journal(j));
-        assert_string_equal(open_prompt(&j->t, "SELECT count(*), (SELECT count(*) FROM events), "
+        assert_string_equal(sql_rows(&j->t, "SELECT count(*), (SELECT count(*) FROM events), "
                                                "(SELECT count(*) FROM sessions) FROM messages"),
                             "13|7|1");
     }
@@ -822,10 +822,10 @@ static void test_orphan_is_sanitized_with_the_rules_of_its_session(void **state)
     put_message(j, "{\"shoe_size\":\"forty\",\"colour\":\"green\",\"x\":1}");
     journal_unit_die(j);
     orphans_store(j->t.vault, NULL, NULL);
-    const char *body = open_prompt(&j->t, "SELECT body FROM messages");
+    const char *body = sql_rows(&j->t, "SELECT body FROM messages");
     assert_null(strstr(body, "forty"));
     assert_null(strstr(body, "green"));
-    assert_non_null(strstr(open_prompt(&j->t, "SELECT redact_rules FROM sessions"), "shoe_size"));
+    assert_non_null(strstr(sql_rows(&j->t, "SELECT redact_rules FROM sessions"), "shoe_size"));
     struct buf rules = {0};
     assert_ptr_equal(redact_current(), own); /* unchanged */
     redact_write_rules(own, &rules);
@@ -897,17 +897,17 @@ static void test_upkeep_looks_for_dead_sessions_from_time_to_time(void **state)
         leave_dead_session(j, id);
         (void)upkeep_run_when_idle(&u); /* not due */
         snprintf(sql, sizeof sql, "SELECT end_reason FROM sessions WHERE id = %d", id);
-        assert_string_equal(open_prompt(&j->t, sql), "-");
+        assert_string_equal(sql_rows(&j->t, sql), "-");
         u.look_us = clock_mono_us();
         wait_us = upkeep_run_when_idle(&u);
-        assert_string_equal(open_prompt(&j->t, sql), "killed");
+        assert_string_equal(sql_rows(&j->t, sql), "killed");
         for (int n = 0; u.fill_us != INT64_MAX && n < 10; n++) { /* its calls are added */
             u.fill_us = clock_mono_us();
             wait_us = upkeep_run_when_idle(&u);
         }
         assert_true(wait_us > UPKEEP_DEAD_US && wait_us <= UPKEEP_LOOK_US);
         snprintf(sql, sizeof sql, "SELECT calls FROM sessions WHERE id = %d", id);
-        assert_string_equal(open_prompt(&j->t, sql), "1");
+        assert_string_equal(sql_rows(&j->t, sql), "1");
     }
     upkeep_close(&u);
     close_it(&o);

@@ -59,7 +59,7 @@ static void test_aside_leaves_a_sound_database(void **state)
     pid_t locker = sql_lock(&f->t, 0);
     assert_int_equal(aside_put(&f->dir, name, &f->why), MI_ENOENT);
     sql_unlock(locker);
-    assert_string_equal(open_prompt(&f->t, "SELECT count(*) FROM sessions"), "1");
+    assert_string_equal(sql_rows(&f->t, "SELECT count(*) FROM sessions"), "1");
     assert_int_equal(unlink(in_vault(f, VAULT_DB, "")), 0);
     assert_int_equal(aside_put(&f->dir, name, &f->why), MI_ENOENT);
     assert_int_equal(aside_count(f->dir.fd, name), 0);

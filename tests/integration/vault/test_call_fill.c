@@ -166,12 +166,12 @@ static int64_t write_session(struct fixture *f, const char *uid, size_t batch, b
 
 static char *answer_of(struct fixture *f, const char *sql)
 {
-    return strdup(open_prompt(&f->t, sql));
+    return strdup(sql_rows(&f->t, sql));
 }
 
 static void assert_answer(struct fixture *f, const char *sql, const char *want)
 {
-    const char *got = open_prompt(&f->t, sql);
+    const char *got = sql_rows(&f->t, sql);
     size_t i = 0;
     while (want[i] != '\0' && want[i] == got[i])
         i++;
@@ -182,8 +182,8 @@ static void assert_answer(struct fixture *f, const char *sql, const char *want)
 
 static void forget_calls(struct fixture *f)
 {
-    open_prompt(&f->t, "UPDATE sessions SET calls = NULL");
-    open_prompt(&f->t, "DELETE FROM calls");
+    sql_rows(&f->t, "UPDATE sessions SET calls = NULL");
+    sql_rows(&f->t, "DELETE FROM calls");
 }
 
 static void fill_all(struct fixture *f)
@@ -204,17 +204,17 @@ static void test_calls_of_a_session_are_those_that_its_messages_say(void **state
     struct fixture *f = *state;
     open_writer(f);
     write_session(f, UID, 300, true);
-    assert_string_equal(open_prompt(&f->t, "SELECT calls FROM sessions"), "1");
+    assert_string_equal(sql_rows(&f->t, "SELECT calls FROM sessions"), "1");
     char *from_calls = answer_of(f, ALL_INVOCATIONS);
     assert_true(strlen(from_calls) > 10000);
-    open_prompt(&f->t, "UPDATE sessions SET calls = NULL");
+    sql_rows(&f->t, "UPDATE sessions SET calls = NULL");
     /* these have no row there: they were rejected, and their answer is not recorded */
-    open_prompt(&f->t,
+    sql_rows(&f->t,
                 "DELETE FROM messages WHERE kind = 'request' AND action = 'refused' AND id NOT IN"
                 " (SELECT (session_id << 36) + request_seq FROM closings)");
-    open_prompt(&f->t, "DELETE FROM calls WHERE status = 'refused' AND closing_seq IS NULL");
+    sql_rows(&f->t, "DELETE FROM calls WHERE status = 'refused' AND closing_seq IS NULL");
     char *from_messages = answer_of(f, ALL_INVOCATIONS);
-    open_prompt(&f->t, "UPDATE sessions SET calls = 1");
+    sql_rows(&f->t, "UPDATE sessions SET calls = 1");
     assert_answer(f, ALL_INVOCATIONS, from_messages);
     free(from_calls);
     free(from_messages);
@@ -231,7 +231,7 @@ static void test_call_fill_adds_the_rows_that_the_recorder_writes(void **state)
     forget_calls(f);
     fill_all(f);
     assert_answer(f, ALL_CALLS, want);
-    assert_string_equal(open_prompt(&f->t, "SELECT count(*) FROM sessions WHERE calls = 1"), "3");
+    assert_string_equal(sql_rows(&f->t, "SELECT count(*) FROM sessions WHERE calls = 1"), "3");
     free(want);
 }
 
@@ -243,13 +243,13 @@ static void test_call_fill_leaves_sessions_that_have_not_ended(void **state)
     forget_calls(f);
     fill_all(f);
     assert_string_equal(
-        open_prompt(&f->t, "SELECT ifnull(calls, '-'), (SELECT count(*) FROM calls) FROM sessions"),
+        sql_rows(&f->t, "SELECT ifnull(calls, '-'), (SELECT count(*) FROM calls) FROM sessions"),
         "-|0");
     close_writer(f);
     open_writer(f);
     struct row r = {.kind = KIND_REQUEST, .seq = MESSAGES + 1}; /* of the older recorder */
     assert_int_equal(writer_add(f->w, 1, UID, &r), 0);
-    assert_string_equal(open_prompt(&f->t, "SELECT count(*) FROM calls"), "0");
+    assert_string_equal(sql_rows(&f->t, "SELECT count(*) FROM calls"), "0");
 }
 
 static void test_call_fill_session_without_messages_and_removed_session(void **state)
@@ -261,12 +261,12 @@ static void test_call_fill_session_without_messages_and_removed_session(void **s
     write_session(f, UID, 300, true);
     write_session(f, "01ARZ3NDEKTSV4RRFFQ69G5FAW", 300, true);
     forget_calls(f);
-    open_prompt(&f->t, "DELETE FROM messages WHERE session_id = 1");
+    sql_rows(&f->t, "DELETE FROM messages WHERE session_id = 1");
     assert_int_equal(call_fill_step(&fill, f->w, 0, &more), 0);
     assert_int_equal(fill.session_id, 2);
-    open_prompt(&f->t, "DELETE FROM sessions WHERE id = 2");
+    sql_rows(&f->t, "DELETE FROM sessions WHERE id = 2");
     fill_all(f);
-    assert_string_equal(open_prompt(&f->t, "SELECT group_concat(id || calls) FROM sessions"), "11");
+    assert_string_equal(sql_rows(&f->t, "SELECT group_concat(id || calls) FROM sessions"), "11");
 }
 
 /* Between two steps the recorder's own session goes on. */
@@ -278,8 +278,8 @@ static void test_call_fill_does_not_disturb_the_session_that_is_recorded(void **
     open_writer(f);
     write_session(f, UID, 300, true);
     write_session(f, "01ARZ3NDEKTSV4RRFFQ69G5FAW", 300, false);
-    open_prompt(&f->t, "UPDATE sessions SET calls = NULL WHERE id = 1");
-    open_prompt(&f->t, "DELETE FROM calls WHERE id < 2 << 36");
+    sql_rows(&f->t, "UPDATE sessions SET calls = NULL WHERE id = 1");
+    sql_rows(&f->t, "DELETE FROM calls WHERE id < 2 << 36");
     for (uint64_t seq = MESSAGES + 1; more; seq += 2) {
         struct row q = {.kind = KIND_REQUEST, .seq = seq, .method = slice_of("ping")};
         struct row a = {
@@ -291,7 +291,7 @@ static void test_call_fill_does_not_disturb_the_session_that_is_recorded(void **
     char sql[200];
     snprintf(sql, sizeof sql,
              "SELECT count(*), sum(status = 'ok') FROM calls WHERE id > (2 << 36) + %d", MESSAGES);
-    const char *got = open_prompt(&f->t, sql);
+    const char *got = sql_rows(&f->t, sql);
     assert_int_equal(atoi(got), atoi(strchr(got, '|') + 1));
     assert_true(atoi(got) >= 5);
 }
@@ -337,7 +337,7 @@ static void test_call_fill_killed_at_any_time_loses_nothing(void **state)
         for (int64_t us = 2000 + 137 * round; !fill_in_child(f, us); us += 700)
             killed++;
         assert_answer(f, ALL_CALLS, want);
-        assert_string_equal(open_prompt(&f->t, "SELECT count(*) FROM sessions WHERE calls = 1"),
+        assert_string_equal(sql_rows(&f->t, "SELECT count(*) FROM sessions WHERE calls = 1"),
                             "2");
     }
     assert_true(killed > 0);
@@ -400,9 +400,9 @@ static void test_calls_find_the_messages_that_have_their_status(void **state)
         filter.also = &field;
         filter.tool = i % 2 != 0 ? "it" : NULL;
         struct buf whole = matching(f, id, &filter);
-        open_prompt(&f->t, "UPDATE sessions SET calls = NULL");
+        sql_rows(&f->t, "UPDATE sessions SET calls = NULL");
         struct buf from_messages = matching(f, id, &filter);
-        open_prompt(&f->t, "UPDATE sessions SET calls = 1");
+        sql_rows(&f->t, "UPDATE sessions SET calls = 1");
         assert_true(whole.n > 40);
         assert_string_equal(buf_str(&whole), buf_str(&from_messages));
         buf_close(&whole);
@@ -411,9 +411,9 @@ static void test_calls_find_the_messages_that_have_their_status(void **state)
     struct filter timeout = FILTER_ANY;
     timeout.statuses = 1u << CALL_TIMEOUT;
     struct buf all = matching(f, id, &timeout);
-    open_prompt(&f->t, "DELETE FROM calls");
+    sql_rows(&f->t, "DELETE FROM calls");
     assert_int_equal(matching(f, id, &timeout).n, 0); /* only calls were read */
-    open_prompt(&f->t,
+    sql_rows(&f->t,
                 "INSERT INTO events (session_id, t_us, kind) SELECT id, 1, 'gap' FROM sessions");
     struct buf with_gap = matching(f, id, &timeout); /* a request may be missing */
     assert_string_equal(buf_str(&with_gap), buf_str(&all));

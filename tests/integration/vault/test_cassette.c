@@ -1,5 +1,5 @@
 /* Cassettes: reading returns what was written, the same session gives the same bytes, and errors name the line. */
-#include "vault/cassette/file.h"
+#include "vault/cassette/cassette_file.h"
 
 #include "tests/support/vault_unit.h"
 

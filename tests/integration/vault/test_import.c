@@ -69,17 +69,17 @@ static void test_import_session_has_ended_and_has_names_of_client_and_server(voi
     assert_int_equal(strlen(import_uid(d)), UID_LEN);
     import_close(d);
     assert_string_equal(
-        open_prompt(t, "SELECT id, name, command, client_name, client_version, server_name,"
+        sql_rows(t, "SELECT id, name, command, client_name, client_version, server_name,"
                        " server_version, protocol_version, started_at_us, ended_at_us,"
                        " end_reason, exit_status, pid, host FROM sessions"),
         "1|files|[]|c|1|s|2|P|1700000000000000|1700000000000020|-|-|0|");
     assert_string_equal(
-        open_prompt(t, "SELECT seq, t_us, direction, kind, rpc_id, method, request_seq,"
+        sql_rows(t, "SELECT seq, t_us, direction, kind, rpc_id, method, request_seq,"
                        " finding FROM messages ORDER BY id"),
         "1|10|c2s|request|1|initialize|-|-;"
         "2|20|s2c|result|1|-|1|late-answer,tool-error");
     assert_string_equal(
-        open_prompt(t, "SELECT target = 'a\\b\"' || char(10) FROM messages WHERE seq = 2"), "1");
+        sql_rows(t, "SELECT target = 'a\\b\"' || char(10) FROM messages WHERE seq = 2"), "1");
 }
 
 static void test_import_name_can_be_chosen_and_header_overrides_messages(void **state)
@@ -104,7 +104,7 @@ static void test_import_name_can_be_chosen_and_header_overrides_messages(void **
     assert_int_equal(import_commit(d), 0);
     import_close(d);
     assert_string_equal(
-        open_prompt(t, "SELECT name, client_name, server_name, ended_at_us, end_reason,"
+        sql_rows(t, "SELECT name, client_name, server_name, ended_at_us, end_reason,"
                        " exit_status FROM sessions"),
         "other|told|too|1700000000000500|signal|3");
     buf_close(&error);
@@ -140,7 +140,7 @@ static void test_import_answer_to_a_form_loses_its_secrets(void **state)
     import_form(t, NULL);
     import_form(t, "built-in"); /* an interposer has recorded it, and found no secret */
     assert_string_equal(
-        open_prompt(t, "SELECT json_extract(body, '$.result.content'), redactions FROM "
+        sql_rows(t, "SELECT json_extract(body, '$.result.content'), redactions FROM "
                        "messages WHERE seq = 2"),
         "{\"a\":\"[redacted:form]\",\"b\":\"x\"}|1;{\"a\":\"7\",\"b\":\"x\"}|0");
 }
@@ -163,7 +163,7 @@ static void test_import_without_commit_leaves_nothing(void **state)
     import_close(d);
     assert_false(exists(temp_path(t, path)));
     assert_string_equal(
-        open_prompt(t, "SELECT (SELECT count(*) FROM sessions), (SELECT count(*) FROM messages)"),
+        sql_rows(t, "SELECT (SELECT count(*) FROM sessions), (SELECT count(*) FROM messages)"),
         "0|0");
     buf_close(&big);
 }

@@ -58,18 +58,18 @@ static void test_prune_step_is_short_and_the_next_run_continues(void **state)
     assert_false(done);
     assert_int_equal(prune_done(p)->messages, PRUNE_ROWS);
     assert_string_equal(
-        open_prompt(t, "SELECT count(*), min(seq) FROM messages WHERE session_id = 1"), "300|201");
+        sql_rows(t, "SELECT count(*), min(seq) FROM messages WHERE session_id = 1"), "300|201");
     assert_string_equal(
-        open_prompt(t, "SELECT count(*), min(id & 65535) FROM calls WHERE id >> 36 = 1"),
+        sql_rows(t, "SELECT count(*), min(id & 65535) FROM calls WHERE id >> 36 = 1"),
         "300|201");
     prune_close(p); /* as if killed */
     p = begin(t, (struct retention){.older_us = 2 * DAY + DAY / 2});
     assert_int_equal(prune_plan(p)->messages, 300);
     for (done = false; !done;)
         assert_int_equal(prune_step(p, &done, &error), 0);
-    assert_string_equal(open_prompt(t, "SELECT group_concat(id) FROM sessions"), "2,3");
-    assert_string_equal(open_prompt(t, "SELECT count(*) FROM messages"), "1000");
-    assert_string_equal(open_prompt(t, "SELECT count(*), min(id >> 36) FROM calls"), "1000|2");
+    assert_string_equal(sql_rows(t, "SELECT group_concat(id) FROM sessions"), "2,3");
+    assert_string_equal(sql_rows(t, "SELECT count(*) FROM messages"), "1000");
+    assert_string_equal(sql_rows(t, "SELECT count(*), min(id >> 36) FROM calls"), "1000|2");
     prune_close(p);
     sqlite3_close(db);
 }
@@ -145,7 +145,7 @@ static void test_prune_escalation_is_removed_with_its_row(void **state)
     while (!done)
         assert_int_equal(prune_step(p, &done, &error), 0);
     assert_int_equal(prune_done(p)->escalations, 1);
-    assert_string_equal(open_prompt(t, "SELECT file FROM escalations"), "2.md");
+    assert_string_equal(sql_rows(t, "SELECT file FROM escalations"), "2.md");
     prune_close(p);
     sqlite3_close(db);
 }

@@ -363,7 +363,7 @@ static void test_running_row_is_added_and_removed_with_the_session(void **state)
     running_close(&l);
     running_close(&l);
     end_session(s);
-    assert_string_equal(open_prompt(&f->t, "SELECT count(*) FROM running"), "0");
+    assert_string_equal(sql_rows(&f->t, "SELECT count(*) FROM running"), "0");
     buf_close(&error);
 }
 
@@ -386,19 +386,19 @@ static void test_running_close_dead_sessions_closes_only_killed_proxies(void **s
     }
     assert_int_equal(running_close_dead_sessions(f->t.vault), 0);
     assert_int_equal(running_close_dead_sessions(f->t.vault), 0);
-    assert_string_equal(open_prompt(&f->t,
+    assert_string_equal(sql_rows(&f->t,
                                     "SELECT s.id, end_reason, ended_at_us = started_at_us + t_us,"
                                     " exit_status FROM sessions s JOIN messages m ON"
                                     " m.session_id = s.id ORDER BY 1"),
                         "1|-|-|-;2|killed|1|-;3|-|-|-;4|killed|1|-");
-    assert_string_equal(open_prompt(&f->t, "SELECT group_concat(session_id) FROM running"),
+    assert_string_equal(sql_rows(&f->t, "SELECT group_concat(session_id) FROM running"),
                         "1,3,4");
     /* a recorded end is not changed */
     struct buf error = {0};
     end_session(s[0]);
     assert_int_equal(running_end(f->t.vault, 1, true, &error), 0);
     assert_string_equal(
-        open_prompt(&f->t, "SELECT end_reason, ended_at_us FROM sessions WHERE id = 1"),
+        sql_rows(&f->t, "SELECT end_reason, ended_at_us FROM sessions WHERE id = 1"),
         "client-closed|5");
     for (size_t i = 1; i < 4; i++)
         close_session(s[i]);
@@ -425,7 +425,7 @@ static void test_running_without_the_table_is_empty(void **state)
     assert_int_equal(running_open(&l, f->t.vault, &error), 0);
     assert_int_equal(l.n, 0);
     assert_int_equal(running_close_dead_sessions(f->t.vault), 0);
-    assert_string_equal(open_prompt(&f->t, "PRAGMA user_version"), "1");
+    assert_string_equal(sql_rows(&f->t, "PRAGMA user_version"), "1");
 
     char later[64];
     snprintf(later, sizeof later, "PRAGMA user_version = %d", SCHEMA_VERSION + 1);

@@ -15,7 +15,7 @@ struct vault {
 
 static void put(struct vault *v, const char *sql)
 {
-    (void)open_prompt(&v->temp, sql);
+    (void)sql_rows(&v->temp, sql);
 }
 
 /* Messages from `seq` on, one per word. */

@@ -100,7 +100,7 @@ static void test_writer_files_are_private(void **state)
     assert_int_equal(mode_of(temp_path(&f->t, "vault/interposer.db")), 0600);
     assert_int_equal(mode_of(temp_path(&f->t, "vault/interposer.db-wal")), 0600);
     assert_int_equal(mode_of(temp_path(&f->t, "vault/interposer.db-shm")), 0600);
-    assert_string_equal(open_prompt(&f->t, "PRAGMA journal_mode"), "wal");
+    assert_string_equal(sql_rows(&f->t, "PRAGMA journal_mode"), "wal");
 }
 
 static void test_writer_row_is_stored_as_given(void **state)
@@ -135,7 +135,7 @@ static void test_writer_row_is_stored_as_given(void **state)
     assert_int_equal(writer_add(f->s, id, UID, &bare), 0); /* no value of the previous row */
     assert_int_equal(writer_add(f->s, id, UID, &bare_event), 0);
     assert_int_equal(writer_commit(f->s), 0);
-    assert_string_equal(open_prompt(&f->t,
+    assert_string_equal(sql_rows(&f->t,
                                     "SELECT id, session_id, seq, t_us, direction, origin, kind, "
                                     "rpc_id, method, target, body,"
                                     " body_offset, body_length, size, redactions, action, "
@@ -146,7 +146,7 @@ static void test_writer_row_is_stored_as_given(void **state)
                         "3|-32000|2|crlf,batch;"
                         "68719476742|1|6|0|c2s|peer|noise|-|-|-|-|-|-|0|0|forwarded|-|-|-|-");
     assert_string_equal(
-        open_prompt(&f->t, "SELECT session_id, t_us, kind, detail FROM events ORDER BY id"),
+        sql_rows(&f->t, "SELECT session_id, t_us, kind, detail FROM events ORDER BY id"),
         "1|7|gap|{\"lost\":1};1|8|spawn|-");
 }
 
@@ -187,16 +187,16 @@ static void test_writer_many_rows_in_a_transaction_are_all_stored_as_given(void 
         assert_int_equal(writer_commit(f->s), 0);
     }
     assert_string_equal(
-        open_prompt(&f->t,
+        sql_rows(&f->t,
                     "SELECT count(*), sum(seq), sum(t_us), sum(request_seq), sum(session_id = 1),"
                     " sum(id = (session_id << 36) + seq), sum(length(body)) FROM messages"),
         "1500|1125750|11257500|562500|1499|1500|1058336");
     assert_string_equal(
-        open_prompt(&f->t,
+        sql_rows(&f->t,
                     "SELECT origin, action, redactions, count(*), count(error_code), min(seq),"
                     " max(batch_seq) FROM messages GROUP BY 1, 2, 3 ORDER BY 1"),
         "interposer|refused|3|20|10|701|700;peer|forwarded|0|1480|0|1|-");
-    assert_string_equal(open_prompt(&f->t, "SELECT seq FROM messages WHERE session_id = 2"),
+    assert_string_equal(sql_rows(&f->t, "SELECT seq FROM messages WHERE session_id = 2"),
                         "1400");
     buf_close(&longest);
     buf_close(&many);
@@ -227,7 +227,7 @@ static void test_writer_rules_are_added_to_the_finding_of_a_message(void **state
         assert_int_equal(writer_add_rules(f->s, id, seq, RULE(RULE_UNKNOWN_METHOD)), 0);
     assert_int_equal(writer_add_rules(f->s, id, 2, 0), 0);
     assert_int_equal(writer_commit(f->s), 0);
-    assert_string_equal(open_prompt(&f->t, "SELECT seq, finding FROM messages ORDER BY id"),
+    assert_string_equal(sql_rows(&f->t, "SELECT seq, finding FROM messages ORDER BY id"),
                         "1|unknown-method;2|crlf,unknown-method");
 }
 
@@ -258,7 +258,7 @@ static void test_writer_position_is_stored_with_the_rows_before_it(void **state)
     writer_rollback(f->s);
     assert_int_equal(position(f, id), (uint64_t)1 << 40);
     assert_int_equal(position(f, id + 1), 0);
-    assert_string_equal(open_prompt(&f->t, "SELECT max(seq) FROM messages"), "1");
+    assert_string_equal(sql_rows(&f->t, "SELECT max(seq) FROM messages"), "1");
     assert_int_equal(writer_position_remove(f->s, id), 0);
     assert_int_equal(writer_position_remove(f->s, id), 0); /* there is none */
     assert_int_equal(position(f, id), 0);
@@ -273,8 +273,8 @@ static void test_writer_position_of_a_removed_session_is_not_taken_over(void **s
     assert_int_equal(writer_store_position(f->s, id, 4096), 0);
     assert_int_equal(add_session(f), id); /* a recorder that was started again */
     assert_int_equal(position(f, id), 4096);
-    open_prompt(&f->t, "DELETE FROM sessions");
-    open_prompt(&f->t, "DELETE FROM leaves");
+    sql_rows(&f->t, "DELETE FROM sessions");
+    sql_rows(&f->t, "DELETE FROM leaves");
     assert_int_equal(add_session(f), id);
     assert_int_equal(position(f, id), 0);
 }
@@ -284,21 +284,21 @@ static void test_writer_id_of_a_removed_session_is_not_used_again(void **state)
     struct fixture *f = *state;
     open_store(f, false);
     int64_t id = add_session(f);
-    open_prompt(&f->t, "DELETE FROM sessions");
+    sql_rows(&f->t, "DELETE FROM sessions");
     assert_int_equal(add_session(f), id + 1);
     assert_int_equal(add_session(f), id + 1); /* a recorder that was started again */
-    open_prompt(&f->t, "DELETE FROM sessions");
-    open_prompt(
+    sql_rows(&f->t, "DELETE FROM sessions");
+    sql_rows(
         &f->t,
         "INSERT INTO leaves SELECT max(n) + 1, '{\"type\":\"open\",\"session\":1}' FROM leaves");
     assert_int_equal(add_session(f), 1); /* a leaf that is not one says nothing */
-    open_prompt(&f->t, "DELETE FROM sessions");
-    open_prompt(&f->t, "DELETE FROM leaves WHERE n > 0");
-    open_prompt(&f->t, "UPDATE leaves SET leaf = json_set(leaf, '$.after', 40)");
+    sql_rows(&f->t, "DELETE FROM sessions");
+    sql_rows(&f->t, "DELETE FROM leaves WHERE n > 0");
+    sql_rows(&f->t, "UPDATE leaves SET leaf = json_set(leaf, '$.after', 40)");
     assert_int_equal(add_session(f), 41); /* sessions up to 40 are not covered by the log */
-    open_prompt(&f->t, "INSERT INTO calls (id, direction, origin, status, t_us, request_size)"
+    sql_rows(&f->t, "INSERT INTO calls (id, direction, origin, status, t_us, request_size)"
                        " VALUES ((50 << 36) + 7, 'c2s', 'peer', 'ok', 1, 1)");
-    open_prompt(&f->t, "DELETE FROM sessions");
+    sql_rows(&f->t, "DELETE FROM sessions");
     assert_int_equal(add_session(f), 51); /* a call that was left behind is not one of it */
 }
 
@@ -318,16 +318,16 @@ static void test_writer_session_after_the_last_id_is_an_error(void **state)
     open_store(f, false);
     add_session(f);
     for (size_t i = 0; i < MI_COUNT(forged); i++) {
-        open_prompt(&f->t, forged[i]);
+        sql_rows(&f->t, forged[i]);
         assert_int_equal(writer_begin(f->s, 0), 0);
         assert_int_equal(writer_session_add(f->s, &other, &id), MI_ESTORE);
         assert_non_null(strstr(writer_error(f->s), "no id is left for a session"));
         assert_false(writer_is_busy(f->s) || writer_is_damaged(f->s) || writer_is_full(f->s));
         writer_rollback(f->s);
-        assert_string_equal(open_prompt(&f->t, "SELECT count(*) FROM sessions"), "1");
-        open_prompt(&f->t, "DELETE FROM calls");
+        assert_string_equal(sql_rows(&f->t, "SELECT count(*) FROM sessions"), "1");
+        sql_rows(&f->t, "DELETE FROM calls");
     }
-    open_prompt(&f->t, "UPDATE sessions SET id = 134217726");
+    sql_rows(&f->t, "UPDATE sessions SET id = 134217726");
     assert_int_equal(writer_session_add(f->s, &other, &id), 0); /* the last one */
     assert_int_equal(id, 134217727);
 }
@@ -342,7 +342,7 @@ static void test_writer_session_update_changes_only_given_columns(void **state)
         " protocol_version, started_at_us, ended_at_us, end_reason, exit_status, pid, host, "
         "record_level,"
         " interposer_version FROM sessions";
-    assert_string_equal(open_prompt(&f->t, columns),
+    assert_string_equal(sql_rows(&f->t, columns),
                         UID "|files|[\"files\"]|-|-|-|-|-|1000000|-|-|-|77|here|full|" MI_VERSION);
     struct session_update u = {.client_name = slice_of("c"),
                                .client_version = slice_of("1"),
@@ -359,7 +359,7 @@ static void test_writer_session_update_changes_only_given_columns(void **state)
     assert_int_equal(writer_session_update(f->s, id, &u), 0);
     u = (struct session_update){0};
     assert_int_equal(writer_session_update(f->s, id, &u), 0);
-    assert_string_equal(open_prompt(&f->t, columns),
+    assert_string_equal(sql_rows(&f->t, columns),
                         UID "|files|[\"files\"]|c|3|s|2||1000000|5|signal|0|77|here|"
                             "full|" MI_VERSION);
 }
@@ -379,8 +379,8 @@ static void test_writer_rows_written_twice_are_stored_once(void **state)
     assert_int_equal(writer_add(f->s, id, UID, &other), 0);
     assert_int_equal(writer_add(f->s, id, UID, &next), 0);
     assert_int_equal(writer_commit(f->s), 0);
-    assert_string_equal(open_prompt(&f->t, "SELECT seq, body FROM messages"), "1|{};2|{}");
-    assert_string_equal(open_prompt(&f->t, "SELECT count(*) FROM sessions"), "1");
+    assert_string_equal(sql_rows(&f->t, "SELECT seq, body FROM messages"), "1|{};2|{}");
+    assert_string_equal(sql_rows(&f->t, "SELECT count(*) FROM sessions"), "1");
     struct session_record second = a_session;
     second.uid = slice_of("01ARZ3NDEKTSV4RRFFQ69G5FAW");
     assert_int_equal(writer_session_add(f->s, &second, &again), 0);
@@ -410,7 +410,7 @@ static void test_writer_row_is_stored_without_its_body_unless_bodies_are_wanted(
     writer_want_bodies(f->s);
     r.seq = 3;
     assert_int_equal(writer_add(f->s, id, UID, &r), MI_ESTORE);
-    assert_string_equal(open_prompt(&f->t, "SELECT seq, body, body_offset, finding FROM messages"),
+    assert_string_equal(sql_rows(&f->t, "SELECT seq, body, body_offset, finding FROM messages"),
                         "1|-|-|body-lost;2|-|-|body-lost");
 }
 
@@ -422,14 +422,14 @@ static void test_writer_uncommitted_rows_are_invisible_and_removed_by_a_rollback
     struct row r = a_row(1, "{}");
     assert_int_equal(writer_begin(f->s, 0), 0);
     assert_int_equal(writer_add(f->s, id, UID, &r), 0);
-    assert_string_equal(open_prompt(&f->t, "SELECT count(*) FROM messages"), "0");
+    assert_string_equal(sql_rows(&f->t, "SELECT count(*) FROM messages"), "0");
     writer_rollback(f->s);
     writer_rollback(f->s); /* nothing left to undo */
-    assert_string_equal(open_prompt(&f->t, "SELECT count(*) FROM messages"), "0");
+    assert_string_equal(sql_rows(&f->t, "SELECT count(*) FROM messages"), "0");
     assert_int_equal(writer_begin(f->s, 0), 0);
     assert_int_equal(writer_add(f->s, id, UID, &r), 0);
     assert_int_equal(writer_commit(f->s), 0);
-    assert_string_equal(open_prompt(&f->t, "SELECT count(*) FROM messages"), "1");
+    assert_string_equal(sql_rows(&f->t, "SELECT count(*) FROM messages"), "1");
 }
 
 static void test_writer_row_outside_a_transaction_is_committed(void **state)
@@ -440,7 +440,7 @@ static void test_writer_row_outside_a_transaction_is_committed(void **state)
     struct row r = a_row(1, "{}");
     writer_set_wait(f->s, 0);
     assert_int_equal(writer_add(f->s, id, UID, &r), 0);
-    assert_string_equal(open_prompt(&f->t, "SELECT seq, body FROM messages"), "1|{}");
+    assert_string_equal(sql_rows(&f->t, "SELECT seq, body FROM messages"), "1|{}");
 }
 
 /* Bodies up to the limit are in the row, longer ones in a file; size is the received size. */
@@ -461,7 +461,7 @@ static void test_writer_large_bodies_are_in_a_file(void **state)
     assert_int_equal(writer_add(f->s, id, UID, &small), 0);
     assert_int_equal(writer_commit(f->s), 0);
     assert_string_equal(
-        open_prompt(&f->t,
+        sql_rows(&f->t,
                     "SELECT seq, length(body), body_offset, body_length, size FROM messages"),
         "1|65536|-|-|7;2|-|0|65537|7;3|-|65538|65538|7;4|2|-|-|2");
     assert_int_equal(mode_of(temp_path(&f->t, "vault/Bodies/" UID)), 0600);
@@ -485,8 +485,8 @@ static void test_writer_opened_again_finds_existing_rows(void **state)
         assert_int_equal(writer_commit(f->s), 0);
         close_store(f);
     }
-    assert_string_equal(open_prompt(&f->t, "SELECT group_concat(seq) FROM messages"), "1,2,3");
-    assert_string_equal(open_prompt(&f->t, "PRAGMA integrity_check"), "ok");
+    assert_string_equal(sql_rows(&f->t, "SELECT group_concat(seq) FROM messages"), "1,2,3");
+    assert_string_equal(sql_rows(&f->t, "PRAGMA integrity_check"), "ok");
 }
 
 static void test_writer_that_cannot_be_opened_reports_the_reason(void **state)
@@ -567,7 +567,7 @@ static void test_writer_vault_of_a_newer_program_is_rejected(void **state)
     assert_int_equal(SCHEMA_VERSION, 4);
     static const char *const newer[] = {"PRAGMA user_version = 5", "PRAGMA user_version = 99"};
     for (size_t i = 0; i < MI_COUNT(newer); i++) {
-        open_prompt(&f->t, newer[i]);
+        sql_rows(&f->t, newer[i]);
         assert_int_equal(vault_dir_open(&f->d, f->t.vault, true, &f->error), 0);
         assert_int_equal(writer_open(&f->s, &f->d, false, &f->error), MI_ESTORE);
         assert_non_null(strstr(buf_str(&f->error), "newer mcp-interposer"));
@@ -590,7 +590,7 @@ static void test_writer_view_of_a_later_program_stays(void **state)
     sql_run(db, "DROP VIEW invocations; DROP TABLE journals;"
                 "CREATE VIEW invocations AS SELECT 'later' AS b FROM calls UNION SELECT 'later'");
     open_store(f, false);
-    assert_string_equal(open_prompt(&f->t, "SELECT b FROM invocations"), "later");
+    assert_string_equal(sql_rows(&f->t, "SELECT b FROM invocations"), "later");
     assert_int_equal(sql_number(db, "SELECT count(*) FROM journals"), 0);
     close_store(f);
     sql_run(db, "DROP VIEW invocations");
@@ -605,14 +605,14 @@ static void test_writer_goes_on_in_a_vault_whose_log_was_removed(void **state)
     struct fixture *f = *state;
     open_store(f, false);
     close_store(f);
-    open_prompt(&f->t, "DROP TABLE leaves");
+    sql_rows(&f->t, "DROP TABLE leaves");
     open_store(f, false);
     int64_t id = add_session(f);
     struct row r = a_row(1, "{}");
     assert_int_equal(writer_add(f->s, id, UID, &r), 0);
-    assert_string_equal(open_prompt(&f->t, "SELECT count(*), min(n) FROM leaves"), "1|0");
+    assert_string_equal(sql_rows(&f->t, "SELECT count(*), min(n) FROM leaves"), "1|0");
     assert_string_equal(
-        open_prompt(&f->t, "SELECT count(*) FROM messages WHERE commitment NOTNULL"), "1");
+        sql_rows(&f->t, "SELECT count(*) FROM messages WHERE commitment NOTNULL"), "1");
 }
 
 /* A proxy of the older version may be running: its connection and prepared statements must still work. */
@@ -640,7 +640,7 @@ static void test_writer_old_vaults_are_upgraded_while_they_are_in_use(void **sta
         assert_int_equal(
             sqlite3_prepare_v2(old, "SELECT status FROM invocations", -1, &calls, NULL), SQLITE_OK);
         open_store(f, false);
-        assert_string_equal(open_prompt(&f->t, "PRAGMA user_version"), "4");
+        assert_string_equal(sql_rows(&f->t, "PRAGMA user_version"), "4");
         assert_int_equal(sql_number(old, "SELECT count(*) FROM sessions"), sessions);
         assert_int_equal(sqlite3_step(insert), SQLITE_DONE);
         sqlite3_finalize(insert);
@@ -669,7 +669,7 @@ static void test_writer_new_vault_has_the_columns_of_an_upgraded_one(void **stat
         " sqlite_schema ORDER BY name) s, pragma_table_xinfo(s.name) c";
     open_store(f, false);
     close_store(f);
-    char *fresh = strdup(open_prompt(&f->t, columns));
+    char *fresh = strdup(sql_rows(&f->t, columns));
     assert_non_null(strstr(fresh, "table sessions 23 salt BLOB"));
     temp_remove(&f->t);
     temp_make(&f->t);
@@ -682,7 +682,7 @@ static void test_writer_new_vault_has_the_columns_of_an_upgraded_one(void **stat
     sqlite3_close(old);
     open_store(f, false);
     close_store(f);
-    assert_string_equal(open_prompt(&f->t, columns), fresh);
+    assert_string_equal(sql_rows(&f->t, columns), fresh);
     free(fresh);
 }
 
@@ -742,7 +742,7 @@ static void test_writer_schema_of_another_program_cannot_run_code(void **state)
     assert_int_equal(writer_commit(f->s), 0);
     sqlite3_reset_auto_extension();
     assert_int_equal(acted, 0);
-    assert_string_equal(open_prompt(&f->t, "SELECT host FROM sessions"), "here");
+    assert_string_equal(sql_rows(&f->t, "SELECT host FROM sessions"), "here");
 }
 
 static void test_writer_waits_for_a_held_lock_for_the_given_time(void **state)
@@ -812,14 +812,14 @@ static void test_writer_begin_later_leaves_the_lock_to_others_until_rows_are_ins
                        0); /* forgotten by the rollback: the next row is a transaction of its own */
     writer_rollback(f->s);
     assert_int_equal(writer_add(f->s, id, UID, &alone), 0);
-    assert_string_equal(open_prompt(&f->t, "SELECT count(*) FROM messages"), "1");
+    assert_string_equal(sql_rows(&f->t, "SELECT count(*) FROM messages"), "1");
     writer_begin_later(f->s, 0);
     assert_int_equal(writer_add(f->s, id, UID, &r), 0);
-    assert_string_equal(open_prompt(&f->t, "SELECT count(*) FROM messages"),
+    assert_string_equal(sql_rows(&f->t, "SELECT count(*) FROM messages"),
                         "1"); /* not a transaction of its own */
     assert_int_equal(writer_add(f->s, id, UID, &large), 0);
     assert_int_equal(writer_commit(f->s), 0);
-    assert_string_equal(open_prompt(&f->t, "SELECT count(*), max(body_offset) FROM messages"),
+    assert_string_equal(sql_rows(&f->t, "SELECT count(*), max(body_offset) FROM messages"),
                         "3|0");
 }
 
@@ -855,12 +855,12 @@ static void test_writer_full_disk_stores_none_of_the_batch_and_all_of_the_next(v
     limit_files(RLIM_INFINITY);
     assert_int_equal(st, MI_ESTORE);
     assert_false(writer_is_busy(f->s));
-    assert_string_equal(open_prompt(&f->t, "SELECT count(*), max(seq) FROM messages"), "10|10");
+    assert_string_equal(sql_rows(&f->t, "SELECT count(*), max(seq) FROM messages"), "10|10");
     fill(f, id, 11, 10, &st);
     assert_int_equal(st, 0);
     assert_int_equal(writer_commit(f->s), 0);
-    assert_string_equal(open_prompt(&f->t, "SELECT count(*), max(seq) FROM messages"), "20|20");
-    assert_string_equal(open_prompt(&f->t, "PRAGMA integrity_check"), "ok");
+    assert_string_equal(sql_rows(&f->t, "SELECT count(*), max(seq) FROM messages"), "20|20");
+    assert_string_equal(sql_rows(&f->t, "PRAGMA integrity_check"), "ok");
 }
 
 static void test_writer_body_that_does_not_fit_fails_its_row(void **state)
@@ -881,7 +881,7 @@ static void test_writer_body_that_does_not_fit_fails_its_row(void **state)
     assert_int_equal(writer_begin(f->s, 0), 0);
     assert_int_equal(writer_add(f->s, id, UID, &r), 0);
     assert_int_equal(writer_commit(f->s), 0);
-    assert_string_equal(open_prompt(&f->t, "SELECT seq, body_offset, body_length FROM messages"),
+    assert_string_equal(sql_rows(&f->t, "SELECT seq, body_offset, body_length FROM messages"),
                         "1|0|131072");
 }
 
@@ -893,27 +893,27 @@ static void test_writer_rolled_back_transaction_does_not_overwrite_another(void 
     open_store(f, false);
     int64_t id = add_session(f);
     for (uint64_t pages = 1; pages <= 400; pages += 21) {
-        open_prompt(
+        sql_rows(
             &f->t,
             "PRAGMA wal_checkpoint(RESTART)"); /* so that the rollback has nothing to read from the log */
         fill(f, id, 1, pages, &st);
         assert_int_equal(st, 0);
         writer_rollback(f->s);
         for (int i = 0; i < 3; i++)
-            open_prompt(&f->t, "INSERT INTO events (session_id, t_us, kind, detail)"
+            sql_rows(&f->t, "INSERT INTO events (session_id, t_us, kind, detail)"
                                " VALUES (9, 9, 'theirs', hex(zeroblob(9000)))");
         struct row r = {.event = "ours"};
         assert_int_equal(writer_begin(f->s, 0), 0);
         assert_int_equal(writer_add(f->s, id, UID, &r), 0);
         assert_int_equal(writer_commit(f->s), 0);
-        assert_string_equal(open_prompt(&f->t, "PRAGMA integrity_check"), "ok");
+        assert_string_equal(sql_rows(&f->t, "PRAGMA integrity_check"), "ok");
     }
     close_store(f);
     assert_string_equal(
-        open_prompt(&f->t, "SELECT kind, count(*), sum(length(detail)) FROM events GROUP BY 1"),
+        sql_rows(&f->t, "SELECT kind, count(*), sum(length(detail)) FROM events GROUP BY 1"),
         "ours|20|-;theirs|60|1080000");
-    assert_string_equal(open_prompt(&f->t, "SELECT count(*) FROM messages"), "0");
-    assert_string_equal(open_prompt(&f->t, "PRAGMA integrity_check"), "ok");
+    assert_string_equal(sql_rows(&f->t, "SELECT count(*) FROM messages"), "0");
+    assert_string_equal(sql_rows(&f->t, "PRAGMA integrity_check"), "ok");
 }
 
 static void test_writer_vanished_if_the_path_leads_to_another_file(void **state)
@@ -958,7 +958,7 @@ static void test_writer_log_grows_until_it_is_checkpointed(void **state)
     assert_true(writer_wal_pages(f->s) < 200);
     assert_int_equal(stat(temp_path(&f->t, "vault/interposer.db-wal"), &after), 0);
     assert_int_equal(before.st_size, after.st_size); /* its space was reused */
-    assert_string_equal(open_prompt(&f->t, "SELECT count(*) FROM messages"), "4050");
+    assert_string_equal(sql_rows(&f->t, "SELECT count(*) FROM messages"), "4050");
 }
 
 static void test_writer_close_accepts_null(void **state)

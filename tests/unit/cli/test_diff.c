@@ -1,5 +1,5 @@
 /* diff: edits of a file, as a unified diff. */
-#include "cli/wrap/diff.h"
+#include "cli/wrap/edit_diff.h"
 
 #include "tests/support/unit.h"
 

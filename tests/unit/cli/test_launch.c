@@ -1,5 +1,5 @@
 /* The commands that start the interposer: what is recognized, what is written, and what the variable may say. */
-#include "cli/wrap/edit.h"
+#include "cli/wrap/wrap_edit.h"
 #include "cli/wrap/launch.h"
 
 #include "tests/support/unit.h"

@@ -1,6 +1,6 @@
 /* Pages of lists, and recorded text in them. */
 #include "cli/mcp/body.h"
-#include "cli/mcp/rows.h"
+#include "cli/mcp/tool_rows.h"
 
 #include "base/clock.h"
 #include "tests/support/unit.h"

@@ -1,5 +1,5 @@
 /* Our MCP server: revisions, methods and errors, with an empty vault. */
-#include "cli/mcp/server.h"
+#include "cli/mcp/mcp_server.h"
 
 #include "tests/support/unit.h"
 

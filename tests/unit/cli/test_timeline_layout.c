@@ -1,5 +1,5 @@
 /* timeline_layout: which columns a line has on a terminal of some width. */
-#include "cli/look/timeline/layout.h"
+#include "cli/look/timeline/timeline_layout.h"
 
 #include "tests/support/unit.h"
 

@@ -1,6 +1,6 @@
 /* value: what an option accepts; command: finding one and its help; retain: rules of retention. */
 #include "cli/settings/retain.h"
-#include "cli/settings/value.h"
+#include "cli/settings/option_value.h"
 
 #include "tests/support/unit.h"
 

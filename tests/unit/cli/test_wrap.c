@@ -1,5 +1,5 @@
 /* Configuration files of MCP clients: parsing, wrapping, and restoring the original bytes. */
-#include "cli/wrap/edit.h"
+#include "cli/wrap/wrap_edit.h"
 #include "cli/wrap/mcpfile/string.h"
 #include "cli/wrap/remote.h"
 

@@ -1,7 +1,7 @@
 /* Entries as bytes: what was written is read again, and damaged bytes are rejected or read within their bounds. */
-#include "journal/form.h"
+#include "journal/entry_form.h"
 
-#include "journal/message.h"
+#include "journal/message_entry.h"
 #include "journal/uid.h"
 #include "tests/support/entry_equal.h"
 #include "tests/support/unit.h"
@@ -255,7 +255,7 @@ static void test_form_every_kind_is_read_as_it_was_written(void **state)
     }
 }
 
-/* Fields of model/records.h that a journal has. journal/message.c names each of them. */
+/* Fields of model/records.h that a journal has. journal/message_entry.c names each of them. */
 #define IN_YES 1
 #define IN_NO 0
 #define SET_NUMBER(to) to = n++;

@@ -6,7 +6,7 @@
 #include "redact/read.h"
 #include "redact/shape/find.h"
 #include "tests/support/unit.h"
-#include "vault/upkeep/scrub/run.h"
+#include "vault/upkeep/scrub/scrub_run.h"
 #include "wire/json/scan.h"
 
 #define DOC "docs/sanitizer.md"

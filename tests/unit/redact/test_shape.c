@@ -2,7 +2,7 @@
 #include "redact/shape/find.h"
 
 #include "base/log.h"
-#include "redact/shape/table.h"
+#include "redact/shape/shape_table.h"
 #include "tests/redact/corpus.h"
 #include "tests/support/unit.h"
 

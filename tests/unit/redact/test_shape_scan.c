@@ -1,5 +1,5 @@
 /* Candidates for anchors: both methods compared with a simple search, at every offset and length. */
-#include "redact/shape/scan.h"
+#include "redact/shape/anchor_scan.h"
 
 #include "tests/support/unit.h"
 

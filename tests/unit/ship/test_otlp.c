@@ -1,7 +1,7 @@
 /* What is sent to a collector, where, and what its answers mean. */
 #include "ship/otlp/url.h"
-#include "ship/otlp/verdict.h"
-#include "ship/otlp/walk.h"
+#include "ship/otlp/http_verdict.h"
+#include "ship/otlp/session_walk.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* The list of the shards of a router. */
-#include "ship/shards/list.h"
+#include "ship/shards/shard_list.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

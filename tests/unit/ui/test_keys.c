@@ -1,7 +1,7 @@
 /* The table of keys, the line that is typed, and its words. */
 #include "cli/ui/keys.h"
 #include "cli/ui/prompt.h"
-#include "cli/ui/words.h"
+#include "cli/ui/quoted_words.h"
 
 #include "tests/support/unit.h"
 

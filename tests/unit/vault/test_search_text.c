@@ -1,5 +1,5 @@
 /* Search terms, and where a text matches them. */
-#include "vault/search/text.h"
+#include "vault/search/search_terms.h"
 
 #include "tests/support/unit.h"
 

@@ -6,7 +6,7 @@
 #include "vault/store/db.h"
 #include "vault/store/dir.h"
 #include "vault/store/restate.h"
-#include "vault/upkeep/scrub/run.h"
+#include "vault/upkeep/scrub/scrub_run.h"
 
 #define SCRUB_BATCH 256 /* changed rows per transaction */
 

@@ -1,0 +1,26 @@
+/* check_verdict.h - prints the result of `audit check`.
+ *
+ * Owns      nothing.
+ * Errors    EXIT_TROUBLE, after a message on stderr.
+ * Blocks    as stdout does. */
+#ifndef MI_CLI_AUDIT_CHECK_VERDICT_H
+#define MI_CLI_AUDIT_CHECK_VERDICT_H
+
+#include "evidence/bundle.h"
+
+/* the text lists the messages of bundles with at most this many records */
+#define VERDICT_MESSAGES 64
+
+struct verdict {
+    const struct bundle *b; /* borrowed */
+    const struct public_key *key;
+    const char *why; /* if not proven: the reason, a clause */
+    bool proven;
+    bool bodies;        /* the text includes the bodies of messages */
+    const char *anchor; /* the file that contains the checkpoint too; NULL: not compared */
+};
+
+MI_MUST int verdict_text(const struct verdict *v);
+MI_MUST int verdict_print_json(const struct verdict *v);
+
+#endif

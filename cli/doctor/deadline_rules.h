@@ -1,0 +1,38 @@
+/* deadline_rules.h - the deadlines that the proxies of wrapped servers have.
+ *
+ * The file of a client holds the options of each wrapped server; the configuration file adds its
+ * own options. A server that is in no client's file has the deadlines of the configuration file.
+ *
+ * Owns      the rules; rules_close() frees them.
+ * Blocks    on the configuration file. */
+#ifndef MI_CLI_DOCTOR_DEADLINE_RULES_H
+#define MI_CLI_DOCTOR_DEADLINE_RULES_H
+
+#include "cli/frame/server_name.h"
+#include "cli/settings/config.h"
+#include "proxy/session/deadline.h"
+
+struct rules_server {
+    char name[SERVER_NAME_MAX]; /* the name of the server in recordings */
+    struct deadlines deadlines;
+    int64_t max_us; /* of --max-timeout, in microseconds; 0: none */
+};
+
+struct rules {
+    const struct settings *settings; /* borrowed; the settings of `doctor` */
+    struct rules_server others;      /* for servers that are in no client's file */
+    struct rules_server *server;     /* owned; the wrapped servers */
+    size_t n, cap;
+};
+
+/* Reads the configuration file. If it is invalid, the defaults are used. Returns 0 or MI_ENOMEM;
+ * call rules_close() in both cases. */
+MI_MUST int rules_open(struct rules *r, const struct settings *s);
+void rules_close(struct rules *r);
+/* Adds a wrapped server. argv begins with the name of the command. Returns 0 or MI_ENOMEM. Returns
+ * MI_EINVAL if a proxy with this argv would end with an error; `error` then holds it. */
+MI_MUST int rules_add(struct rules *r, int argc, char **argv, struct buf *error);
+/* Returns the shortest deadline of calls of this tool in microseconds. 0: none. */
+int64_t rules_find_deadline(const struct rules *r, struct slice server, struct slice tool);
+
+#endif

@@ -1,0 +1,374 @@
+#include "cli/look/search/find_messages.h"
+
+#include "base/clock.h"
+#include "base/grow.h"
+#include "base/text.h"
+#include "cli/frame/session.h"
+#include "vault/search/index.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define QUIET_US 1000000 /* time after which the progress of indexing is shown */
+/* limit for reading the candidates of a session one by one; if there are more, one pass over the
+ * session is cheaper */
+#define TRY_EACH_MAX 32
+#define MATCHING 1024       /* messages that match the fields and are read at once */
+#define SERVER_NAME_MAX 256 /* bytes of a server name that are kept */
+
+struct session_row {
+    struct search_session id;
+    bool wanted;
+    int64_t number, started_at_us;
+    size_t uid_shown; /* characters of the UID that identify the session */
+    size_t name;      /* offset in finder.names */
+};
+
+/* Seqs of one session. */
+struct seq_list {
+    int64_t *seq; /* owned */
+    size_t n, cap;
+};
+
+struct finder {
+    struct query *q;
+    struct question *question;
+    int64_t left; /* number of messages that may still be found; below 0: no limit */
+    find_fn fn;
+    void *ctx;
+    bool several; /* there are several vaults */
+    bool ended;   /* the limit is reached, or the callback ended the search */
+    int status;
+
+    struct search *index;    /* owned; NULL: messages are read without an index */
+    struct buf match;        /* owned; query for the index */
+    struct session_row *row; /* owned; sessions of one index file, newest first */
+    size_t rows_n, rows_cap;
+    struct buf names; /* owned; NUL-terminated names of the servers */
+    /* owned; buffers for the body and text of the current message */
+    struct buf large, text;
+    /* ascending; messages of a session that may have the words */
+    struct seq_list candidates;
+    const struct session_row *session; /* session of the messages in callbacks */
+    /* for the progress: start, last display, number of messages */
+    int64_t index_began_us, shown_us, indexed;
+};
+
+static bool finder_goes_on(const struct finder *f)
+{
+    return f->status == 0 && !f->ended;
+}
+
+static void set_status(struct finder *f, int status)
+{
+    f->status = f->status == 0 ? status : f->status;
+}
+
+/* ---- sessions ---- */
+
+static void finder_add_session(struct finder *f, const struct query_session *x)
+{
+    if (!GROW(f->row, f->rows_n, f->rows_cap)) {
+        f->status = MI_ENOMEM;
+        return;
+    }
+    struct session_row *r = &f->row[f->rows_n++];
+    *r = (struct session_row){
+        .id.id = x->id,
+        .number = x->number,
+        .started_at_us = x->started_at_us,
+        .uid_shown = session_uid_head(x, SESSION_UID_SHOWN).n,
+        .name = f->names.n,
+        .wanted = question_matches_session(f->question, x),
+    };
+    snprintf(r->id.uid, sizeof r->id.uid, "%.*s", (int)x->uid.n, x->uid.p);
+    buf_slice_add(&f->names, text_head(x->name, SERVER_NAME_MAX));
+    buf_addc(&f->names, '\0');
+    f->status = f->names.failed ? MI_ENOMEM : 0;
+}
+
+/* ---- one message ---- */
+
+/* Returns the searched text of a message; empty if its body file cannot be read. */
+static struct slice finder_read_text(struct finder *f, const struct query_message *m)
+{
+    struct slice body, uid = slice_of(f->session->id.uid);
+    const char *error;
+    set_status(f, session_read_body(f->q, uid, m, SIZE_MAX, &f->large, &body, &error));
+    return search_text_of_body(m->kind, body, &f->text);
+}
+
+static bool finder_on_candidate(void *ctx, const struct query_message *m)
+{
+    struct finder *f = ctx;
+    struct slice at;
+    struct slice text = finder_read_text(f, m);
+    if (!finder_goes_on(f))
+        return false;
+    int st = search_terms_find(&f->question->terms, text, &at);
+    if (st < 0) {
+        f->status = st == MI_ENOENT ? 0 : st;
+        return false;
+    }
+    struct found found = {
+        .message = m,
+        .session_id = f->session->id.id,
+        .session_number = f->session->number,
+        .several = f->several,
+        .started_at_us = f->session->started_at_us,
+        .uid = f->session->id.uid,
+        .uid_shown = f->session->uid_shown,
+        .server = f->names.p + f->session->name,
+        .text = text,
+        .at = at,
+    };
+    f->left--;
+    f->ended = !f->fn(f->ctx, &found) || f->left == 0;
+    return false;
+}
+
+static void try_message(struct finder *f, const struct session_row *r, int64_t seq)
+{
+    f->session = r;
+    if (!question_includes_position(f->question, r->id.id, seq))
+        return;
+    struct message_question x = {&f->question->filter, r->id.id, r->started_at_us, seq, seq};
+    set_status(f, query_timeline_of(f->q, &x, finder_on_candidate, NULL, f));
+}
+
+/* ---- the messages of one session ---- */
+
+static bool add_seq(struct finder *f, struct seq_list *l, int64_t seq)
+{
+    if (!GROW(l->seq, l->n, l->cap)) {
+        f->status = MI_ENOMEM;
+        return false;
+    }
+    l->seq[l->n++] = seq;
+    return true;
+}
+
+/* Tries the messages whose fields match, newest first. If `list` is given, only messages in it. */
+static void try_matching(struct finder *f, const struct session_row *r, const struct seq_list *list)
+{
+    struct message_question x = {&f->question->filter, r->id.id, r->started_at_us, 1, INT64_MAX};
+    int64_t seq[MATCHING];
+    size_t n = MATCHING, k = list != NULL ? list->n : 0;
+    if (k > 0) {
+        x.from = list->seq[0];
+        x.to = list->seq[k - 1];
+    }
+    while (finder_goes_on(f) && n == MATCHING && (list == NULL || k > 0)) {
+        set_status(f, query_matching(f->q, &x, MATCHING, seq, &n));
+        for (size_t i = 0; finder_goes_on(f) && i < n; i++) {
+            while (k > 0 && list->seq[k - 1] > seq[i])
+                k--;
+            if (list == NULL || (k > 0 && list->seq[k - 1] == seq[i]))
+                try_message(f, r, seq[i]);
+        }
+        x.to = n > 0 ? seq[n - 1] - 1 : 0;
+    }
+}
+
+/* Tries the messages in f->candidates, newest first. If the question has fields and the candidates
+ * are many, one pass over the session without bodies is cheaper than reading each. */
+static void try_candidates(struct finder *f, const struct session_row *r)
+{
+    const struct seq_list *list = &f->candidates;
+    if (f->question->narrowed && list->n > TRY_EACH_MAX)
+        try_matching(f, r, list);
+    else
+        for (size_t i = list->n; finder_goes_on(f) && i-- > 0;)
+            try_message(f, r, list->seq[i]);
+}
+
+static bool finder_on_body(void *ctx, const struct query_message *m)
+{
+    struct finder *f = ctx;
+    struct slice at, text = finder_read_text(f, m);
+    if (!finder_goes_on(f))
+        return false;
+    int st = search_terms_find(&f->question->terms, text, &at);
+    if (st == MI_ENOENT)
+        return true;
+    f->status = st;
+    return st == 0 && add_seq(f, &f->candidates, m->seq);
+}
+
+/* Searches a session without the index: reads all bodies. */
+static void scan_session(struct finder *f, const struct session_row *r)
+{
+    f->session = r;
+    f->candidates.n = 0;
+    if (f->question->terms.n == 0) {
+        try_matching(f, r, NULL);
+        return;
+    }
+    set_status(f, query_bodies(f->q, r->id.id, 0, INT64_MAX, finder_on_body, f));
+    if (f->status == 0)
+        try_candidates(f, r);
+}
+
+/* ---- with the index ---- */
+
+static void show_progress(void *ctx)
+{
+    struct finder *f = ctx;
+    int64_t now_us = clock_mono_us();
+    if (f->indexed++ == 0)
+        f->index_began_us = now_us;
+    if (now_us - f->index_began_us < QUIET_US || now_us - f->shown_us < QUIET_US / 4 ||
+        isatty(STDERR_FILENO) != 1)
+        return;
+    f->shown_us = now_us;
+    fprintf(stderr, "\rindexing: %lld messages", (long long)f->indexed);
+}
+
+/* The sessions of one index file. */
+struct group {
+    struct finder *f;
+    const struct session_row *row; /* newest first */
+    size_t n;
+    size_t at; /* index of the session of f->candidates; n: none */
+};
+
+/* The index returns messages in descending order; candidates must be ascending. */
+static void reverse_seq_list(struct seq_list *l)
+{
+    for (size_t i = 0; i < l->n / 2; i++) {
+        int64_t seq = l->seq[i];
+        l->seq[i] = l->seq[l->n - 1 - i];
+        l->seq[l->n - 1 - i] = seq;
+    }
+}
+
+static void finish_session(struct group *g)
+{
+    struct finder *f = g->f;
+    if (finder_goes_on(f) && g->at < g->n && g->row[g->at].wanted && f->candidates.n > 0) {
+        reverse_seq_list(&f->candidates);
+        if (f->question->all_exact && f->candidates.n > TRY_EACH_MAX)
+            scan_session(f, &g->row[g->at]);
+        else
+            try_candidates(f, &g->row[g->at]);
+    }
+    f->candidates.n = 0;
+}
+
+static bool finder_on_indexed(void *ctx, int64_t session, int64_t seq)
+{
+    struct group *g = ctx;
+    struct finder *f = g->f;
+    if (g->at == g->n || g->row[g->at].id.id != session) {
+        finish_session(g);
+        for (g->at = 0; g->at < g->n && g->row[g->at].id.id != session;)
+            g->at++;
+    }
+    if (!finder_goes_on(f) || g->at == g->n || !g->row[g->at].wanted)
+        return finder_goes_on(f);
+    if (f->question->narrowed || f->question->all_exact)
+        return add_seq(f, &f->candidates, seq);
+    /* tried at once, because a few matches may reach the limit */
+    try_message(f, &g->row[g->at], seq);
+    return finder_goes_on(f);
+}
+
+static int ask_index(struct finder *f, const struct session_row *row, size_t n)
+{
+    struct group g = {.f = f, .row = row, .n = n, .at = n};
+    if (f->index == NULL)
+        return MI_EIO;
+    struct search_session *ids = malloc(n * sizeof *ids);
+    if (ids == NULL)
+        return MI_ENOMEM;
+    for (size_t i = 0; i < n; i++)
+        ids[i] = row[i].id;
+    int st = search_file(f->index, ids, n, show_progress, f);
+    if (st == 0)
+        st = search_ask_words(f->index, ids, n, buf_str(&f->match), finder_on_indexed, &g);
+    if (st == 0)
+        finish_session(&g);
+    free(ids);
+    return st;
+}
+
+static void search_group(struct finder *f)
+{
+    const struct session_row *row = f->row;
+    size_t n = f->rows_n;
+    bool wanted = false;
+    for (size_t i = 0; i < n; i++)
+        wanted |= row[i].wanted;
+    if (!wanted)
+        return;
+    int64_t left = f->left;
+    int st = ask_index(f, row, n);
+    if (st != MI_EIO ||
+        f->left != left) { /* no scan after a match, because the scan would find the match again */
+        set_status(f, st);
+        return;
+    }
+    for (size_t i = 0; finder_goes_on(f) && i < n; i++)
+        if (row[i].wanted)
+            scan_session(f, &row[i]);
+}
+
+/* Searches the sessions of each index file before older sessions are read, so that the first match
+ * does not wait for the whole list. */
+static bool finder_on_session(void *ctx, const struct query_session *x)
+{
+    struct finder *f = ctx;
+    if (f->rows_n > 0 && search_file_of_session(f->index, f->row[0].id.id) !=
+                             search_file_of_session(f->index, x->id)) {
+        search_group(f);
+        f->rows_n = 0;
+        buf_clear(&f->names);
+    }
+    if (finder_goes_on(f))
+        finder_add_session(f, x);
+    return finder_goes_on(f);
+}
+
+static int open_index(struct finder *f)
+{
+    int st = f->question->terms.n > 0 ? search_open(&f->index, f->q) : 0;
+    if (st == 0 && f->index != NULL && !search_query(f->index, &f->question->terms, &f->match)) {
+        search_close(f->index); /* the index cannot be used for these terms */
+        f->index = NULL;
+    }
+    return st == 0 && f->match.failed ? MI_ENOMEM : st;
+}
+
+static void finder_search_all(struct finder *f)
+{
+    set_status(f, query_several(f->q, &f->several));
+    if (f->status == 0)
+        f->status = open_index(f);
+    if (f->status == 0)
+        set_status(f, query_sessions(f->q, 0, finder_on_session, f));
+    if (finder_goes_on(f))
+        search_group(f);
+    if (f->shown_us != 0)
+        fprintf(stderr, "\r\033[K");
+}
+
+int find_messages(struct query *q, struct question *question, int64_t limit, find_fn fn, void *ctx)
+{
+    struct finder f = {
+        .q = q,
+        .question = question,
+        .left = limit > 0 ? limit : -1,
+        .fn = fn,
+        .ctx = ctx,
+    };
+    finder_search_all(&f);
+    search_close(f.index);
+    buf_close(&f.match);
+    buf_close(&f.names);
+    buf_close(&f.large);
+    buf_close(&f.text);
+    free(f.row);
+    free(f.candidates.seq);
+    return f.status;
+}

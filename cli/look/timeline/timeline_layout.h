@@ -1,0 +1,60 @@
+/* timeline_layout.h - which columns the lines of a timeline have, and how wide they are.
+ *
+ * Rules     in a pipe a line has all columns and nothing is truncated. On a terminal no line wraps,
+ *           and the content of a message should have LAYOUT_CONTENT columns: levels are tried in
+ *           order until it has. An unusually long METHOD does not count; it takes columns from the
+ *           content of its own line.
+ * Blocks    never. Pure. */
+#ifndef MI_CLI_LOOK_TIMELINE_TIMELINE_LAYOUT_H
+#define MI_CLI_LOOK_TIMELINE_TIMELINE_LAYOUT_H
+
+#include "cli/frame/out.h"
+
+#define LAYOUT_CONTENT 24 /* columns that the content should have */
+/* most columns of METHOD; on a wide terminal, a quarter of the width */
+#define LAYOUT_METHOD_MAX 28
+
+enum layout_level {
+    LAYOUT_FULL,
+    /* without `tools/call` and `notifications/`, which WHAT and the target imply */
+    LAYOUT_SHORT_NAMES,
+    LAYOUT_NO_SIZE,
+    LAYOUT_NO_ID, /* and no milliseconds in the time of day */
+    /* one-column gaps, no padding after WHAT; below 80 columns no session ID, and a shorter
+     * server */
+    LAYOUT_PACKED,
+};
+
+struct layout_widths {
+    size_t columns; /* of the terminal; OUT_UNLIMITED: no limit */
+    bool of_many;   /* lines begin with the time of day, a session's ID and its server */
+    size_t seq, time, id, arrow;
+    size_t method, short_method; /* widest METHOD; the same with LAYOUT_SHORT_NAMES */
+    unsigned measured;           /* number of METHODs; 0: only the widest is known */
+    /* METHODs by width; [1]: with LAYOUT_SHORT_NAMES. The last element counts all wider ones. */
+    unsigned by_width[2][LAYOUT_METHOD_MAX + 1];
+};
+
+struct layout {
+    enum layout_level level;
+    size_t gap;    /* between columns */
+    size_t time;   /* TIME */
+    size_t server; /* SERVER; 0: no such column, also for session and seq */
+    size_t session, seq;
+    size_t what, method, took; /* with LAYOUT_PACKED method and took are 0: not padded */
+    size_t id, size;           /* 0: no such column */
+};
+
+/* Counts the widths of one METHOD. */
+void layout_add_method(struct layout_widths *w, size_t method, size_t short_method);
+/* Chooses the first level that leaves enough columns for the content. */
+void layout_choose(struct layout *l, const struct layout_widths *w);
+/* Sets the columns of this level. METHOD is narrowed to leave columns for the content. */
+void layout_set(struct layout *l, const struct layout_widths *w, enum layout_level level);
+/* Returns the columns and gaps before WHAT. */
+size_t layout_leading_columns(const struct layout *l, const struct layout_widths *w);
+/* Returns the most columns that METHOD may have in a line with `left` columns left. took: TOOK
+ * follows METHOD. */
+size_t layout_max_method_width(const struct layout *l, size_t left, bool took);
+
+#endif

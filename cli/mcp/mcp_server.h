@@ -1,0 +1,43 @@
+/* mcp_server.h - our MCP server: reads a line of the client, and writes the answer.
+ *
+ * Revisions `initialize` selects one of 2024-11-05 to 2025-11-25 for the connection. A request
+ *           whose _meta has the protocol version belongs to 2026-07-28 without that. Both kinds of
+ *           requests may come on one connection (mcp-wire.md 3).
+ * Errors    for the client: if a line, method, params, cursor or tool is invalid, it gets a
+ *           JSON-RPC error. If a call fails, it gets a result with isError. From 2025-11-25 on it
+ *           also gets such a result if arguments do not fit (mcp-wire.md 4.1).
+ * Owns      the definitions of the tools. From one request to the next, only the revision is kept.
+ * Blocks    on the vault, during tools/call. */
+#ifndef MI_CLI_MCP_MCP_SERVER_H
+#define MI_CLI_MCP_MCP_SERVER_H
+
+#include "cli/mcp/toolbox.h"
+
+#define SERVER_LINE_MAX ((size_t)1 << 20) /* bytes of a line of the client */
+#define SERVER_BATCH_MAX 50               /* requests in a batch (2025-03-26) */
+
+struct mcp_server {
+    /* Opens the vault for one call; query_close() closes it. Returns 0 or MI_ENOMEM; or MI_EIO,
+     * then error has the reason. */
+    int (*open_vault)(void *ctx, struct query **ret, struct buf *error);
+    /* Whether the client has cancelled the request with this id. NULL: it never has. */
+    bool (*is_cancelled)(void *ctx, struct json_value id);
+    void *ctx;
+
+    struct toolbox toolbox;
+    /* the negotiated revision; before `initialize`, the newest revision that has it */
+    enum revision revision;
+    struct json_value id; /* the id of the current request */
+};
+
+/* The caller has set the callbacks. Returns 0 or MI_ENOMEM; call mcp_server_close() in both
+ * cases. */
+MI_MUST int mcp_server_open(struct mcp_server *s);
+void mcp_server_close(struct mcp_server *s);
+/* Appends the answer to a line, without a newline. If there is no answer, appends nothing. Returns
+ * 0 or MI_ENOMEM. */
+MI_MUST int mcp_server_answer_line(struct mcp_server *s, struct slice line, struct buf *answer);
+/* The same for a line that was too long. head: the first bytes of the line. */
+MI_MUST int mcp_server_answer_too_long(struct mcp_server *s, struct slice head, struct buf *answer);
+
+#endif

@@ -1,0 +1,72 @@
+/* tool_rows.h - one page of a list: an array in structuredContent, and lines of text.
+ *
+ * A page ends after `limit` rows, or before both forms together would have more than ROWS_BYTES.
+ * The rows after the page are only counted, for at most ROWS_COUNT_US, so that the page can say how
+ * much it shows of how much. The cursor of the next page names its first row: a session, and a
+ * number within it. The tool that reads the cursor continues there.
+ *
+ *     rows_open(&r, c, "calls", ROWS_LIMIT);
+ *     for (each row; rows_begin(&r, session, seq) …)
+ *         { … write the row to c->j and c->text … }
+ *         if (!rows_end(&r)) break;
+ *     rows_close(&r, "no matching call");
+ *
+ * Owns      nothing.
+ * Blocks    never, except in tool_goes_on(). */
+#ifndef MI_CLI_MCP_TOOL_ROWS_H
+#define MI_CLI_MCP_TOOL_ROWS_H
+
+#include "cli/mcp/tool.h"
+#include "show/show.h"
+
+#define ROWS_BYTES ((size_t)16 << 10)
+#define ROWS_LIMIT 20 /* if the argument `limit` is missing */
+#define ROWS_LIMIT_MAX 100
+#define ROWS_COUNT_US ((int64_t)300000)
+
+struct rows_place {
+    int64_t session, n;
+};
+
+struct rows {
+    struct tool_call *c;
+    const char *name; /* the name of the array */
+    int64_t limit, n;
+    int64_t before;          /* the number of rows on the pages before this one */
+    int64_t counted;         /* the number of matching rows, without those on the pages before */
+    struct rows_place first; /* position at which this page begins; session 0: the first row */
+    struct rows_place
+        next; /* position at which the next page begins; session 0: there is no next page */
+    struct rows_place row; /* the current row */
+    struct json_out mark;  /* the state before the current row */
+    size_t json_n, text_n;
+    int64_t count_until_us; /* monotonic clock; 0: the page is not full */
+    bool worked;            /* rows_is_late() was called */
+    bool skipped;           /* the current row is only counted */
+    bool stopped;           /* the reading ended before the last row, so there may be more rows */
+};
+
+/* Begins the array `name`. `limit` is used if the argument is missing. Returns MI_EINVAL if the
+ * cursor is invalid. */
+MI_MUST int rows_open(struct rows *r, struct tool_call *c, const char *name, int64_t limit);
+/* Whether all further rows are only counted. */
+bool rows_is_full(const struct rows *r);
+/* Begins a row, which is an object. Returns false if the row is only counted. */
+MI_MUST bool rows_begin(struct rows *r, int64_t session, int64_t n);
+/* Ends the row. Call it even if rows_begin() returned false. If the row does not fit, it is
+ * removed. Returns false if no further row is wanted. */
+MI_MUST bool rows_end(struct rows *r);
+/* Begins and ends a row with the values of a row of a list. */
+MI_MUST bool rows_add(struct rows *r, int64_t session, int64_t n, const struct show_list *l,
+                      const void *row);
+/* Call this before the work for a row, or for the rows of a session. Returns true if the page has
+ * taken too long and therefore ends here. Each page does at least one piece of work. */
+MI_MUST bool rows_is_late(struct rows *r, int64_t session, int64_t n);
+/* For a list that did not pass all its rows: sets the number of rows, including those on the pages
+ * before. If `all` is false, the number is only a lower limit. */
+void rows_set_total(struct rows *r, int64_t total, bool all);
+/* Ends the array, and says which rows these are, and of how many. `none`: the text for an empty
+ * list. */
+void rows_close(struct rows *r, const char *none);
+
+#endif

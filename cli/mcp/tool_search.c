@@ -1,0 +1,89 @@
+/* tool_search.c - the tool search. */
+#include "cli/mcp/tool_rows.h"
+
+#include "base/clock.h"
+#include "cli/frame/session.h"
+#include "cli/look/search/find_messages.h"
+#include "cli/look/search/found.h"
+
+#define MATCHES 10 /* rows of a page if the argument `limit` is missing */
+#define BEFORE 100 /* bytes of context before the match; AFTER: after the match */
+#define AFTER 200
+
+/* Adds a line such as: session 7 seq 12 2026-01-31T23:59:59.000Z "files" result of "tools/call"
+ * "read_file", ok: "… not found …" */
+static void mcp_search_add_text(struct tool_call *c, const struct found *f)
+{
+    const struct query_message *m = f->message;
+    enum call_status status = session_status_of_message(m);
+    struct slice method = session_method_of_message(m), target = session_target_of_message(m);
+    buf_printf(&c->text, "session %lld seq %lld %s ", (long long)f->session_id, (long long)m->seq,
+               clock_utc(f->started_at_us + m->t_us).s);
+    append_shown_quoted(&c->text, slice_of(f->server), SHOWN_NAME);
+    buf_printf(&c->text, " %s", row_kind_name(m->kind));
+    if (method.n > 0) {
+        buf_adds(&c->text, session_is_answer(m) ? " of" : "");
+        append_shown_subject(&c->text, method, target);
+    }
+    if (status != CALL_UNKNOWN)
+        buf_printf(&c->text, ", %s", call_status_name(status));
+    buf_adds(&c->text, ": ");
+    append_shown_quoted(&c->text, found_context(f, BEFORE, AFTER), BEFORE + 2 * AFTER);
+}
+
+static bool mcp_search_on_found(void *ctx, const struct found *f)
+{
+    struct rows *r = ctx;
+    if (rows_begin(r, f->session_id, f->message->seq)) {
+        found_add_json_members(&r->c->j, f);
+        mcp_search_add_text(r->c, f);
+    }
+    return rows_end(r);
+}
+
+/* Sets the texts and fields. Returns MI_EINVAL if there is nothing to search for. */
+static int read_question(struct tool_call *c, struct question *x)
+{
+    const char *text = tool_text_argument(c, "text"), *status = tool_text_argument(c, "status"),
+               *kind = tool_text_argument(c, "kind");
+    if (text == NULL && status == NULL && kind == NULL && !filter_has_call(&c->filter)) {
+        buf_adds(&c->error,
+                 "nothing to search for: give text, tool, method, status, kind, failed or slow");
+        return MI_EINVAL;
+    }
+    x->filter = c->filter;
+    bool ok = (status == NULL || question_set(x, QUESTION_STATUS, status)) &&
+              (kind == NULL || question_set(x, QUESTION_KIND, kind));
+    if (!ok) { /* the inputSchema allows only the same words */
+        buf_adds(&c->error, "invalid status or kind");
+        return MI_EINVAL;
+    }
+    int st = text != NULL ? question_add(x, text, tool_flag_argument(c, "exact")) : 0;
+    if (st == 0)
+        question_finish_reading(x);
+    return st;
+}
+
+int answer_search_messages(struct tool_call *c)
+{
+    struct rows r;
+    struct question x;
+    int st = rows_open(&r, c, "matches", MATCHES);
+    if (st < 0)
+        return st;
+    st = question_begin(&x);
+    if (st == MI_ESTORE) {
+        buf_adds(&c->error, "cannot search: SQLite was built without FTS5");
+        st = MI_EINVAL;
+    }
+    if (st == 0)
+        st = read_question(c, &x);
+    x.newest_session = r.first.session;
+    x.newest_seq = r.first.n;
+    if (st == 0)
+        st = find_messages(c->q, &x, 0, mcp_search_on_found, &r);
+    rows_close(&r,
+               "Nothing was found; whole words are searched, put a * at the end for longer ones");
+    question_close(&x);
+    return st;
+}

@@ -1,0 +1,40 @@
+/* tool_stats.c - the tool stats. */
+#include "cli/mcp/tool_rows.h"
+
+#include "cli/frame/group_line.h"
+
+#include <stdlib.h>
+
+int answer_stats(struct tool_call *c)
+{
+    struct rows r;
+    struct group_line *l = NULL;
+    const char *by = tool_text_argument(c, "by"), *sort = tool_text_argument(c, "sort");
+    struct count again = {0}, x = {
+                                  .requests = true,
+                                  .by = by != NULL ? count_by_name_of_way(by) : COUNT_TOOL,
+                                  .imported = tool_flag_argument(c, "imported"),
+                                  .filter = c->filter,
+                                  .goes_on = tool_goes_on,
+                                  .ctx = c,
+                              };
+    json_out_str(&c->j, "by", count_by_name(x.by));
+    int st = rows_open(&r, c, "groups", ROWS_LIMIT);
+    if (st < 0)
+        return st;
+    st = count_groups(&x, &again, c->q);
+    if (st == 0)
+        st = group_lines(&x, &again, sort, &l);
+    struct show_list list = group_line_columns(&x);
+    bool more = st == 0;
+    for (size_t i = (size_t)r.first.n; more && i < x.tally.n; i++)
+        more = rows_add(&r, 1, (int64_t)i, &list, &l[i]); /* the row belongs to no single session */
+    free(l);
+    rows_close(&r, x.left_out
+                       ? "No matching call, except in imported sessions (use imported), or in "
+                         "those that send made"
+                       : "No matching call is recorded");
+    count_close(&again);
+    count_close(&x);
+    return st;
+}

@@ -1,0 +1,118 @@
+#include "cli/send/input_required.h"
+
+#include "base/json_out.h"
+#include "base/text.h"
+#include "replay/source/marks.h"
+#include "wire/json/set.h"
+#include "wire/json/text.h"
+
+bool input_is_required(const struct rpc *answer)
+{
+    return answer->kind == RPC_RESULT &&
+           json_key_is(json_string_raw(answer->result_type), "input_required");
+}
+
+void input_list_questions(struct buf *b, const struct rpc *answer)
+{
+    struct slice key;
+    struct json_value one;
+    struct buf method = {0};
+    size_t at = b->n;
+    struct json_walk w = json_walk_begin(json_get(answer->result, "inputRequests"));
+    while (json_walk_next(&w, &key, &one)) {
+        buf_clear(&method);
+        json_unescape(&method, json_string_raw(json_get(one, "method")));
+        buf_adds(b, b->n > at ? ", " : "");
+        text_visible(b, buf_slice(&method));
+    }
+    buf_close(&method);
+}
+
+/* Do the responses answer all questions? */
+static bool responses_answer_all(struct json_value responses, struct json_value questions)
+{
+    struct slice key;
+    struct json_value one;
+    if (responses.type != JSON_OBJECT || marks_in_text(responses.text) != MARKS_NONE)
+        return false;
+    for (struct json_walk w = json_walk_begin(questions); json_walk_next(&w, &key, &one);)
+        if (json_get_raw(responses, key).type == JSON_NONE)
+            return false;
+    return true;
+}
+
+/* Finds the next recorded request after *item that answers these questions; reads it into
+ * t->request. *ret has type JSON_NONE if there is none. */
+static int find_answers(struct talk *t, const struct rpc *sent, struct json_value questions,
+                        uint32_t *item, struct json_value *ret)
+{
+    struct rpc m;
+    for (uint32_t i = *item == TALK_NONE ? 0 : *item + 1; i < t->n; i++) {
+        const struct talk_item *it = &t->items[i];
+        if (it->kind != RPC_REQUEST || !it->from_client || it->lost)
+            continue;
+        int st = talk_read_body(t, i, &t->request);
+        if (st < 0)
+            return st;
+        if (rpc_read(buf_slice(&t->request), &m) < 0 || !slice_eq(m.method, sent->method))
+            continue;
+        *ret = json_get(m.params, "inputResponses");
+        if (!responses_answer_all(*ret, questions))
+            continue;
+        *item = i;
+        return 0;
+    }
+    *ret = (struct json_value){0};
+    return 0;
+}
+
+/* Sets a member of params. If value is {NULL, 0}, does nothing. */
+static int send_input_set(struct buf *params, const char *pointer, struct slice value)
+{
+    struct buf changed = {0}, error = {0};
+    int st = value.p == NULL
+                 ? 0
+                 : json_set(&changed, buf_slice(params), slice_of(pointer), value, &error);
+    if (value.p != NULL && st == 0) {
+        buf_close(params);
+        *params = changed;
+    } else {
+        buf_close(&changed);
+    }
+    buf_close(&error);
+    return st;
+}
+
+static void write_message(struct buf *b, const struct rpc *sent, struct slice params)
+{
+    struct json_out j = json_out_to(b);
+    buf_clear(b);
+    json_out_object(&j, NULL);
+    json_out_str(&j, "jsonrpc", "2.0");
+    json_out_int(&j, "id", 0);
+    json_out_quoted(&j, "method", sent->method);
+    json_out_raw(&j, "params", params);
+    json_out_end(&j);
+}
+
+int input_answer(struct talk *t, const struct rpc *sent, const struct rpc *answer, uint32_t *item,
+                 struct buf *message, bool *ret_found)
+{
+    struct json_value questions = json_get(answer->result, "inputRequests"), responses = {0};
+    struct buf params = {0};
+    *ret_found = false;
+    int st = questions.type == JSON_OBJECT ? find_answers(t, sent, questions, item, &responses) : 0;
+    if (st < 0 || (questions.type == JSON_OBJECT && responses.type == JSON_NONE))
+        return st;
+    buf_slice_add(&params, sent->params.text);
+    st = send_input_set(&params, "/inputResponses", responses.text);
+    if (st == 0)
+        st = send_input_set(&params, "/requestState", answer->request_state.text);
+    if (st == 0)
+        write_message(message, sent, buf_slice(&params));
+    if (st < 0 || params.failed || message->failed)
+        st = talk_no_memory(t);
+    *ret_found = st == 0;
+    buf_close(&params);
+    return st;
+}

@@ -1,0 +1,23 @@
+/* input_required.h - results of revision 2026-07-28 that ask for input: the request is sent again, with the
+ * answers that the recorded client gave.
+ *
+ * Errors    as in replay/live/talk.h.
+ * Blocks    on the recording. */
+#ifndef MI_CLI_SEND_INPUT_REQUIRED_H
+#define MI_CLI_SEND_INPUT_REQUIRED_H
+
+#include "replay/live/talk.h"
+
+#define INPUT_ROUNDS 20
+
+/* Whether the answer asks for input instead of giving the result. */
+bool input_is_required(const struct rpc *answer);
+/* Writes the next request to `message`: `sent`, with the request state of the answer and recorded
+ * answers to all its questions. *item: index of the recorded request; set to the recorded request
+ * that has these answers. *ret_found is false if there is none, or the sanitizer changed it. */
+MI_MUST int input_answer(struct talk *t, const struct rpc *sent, const struct rpc *answer,
+                         uint32_t *item, struct buf *message, bool *ret_found);
+/* Appends the methods of the questions, such as "elicitation/create, roots/list". */
+void input_list_questions(struct buf *b, const struct rpc *answer);
+
+#endif

@@ -1,0 +1,21 @@
+/* option_value.h - checks the value of an option. The name of the option's argument in the table is its
+ * type.
+ *
+ * Types     `SIZE` and `DURATION` are as in base/units.h, `WHEN` as in base/when.h. `N` is a number
+ *           from 0 to 1,000,000,000, `a|b|c` one of these words, `DIR` and `FILE` a path. Any other
+ *           name means text. `AGE` and `SPACE` are a DURATION and a SIZE that must have a unit:
+ *           they belong to options that remove or end something, where `30` instead of `30d` would
+ *           do harm.
+ * Blocks    never. Pure. */
+#ifndef MI_CLI_SETTINGS_OPTION_VALUE_H
+#define MI_CLI_SETTINGS_OPTION_VALUE_H
+
+#include "base/opt.h"
+
+/* Returns false if the value is invalid for this option; then the reason is appended to `error`. */
+MI_MUST bool value_check(const struct opt *o, const char *value, struct buf *error);
+MI_MUST bool value_number(const char *value, int64_t *ret);
+/* Whether `value` is one of the words in `a|b|c`. */
+bool value_is_one_of(const char *choices, const char *value);
+
+#endif

@@ -1,0 +1,21 @@
+/* tool_settings.h - the rule for the tools of a server, from the settings of `proxy`.
+ *
+ * Owns      nothing; tool_rule_close() frees the result, even after an error.
+ * Blocks    settings_read_configured_tools() on the configuration file; settings_read_tool_rule() never. */
+#ifndef MI_CLI_SETTINGS_TOOL_SETTINGS_H
+#define MI_CLI_SETTINGS_TOOL_SETTINGS_H
+
+#include "cli/settings/config.h"
+#include "wire/mcp/tool_rule.h"
+
+/* Makes the rule from --tools, --hide-tools and --read-only, for the server that has this name in
+ * recordings; or from --tools-rule alone, if it is given. Returns 0 or MI_ENOMEM; or MI_EINVAL, then
+ * `error` holds a sentence. */
+MI_MUST int settings_read_tool_rule(const struct settings *s, const char *server,
+                                    struct tool_rule *ret, struct buf *error);
+/* Makes the same rule, but without --tools, for a proxy that reads the configuration file of `s`.
+ * `s` may be the settings of any command. Returns the same values. */
+MI_MUST int settings_read_configured_tools(const struct settings *s, const char *server,
+                                           struct tool_rule *ret, struct buf *error);
+
+#endif

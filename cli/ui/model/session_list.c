@@ -1,0 +1,276 @@
+#include "cli/ui/model/session_list.h"
+
+#include "base/clock.h"
+#include "base/grow.h"
+
+#include <stdlib.h>
+
+void sessions_open(struct sessions *l, const struct query *q, sessions_takes_fn takes, void *ctx)
+{
+    *l = (struct sessions){
+        .store = query_is_store(q) ? q : NULL, .oldest = INT64_MAX, .takes = takes, .ctx = ctx};
+}
+
+void sessions_close(struct sessions *l)
+{
+    for (size_t i = 0; i < SESSIONS_KEPT; i++)
+        page_free(l->row[i].page);
+    free(l->id);
+    *l = (struct sessions){0};
+}
+
+static bool ui_sessions_takes_session(const struct sessions *l, const struct query_session *s)
+{
+    return l->takes == NULL || l->takes(l->ctx, s);
+}
+
+static bool session_is_newer(const struct sessions *l, int64_t a, int64_t b)
+{
+    return l->store != NULL ? query_is_newer(l->store, a, b) : a > b;
+}
+
+bool sessions_reach_id(const struct sessions *l, int64_t id)
+{
+    return l->oldest != INT64_MAX && !session_is_newer(l, l->oldest, id);
+}
+
+/* Returns the row in which a session is kept, if it was read. */
+static struct session_row *session_row_slot(struct sessions *l, int64_t id)
+{
+    return &l->row[(uint64_t)id % SESSIONS_KEPT];
+}
+
+/* Returns the index of a session or, if it is not in the list, where it would be inserted. */
+static size_t ui_sessions_place_of(const struct sessions *l, int64_t id)
+{
+    size_t from = 0, to = l->n;
+    while (from < to) {
+        size_t middle = from + (to - from) / 2;
+        if (session_is_newer(l, l->id[middle], id))
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    return from;
+}
+
+static int add_id(struct sessions *l, int64_t id)
+{
+    size_t at = ui_sessions_place_of(l, id);
+    if (at < l->n && l->id[at] == id)
+        return 0;
+    if (!GROW(l->id, l->n, l->cap))
+        return MI_ENOMEM;
+    memmove(&l->id[at + 1], &l->id[at], (l->n++ - at) * sizeof l->id[0]);
+    l->id[at] = id;
+    return 0;
+}
+
+/* Reads the rows of sessions without an end at once, because they may be live and the header counts
+ * live sessions. Skips it in a store, where nobody knows whether sessions are live. */
+static int read_unended(struct sessions *l, struct query *q, const struct page_row *page)
+{
+    const struct session_row *row;
+    int st = 0;
+    for (; st == 0 && l->store == NULL && page != NULL; page = page->next)
+        if (page->session.ended_at_us == 0 && sessions_place_of_id(l, page->session.id) < l->n)
+            st = sessions_get(l, q, page->session.id, &row);
+    return st == MI_ENOENT ? 0 : st;
+}
+
+int sessions_read_older(struct sessions *l, struct query *q)
+{
+    struct page_row *page = NULL;
+    int64_t to = l->oldest == INT64_MAX ? INT64_MAX : l->oldest - 1;
+    int st = page_read_sessions(q, NULL, INT64_MIN, to, SESSIONS_PAGE, &page);
+    size_t n = 0;
+    for (const struct page_row *p = page; st == 0 && p != NULL; p = p->next, n++) {
+        l->oldest = p->session.id;
+        l->newest = p->session.id > l->newest ? p->session.id : l->newest;
+        if (ui_sessions_takes_session(l, &p->session))
+            st = add_id(l, p->session.id);
+    }
+    l->complete = st == 0 && n < SESSIONS_PAGE;
+    if (st == 0)
+        st = read_unended(l, q, page);
+    page_free(page);
+    return st;
+}
+
+int sessions_add(struct sessions *l, struct query *q, int64_t id)
+{
+    const struct session_row *row; /* the session may be live, so its row is read at once */
+    int st = add_id(l, id);
+    st = st == 0 ? sessions_get(l, q, id, &row) : st;
+    return st == MI_ENOENT ? 0 : st;
+}
+
+/* Reads the rows of sessions again that had not ended. In a store, rows are read only when they are
+ * shown. */
+static int sessions_refresh_rows(struct sessions *l, struct query *q)
+{
+    int st = 0;
+    if (l->store != NULL)
+        return 0;
+    for (size_t i = 0; i < SESSIONS_KEPT && st == 0; i++) {
+        const struct session_row *r = &l->row[i];
+        if (r->page == NULL || r->state == SESSION_ENDED)
+            continue;
+        l->row[i].stale = true;
+        st = sessions_get(l, q, r->page->session.id, &r);
+        st = st == MI_ENOENT ? 0 : st;
+    }
+    return st;
+}
+
+/* Reads sessions that were recorded since the last call. In a store, reads the newest ones, so that
+ * rows that had not ended are read again. */
+static int read_newest(struct sessions *l, struct query *q, struct page_row **ret)
+{
+    int64_t newest = 0;
+    if (l->store != NULL)
+        return page_read_sessions(q, NULL, INT64_MIN, INT64_MAX, SESSIONS_PAGE, ret);
+    int st = query_newest(q, &newest);
+    return st < 0 || newest <= l->newest
+               ? st
+               : page_read_sessions(q, NULL, l->newest + 1, INT64_MAX, INT64_MAX, ret);
+}
+
+/* Sessions that were not read before have higher ids, in a store too. */
+int sessions_read_changes(struct sessions *l, struct query *q)
+{
+    struct page_row *page = NULL;
+    int st = sessions_refresh_rows(l, q);
+    if (st == 0)
+        st = read_newest(l, q, &page);
+    bool first = l->oldest == INT64_MAX;
+    int64_t newest = l->newest;
+    for (const struct page_row *p = page; st == 0 && p != NULL; p = p->next) {
+        int64_t id = p->session.id;
+        struct session_row *r = session_row_slot(l, id);
+        r->stale |= r->page != NULL && r->page->session.id == id && r->state != SESSION_ENDED;
+        if (id <= newest)
+            continue;
+        l->newest = id > l->newest ? id : l->newest;
+        l->oldest = first ? id : l->oldest;
+        if (ui_sessions_takes_session(l, &p->session))
+            st = add_id(l, id);
+    }
+    if (st == 0)
+        st = read_unended(l, q, page);
+    page_free(page);
+    return st;
+}
+
+static bool sessions_on_failed_call(void *ctx, const struct query_call *c)
+{
+    struct session_row *r = ctx;
+    (void)c;
+    r->counting++;
+    return true;
+}
+
+static int count_part(const struct sessions *l, struct session_row *r, struct query *q)
+{
+    struct filter f = FILTER_ANY;
+    int64_t id = r->page->session.id, to = r->counted + SESSIONS_COUNTED;
+    struct call_question x = {.filter = &f,
+                              .side = CALLS_OF_CLIENT,
+                              .operations = !l->requests,
+                              .from = query_call_id(id, r->counted + 1),
+                              .up_to = query_call_id(id, to)};
+    f.session_id = id;
+    f.failed = true;
+    int st = query_calls_of(q, &x, sessions_on_failed_call, r);
+    r->counted = to;
+    if (to >= r->messages) {
+        r->failed = r->counting;
+        r->counted_us = clock_mono_us();
+    }
+    return st;
+}
+
+int sessions_count(struct sessions *l, struct query *q, bool *ret_more)
+{
+    int64_t now_us = clock_mono_us();
+    *ret_more = false;
+    for (size_t i = 0; i < SESSIONS_KEPT; i++) {
+        struct session_row *r = &l->row[i];
+        if (r->page == NULL || r->counted >= r->messages ||
+            (r->state == SESSION_LIVE && r->counted_us != 0 &&
+             now_us - r->counted_us < SESSIONS_RECOUNT_US))
+            continue;
+        *ret_more = true;
+        return count_part(l, r, q);
+    }
+    return 0;
+}
+
+size_t sessions_place_of_id(const struct sessions *l, int64_t id)
+{
+    size_t at = ui_sessions_place_of(l, id);
+    return at < l->n && l->id[at] == id ? at : l->n;
+}
+
+/* Fills in the number of messages, the last time and, in a store, the failed calls. A store's
+ * summaries are read for several sessions at once. */
+static int count_messages(struct sessions *l, struct query *q, int64_t id, struct session_row *r)
+{
+    struct query_summary s;
+    if (l->store == NULL)
+        return query_last_message(q, id, &r->messages, &r->last_t_us);
+    int st = query_summary(q, id, false, &s);
+    if (st < 0)
+        return st;
+    r->messages = r->counted = s.last_seq;
+    r->last_t_us = s.last_t_us;
+    r->failed = session_count_errors(s.ended_as);
+    query_summary_close(&s);
+    return 0;
+}
+
+int sessions_get(struct sessions *l, struct query *q, int64_t id, const struct session_row **ret)
+{
+    struct session_row *r = session_row_slot(l, id);
+    struct page_row *page = NULL;
+    if (r->page != NULL && r->page->session.id == id && !r->stale) {
+        *ret = r;
+        return 0;
+    }
+    int st = page_read_sessions(q, NULL, id, id, 1, &page);
+    if (st < 0 || page == NULL)
+        return st < 0 ? st : MI_ENOENT;
+    struct session_row now = {
+        .page = page, .state = session_state_of(q, &page->session), .failed = -1};
+    /* keeps the earlier counts until they are counted again */
+    if (r->page != NULL && r->page->session.id == id) {
+        now.failed = r->failed;
+        now.counted_us = r->counted_us;
+    }
+    st = count_messages(l, q, id, &now);
+    if (st < 0) {
+        page_free(page);
+        return st;
+    }
+    page_free(r->page);
+    *r = now;
+    *ret = r;
+    return 0;
+}
+
+int64_t sessions_duration_us(const struct session_row *r, int64_t now_us)
+{
+    const struct query_session *s = &r->page->session;
+    int64_t us = r->state == SESSION_ENDED  ? s->ended_at_us - s->started_at_us
+                 : r->state == SESSION_LIVE ? now_us - s->started_at_us
+                                            : r->last_t_us;
+    return us > 0 ? us : 0;
+}
+
+size_t sessions_count_live(const struct sessions *l)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < SESSIONS_KEPT; i++)
+        n += l->row[i].page != NULL && l->row[i].state == SESSION_LIVE;
+    return n;
+}

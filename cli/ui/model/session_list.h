@@ -1,0 +1,76 @@
+/* session_list.h - the sessions of a vault, newest first, as a list of their ids.
+ *
+ * The list grows at its end while older sessions are read, a page at a time. It grows at its
+ * beginning when new sessions are recorded. What the screen shows of a session is read when it
+ * is needed, and kept: of an ended session for good, of others until sessions_read_changes().
+ * If the vault is a store, the list is in the order of time, which the ids do not tell.
+ * sessions_read_changes() then looks only at the newest SESSIONS_PAGE sessions, because each question
+ * takes time.
+ *
+ * Owns      the ids, and at most SESSIONS_KEPT rows; sessions_close() frees them.
+ * Errors    those of vault/query/reader.h; MI_ENOENT: the session was removed.
+ * Blocks    on the vault. */
+#ifndef MI_CLI_UI_MODEL_SESSION_LIST_H
+#define MI_CLI_UI_MODEL_SESSION_LIST_H
+
+#include "cli/frame/session.h"
+#include "vault/query/page.h"
+
+#define SESSIONS_KEPT 256
+#define SESSIONS_PAGE 64
+#define SESSIONS_COUNTED 20000      /* number of messages whose calls are counted in one step */
+#define SESSIONS_RECOUNT_US 5000000 /* how old the failed count of a live session may be */
+
+struct session_row {
+    struct page_row *page; /* owned; NULL: the row is free */
+    enum session_state state;
+    int64_t messages, last_t_us; /* seq and time of the last message */
+    int64_t failed;              /* failed calls; -1: not counted yet */
+    int64_t counting,
+        counted; /* counting: failed calls among messages 1..counted; done if counted >= messages */
+    int64_t counted_us;
+    bool stale;
+};
+
+/* Should the list have this session? Called once for each; a rejected session may be added
+ * later. */
+typedef bool (*sessions_takes_fn)(void *ctx, const struct query_session *s);
+
+struct sessions {
+    int64_t *id; /* owned; newest first */
+    size_t n, cap;
+    const struct query *store; /* borrowed; NULL: a vault */
+    /* newest: highest id that was read; oldest: id that was read last in page order */
+    int64_t newest, oldest;
+    bool complete; /* all older sessions were read */
+    /* set by the caller: count each failed request, not each operation */
+    bool requests;
+    sessions_takes_fn takes; /* NULL: the list has all sessions */
+    void *ctx;
+    struct session_row row[SESSIONS_KEPT]; /* a session's row is id % SESSIONS_KEPT */
+};
+
+void sessions_open(struct sessions *l, const struct query *q, sessions_takes_fn takes, void *ctx);
+void sessions_close(struct sessions *l);
+/* Adds a page of older sessions. */
+MI_MUST int sessions_read_older(struct sessions *l, struct query *q);
+/* Adds sessions that were recorded since the last call, and reads the rows of sessions again that
+ * had not ended. */
+MI_MUST int sessions_read_changes(struct sessions *l, struct query *q);
+/* Whether the list reaches back to this session. */
+bool sessions_reach_id(const struct sessions *l, int64_t id);
+/* Adds a session that takes() rejected, unless it is in the list already. */
+MI_MUST int sessions_add(struct sessions *l, struct query *q, int64_t id);
+/* Counts failed calls of the kept rows, in steps. *ret_more: call it again. */
+MI_MUST int sessions_count(struct sessions *l, struct query *q, bool *ret_more);
+/* Returns the index of a session; n if it is not in the list. */
+size_t sessions_place_of_id(const struct sessions *l, int64_t id);
+/* *ret is valid until another session with the same id % SESSIONS_KEPT is read. */
+MI_MUST int sessions_get(struct sessions *l, struct query *q, int64_t id,
+                         const struct session_row **ret);
+/* Returns how long a session lasted until its end, its last message or, if it is live, now. */
+int64_t sessions_duration_us(const struct session_row *r, int64_t now_us);
+/* Counts the live sessions among the kept rows. */
+size_t sessions_count_live(const struct sessions *l);
+
+#endif

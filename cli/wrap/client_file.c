@@ -1,0 +1,489 @@
+#include "cli/wrap/client_file.h"
+
+#include "base/log.h"
+#include "base/text.h"
+#include "cli/frame/replace.h"
+#include "cli/frame/server_name.h"
+#include "cli/settings/paths.h"
+#include "cli/wrap/backup.h"
+#include "cli/wrap/edit_diff.h"
+#include "cli/wrap/wrap_edit.h"
+#include "cli/wrap/git.h"
+#include "cli/wrap/limits.h"
+#include "cli/wrap/mcpfile/string.h"
+#include "cli/wrap/remote.h"
+#include "cli/wrap/row.h"
+#include "cli/wrap/which.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+/* Work on one file. */
+struct work {
+    struct wrapping *w;
+    const struct client_file *where;
+    enum wrap_verb verb; /* what to do with this file */
+    struct replace file;
+    struct mcpfile conf;
+    struct edits edits;
+    bool *touched;         /* owned; for each server: whether it was or would be changed */
+    size_t wrapped_before; /* number of servers that were wrapped before */
+    bool redirected;
+    bool left_wrapped; /* the file is in another directory, and some servers stay wrapped */
+    /* the file must also work on other systems: it is in git, or for a container */
+    bool portable;
+};
+
+/* ---- one server ---- */
+
+static const char *wrap_state_name(const struct work *k, const struct wrap_view *v, bool touched)
+{
+    bool dry = k->w->dry;
+    if (touched && k->verb == WRAP_VERB_WRAP)
+        return dry ? "would wrap" : "wrapped now";
+    if (touched)
+        return dry ? "would unwrap" : "unwrapped";
+    if (client_file_fixed[k->where->kind].state != NULL && v->state != WRAP_WRAPPED)
+        return client_file_fixed[k->where->kind].state;
+    switch (v->state) {
+    case WRAP_PLAIN:
+        return "plain";
+    case WRAP_WRAPPED:
+        return "wrapped";
+    case WRAP_REMOTE:
+        return "remote";
+    case WRAP_ODD:
+        break;
+    }
+    return "odd";
+}
+
+static void list_server(struct work *k, const struct mcpfile_server *s, struct wrap_view *v,
+                        bool touched)
+{
+    struct buf wraps = {0};
+    const char *fixed = client_file_fixed[k->where->kind].why;
+    if (v->state == WRAP_WRAPPED)
+        mcpfile_append_string(&k->conf, k->conf.arg[s->first_arg + v->own], &wraps);
+    struct server_row row = {
+        .server = s->name,
+        .client = k->where->client,
+        .state = wrap_state_name(k, v, touched),
+        .what = v->state,
+        .touched = touched,
+        .command = v->command.n > 0 ? buf_str(&v->command) : NULL,
+        .wraps = v->state == WRAP_WRAPPED ? buf_str(&wraps) : NULL,
+        .why = v->why == NULL && !touched ? fixed : v->why,
+        .project = s->project,
+        .path = k->file.path,
+        .named_path = k->where->path,
+    };
+    if (k->w->json)
+        server_row_print_json(&k->w->out, &row);
+    else
+        server_row_add(&k->w->table, &row);
+    buf_close(&wraps);
+    if (v->state == WRAP_ODD && !v->is_mcp && k->w->verb != WRAP_VERB_UNWRAP && fixed == NULL)
+        log_warn("%s: server '%s' is not changed: %s", k->where->path, s->name, v->why);
+}
+
+/* Returns the directory for --path, which the proxy searches last: where a terminal finds the
+ * command. Only for clients that are started from a desktop, with a short PATH. */
+static char *wrap_far_directory(const struct work *k, const char *command)
+{
+    bool named = k->where->desktop && !k->portable && strchr(command, '/') == NULL;
+    return named ? which_far_directory(command) : NULL;
+}
+
+static const char *const *wrap_command_words(const struct work *k)
+{
+    static const char *const plain[] = {"mcp-interposer", NULL};
+    const struct launch *l = &k->w->launch;
+    bool container = k->where->kind == CLIENT_FILE_CONTAINER && !l->by_runner;
+    return container || (k->portable && l->in_path) ? plain : l->words;
+}
+
+/* Returns the value of --vault or --journal-dir for the arguments; NULL if the option is left
+ * out. */
+static const char *wrap_file_directory(const struct work *k, const char *option, const char *path)
+{
+    bool asked = opt_source(&k->w->settings->set, option) == OPT_FLAG;
+    return !k->portable || asked ? path : NULL;
+}
+
+/* Adds an option, unless its value is empty or NULL. Returns the new number of words. */
+static size_t add_option(const char **options, size_t n, const char *name, const char *value)
+{
+    if (value == NULL || value[0] == '\0')
+        return n;
+    options[n++] = name;
+    options[n++] = value;
+    return n;
+}
+
+static bool add_server(struct work *k, const struct mcpfile_server *s, struct wrap_view *v)
+{
+    const char *options[2 * OPT_MANY_MAX + 16];
+    struct limits limits = {0};
+    size_t n = 0;
+    char name[SERVER_NAME_MAX];
+    char *const argv[] = {s->name, NULL};
+    bool remote = v->state == WRAP_REMOTE;
+    char *dir = wrap_far_directory(k, remote ? "npx" : buf_str(&v->command));
+    server_name_choose(s->name, argv, name);
+    if (name[0] != '-')
+        n = add_option(options, n, "--name", name);
+    for (const char *const *d = k->w->deadlines; *d != NULL; d++)
+        n = add_option(options, n, "--timeout", *d);
+    if (k->w->deadlines[0] == NULL)
+        limits_read(&limits, &k->conf, s, k->where->client);
+    n = add_option(options, n, "--timeout", limits.call);
+    n = add_option(options, n, "--timeout", limits.initialize);
+    n = add_option(options, n, "--max-timeout", limits.max_timeout);
+    n = add_option(options, n, "--vault", wrap_file_directory(k, "vault", k->w->vault));
+    n = add_option(options, n, "--journal-dir",
+                   wrap_file_directory(k, "journal-dir", k->w->journal_dir));
+    n = add_option(options, n, "--path", dir);
+    options[n] = NULL;
+    struct wrap_with with = {wrap_command_words(k), options};
+    bool added = remote ? remote_add(&k->edits, &k->conf, s, &with)
+                        : wrap_edit_add(&k->edits, &k->conf, s, &with);
+    free(dir);
+    return added;
+}
+
+/* Sets *wrap if a server with a URL is to be wrapped; otherwise tells people why not, or how.
+ * Returns 0 or MI_ENOMEM. */
+static int consider_remote(struct work *k, const struct mcpfile_server *s, bool *wrap)
+{
+    const char *why;
+    int st = remote_check(&k->conf, s, &why);
+    bool asked = settings_is_on(k->w->settings, "remote");
+    *wrap = st == 0 && asked && why == NULL;
+    if (!asked)
+        advice_add_remote(&k->w->advice, s->name);
+    else if (st == 0 && why != NULL)
+        log_warn("%s: server '%s' is not changed: %s", k->where->path, s->name, why);
+    return st;
+}
+
+/* Whether a wrapped server names another version of the package than the one from which this
+ * program was started. */
+static bool has_other_version(const struct work *k, const struct mcpfile_server *s,
+                              struct wrap_view *v)
+{
+    const struct launch *ours = &k->w->launch;
+    struct buf package = {0};
+    if (!ours->by_runner || v->launch == 0 || strcmp(ours->words[0], buf_str(&v->command)) != 0)
+        return false;
+    mcpfile_append_string(&k->conf, k->conf.arg[s->first_arg + v->launch - 1], &package);
+    bool other = launch_is_other_version(ours, buf_slice(&package));
+    buf_close(&package);
+    return other;
+}
+
+/* Must the command that starts a wrapped server's interposer be replaced? */
+static bool needs_redirect(const struct work *k, const struct mcpfile_server *s,
+                           struct wrap_view *v)
+{
+    const char *path = buf_str(&v->command);
+    bool here = k->where->kind != CLIENT_FILE_CONTAINER;
+    return (here && path[0] == '/' && access(path, X_OK) != 0) || has_other_version(k, s, v);
+}
+
+/* Returns 0, MI_EFULL or MI_ENOMEM. */
+static int wrap_server(struct work *k, size_t i, struct wrap_view *v)
+{
+    const struct mcpfile_server *s = &k->conf.server[i];
+    bool room = true, wrap = v->state == WRAP_PLAIN;
+    if (v->state == WRAP_REMOTE && consider_remote(k, s, &wrap) < 0)
+        return MI_ENOMEM;
+    if (wrap) {
+        room = add_server(k, s, v);
+        k->touched[i] = true;
+    } else if (v->state == WRAP_WRAPPED && needs_redirect(k, s, v)) {
+        room = wrap_edit_redirect(&k->edits, &k->conf, s, v, wrap_command_words(k));
+        k->touched[i] = k->redirected = true;
+    }
+    if (v->state == WRAP_WRAPPED && opt_source(&k->w->settings->set, "timeout") == OPT_FLAG)
+        advice_add_kept(&k->w->advice, s->name);
+    return room ? 0 : MI_EFULL;
+}
+
+static int unwrap_server(struct work *k, size_t i, const struct wrap_view *v)
+{
+    if (v->state != WRAP_WRAPPED)
+        return 0;
+    k->touched[i] = true;
+    return wrap_edit_remove(&k->edits, &k->conf, &k->conf.server[i], v) ? 0 : MI_EFULL;
+}
+
+static int process_server(struct work *k, size_t i)
+{
+    const struct mcpfile_server *s = &k->conf.server[i];
+    struct wrap_view v;
+    if (wrap_inspect(&k->conf, s, &v) < 0)
+        return MI_ENOMEM;
+    int st = 0;
+    bool wanted = wanted_has_server(&k->w->wanted, s->name);
+    bool elsewhere = k->where->kind == CLIENT_FILE_ELSEWHERE;
+    k->wrapped_before += v.state == WRAP_WRAPPED;
+    wanted_note_found(&k->w->wanted, s->name,
+                      k->verb == k->w->verb ? WANTED_HERE
+                      : elsewhere           ? WANTED_ELSEWHERE
+                                            : WANTED_FIXED);
+    if (wanted && v.state == WRAP_WRAPPED && k->verb != k->w->verb && elsewhere)
+        k->left_wrapped = true;
+    if (wanted && k->verb == WRAP_VERB_WRAP)
+        st = wrap_server(k, i, &v);
+    else if (wanted && k->verb == WRAP_VERB_UNWRAP)
+        st = unwrap_server(k, i, &v);
+    wrap_view_close(&v);
+    return st;
+}
+
+/* ---- one file ---- */
+
+static void fail_file(struct work *k, const char *why)
+{
+    log_error("%s: %s", k->where->path, why);
+    k->w->failed = true;
+}
+
+/* Reports that the file cannot be read: an error if the file was named or would be changed, else a
+ * warning. */
+static void fail_reading(struct work *k, const char *why, bool named)
+{
+    if (!named && k->verb == WRAP_VERB_LIST && client_file_fixed[k->where->kind].state != NULL)
+        log_warn("%s: %s", k->where->path, why);
+    else
+        fail_file(k, why);
+}
+
+/* Whether the new text has as many servers as the old one. Close `conf` in any case. */
+static bool has_same_servers(const struct work *k, struct slice new, struct mcpfile *conf)
+{
+    return mcpfile_read(conf, new, mcpfile_format_of(k->where->path)) == 0 &&
+           conf->servers == k->conf.servers;
+}
+
+/* Would unwrap restore the original bytes? */
+static bool can_be_undone(struct work *k, struct slice new)
+{
+    struct mcpfile conf;
+    struct edits undo = {0};
+    struct buf text = {0};
+    bool good = has_same_servers(k, new, &conf);
+    for (size_t i = 0; good && i < conf.servers; i++) {
+        struct wrap_view v;
+        if (!k->touched[i])
+            continue;
+        good = wrap_inspect(&conf, &conf.server[i], &v) == 0;
+        if (good) {
+            good = v.state == WRAP_WRAPPED && wrap_edit_remove(&undo, &conf, &conf.server[i], &v);
+            wrap_view_close(&v);
+        }
+    }
+    edits_apply(&undo, new, &text);
+    good = good && !text.failed &&
+           (k->redirected || slice_eq(buf_slice(&text), buf_slice(&k->file.text)));
+    buf_close(&text);
+    edits_close(&undo);
+    mcpfile_close(&conf);
+    return good;
+}
+
+static bool wrapped_text_is_valid(const struct work *k, struct slice new)
+{
+    struct mcpfile conf;
+    bool good = has_same_servers(k, new, &conf);
+    mcpfile_close(&conf);
+    return good;
+}
+
+static void drop_backups(struct work *k, struct slice text)
+{
+    struct buf kept = {0};
+    backup_drop(k->w->backups, k->file.path, text, &kept);
+    if (kept.n > 0)
+        log_warn("%s: the file has changed since it was wrapped; its backup is kept: %s "
+                 "(delete it when you do not need it: it may contain secrets)",
+                 k->where->path, buf_str(&kept));
+    buf_close(&kept);
+}
+
+static void wrap_file_advise(struct work *k)
+{
+    bool wraps = k->verb == WRAP_VERB_WRAP;
+    advice_add_client(&k->w->advice, k->where->client, k->where->path);
+    if (wraps && k->portable)
+        advice_add_portable(&k->w->advice, &k->w->launch, k->where);
+    if (wraps && k->w->launch.by_runner && k->where->kind != CLIENT_FILE_CONTAINER)
+        advice_add_runner(&k->w->advice, &k->w->launch, k->where);
+}
+
+static bool change_file(struct work *k, struct slice new)
+{
+    bool wraps = k->verb == WRAP_VERB_WRAP;
+    size_t touched = 0;
+    for (size_t i = 0; i < k->conf.servers; i++)
+        touched += k->touched[i];
+    int st = replace_check(&k->file);
+    if (st == 0 && wraps && (k->wrapped_before == 0 || !backup_exists(k->w->backups, k->file.path)))
+        st = backup_make(k->w->backups, k->file.path, buf_slice(&k->file.text), &k->file.error);
+    if (st == 0)
+        st = replace_write(&k->file, new);
+    if (st < 0) {
+        fail_file(k, st == MI_ENOMEM ? "out of memory" : buf_str(&k->file.error));
+        return false;
+    }
+    if (!wraps && touched == k->wrapped_before)
+        drop_backups(k, new);
+    wrap_file_advise(k);
+    return true;
+}
+
+/* Applies the edits to the file, or prints them as a diff. */
+static bool finish_file(struct work *k)
+{
+    struct buf new = {0};
+    bool good = true;
+    edits_apply(&k->edits, buf_slice(&k->file.text), &new);
+    if (new.failed) {
+        fail_file(k, "out of memory");
+        good = false;
+    } else if (k->verb == WRAP_VERB_WRAP && !can_be_undone(k, buf_slice(&new))) {
+        fail_file(k, "unwrap could not restore this file exactly; edit it by hand");
+        good = false;
+    } else if (k->verb == WRAP_VERB_UNWRAP && !wrapped_text_is_valid(k, buf_slice(&new))) {
+        fail_file(k, "unwrapping would make this file invalid; edit it by hand");
+        good = false;
+    } else if (!k->w->dry) {
+        good = change_file(k, buf_slice(&new));
+    } else if (!k->w->json) {
+        diff_print(&k->w->out, k->file.path, buf_slice(&k->file.text), &k->edits);
+    }
+    k->w->changes |= good;
+    buf_close(&new);
+    return good;
+}
+
+/* Lists the servers as they were read, because positions refer to the old text. */
+static void list_servers(struct work *k)
+{
+    bool fixed = client_file_fixed[k->where->kind].state != NULL;
+    if (k->verb != k->w->verb && !k->left_wrapped && !(fixed && k->w->verb == WRAP_VERB_WRAP))
+        return;
+    if (k->left_wrapped) {
+        struct buf path = {0};
+        server_row_append_path(&path, k->where->path);
+        advice_add_elsewhere(&k->w->advice, buf_str(&path));
+        buf_close(&path);
+    }
+    for (size_t i = 0; i < k->conf.servers; i++) {
+        struct wrap_view v;
+        if (!wanted_has_server(&k->w->wanted, k->conf.server[i].name))
+            continue;
+        if (wrap_inspect(&k->conf, &k->conf.server[i], &v) < 0) {
+            fail_file(k, "out of memory");
+            return;
+        }
+        list_server(k, &k->conf.server[i], &v, k->touched[i]);
+        wrap_view_close(&v);
+    }
+}
+
+/* Returns false, after a message, if the file was named but must not be changed. */
+static bool may_change(struct work *k, bool named)
+{
+    const char *why = client_file_fixed[k->where->kind].why;
+    if (!named || why == NULL || k->verb == k->w->verb)
+        return true;
+    fail_file(k, why);
+    return false;
+}
+
+static void read_servers(struct work *k, bool named)
+{
+    int st = mcpfile_read(&k->conf, buf_slice(&k->file.text), mcpfile_format_of(k->where->path));
+    if (st == 0) {
+        k->touched = calloc(k->conf.servers + 1, sizeof *k->touched);
+        st = k->touched != NULL ? 0 : MI_ENOMEM;
+    }
+    for (size_t i = 0; st == 0 && i < k->conf.servers; i++)
+        st = process_server(k, i);
+    if (st == MI_EINVAL) {
+        struct buf why = {0};
+        buf_adds(&why, "cannot parse the file, which is not changed: ");
+        buf_slice_add(&why, buf_slice(&k->conf.error));
+        fail_reading(k, buf_str(&why), named);
+        buf_close(&why);
+    } else if (st < 0) {
+        fail_file(k, st == MI_EFULL ? "too many servers to change at once; name some of them"
+                                    : "out of memory");
+    } else if (named && k->conf.servers == 0) {
+        fail_file(k, "no MCP servers found: expected an object `mcpServers`, `servers`, "
+                     "`context_servers` or `mcp` in JSON, tables `mcp_servers.NAME` in a file "
+                     "NAME.toml, or `extensions`, `mcpServers` or `mcp_servers` in a file "
+                     "NAME.yaml; in another format, put "
+                     "`mcp-interposer proxy --` before the server's command "
+                     "by hand");
+    } else if ((k->edits.n == 0 || finish_file(k)) && (!k->w->dry || k->w->json)) {
+        list_servers(k);
+    }
+}
+
+/* Whether a line of the script adds a server without the interposer. */
+static bool adds_plain_server(const char *script)
+{
+    for (const char *next; *script != '\0'; script = next) {
+        next = script + strcspn(script, "\n");
+        struct slice line = {script, (size_t)(next - script)};
+        next += *next != '\0';
+        while (slice_begins(line, " ") || slice_begins(line, "\t"))
+            line = (struct slice){line.p + 1, line.n - 1};
+        if (!slice_begins(line, "#") && memmem(line.p, line.n, "mcp add", 7) != NULL &&
+            memmem(line.p, line.n, "mcp-interposer", 14) == NULL)
+            return true;
+    }
+    return false;
+}
+
+/* Reports Crush's crushrc: a shell runs it, so only the shell knows what its `mcp add` lines do. */
+static void report_script(struct work *k, bool named)
+{
+    static const char why[] = "it is a shell script, which is not read or changed: put "
+                              "`mcp-interposer proxy --` before the command of each `mcp add`";
+    if (named)
+        fail_file(k, why);
+    else if (k->w->verb != WRAP_VERB_UNWRAP && adds_plain_server(buf_str(&k->file.text)))
+        log_warn("%s: %s", k->where->path, why);
+}
+
+int wrap_file(struct wrapping *w, const struct client_file *where, bool named)
+{
+    struct work *k = calloc(1, sizeof *k); /* too large for the stack */
+    if (k == NULL)
+        return MI_ENOMEM;
+    k->w = w;
+    k->where = where;
+    /* what to do with a file of this kind */
+    bool changed = where->kind == CLIENT_FILE_EDITED || where->kind == CLIENT_FILE_CONTAINER ||
+                   (where->kind == CLIENT_FILE_UNUSED && w->verb == WRAP_VERB_UNWRAP) ||
+                   (where->kind == CLIENT_FILE_ELSEWHERE && w->all);
+    k->verb = changed ? w->verb : WRAP_VERB_LIST;
+    if (replace_open(&k->file, where->path) < 0) {
+        fail_reading(k, k->file.error.n > 0 ? buf_str(&k->file.error) : "out of memory", named);
+    } else if (where->kind == CLIENT_FILE_SCRIPT) {
+        report_script(k, named);
+    } else if (may_change(k, named)) {
+        k->portable = where->kind == CLIENT_FILE_CONTAINER || git_repository_contains(k->file.path);
+        read_servers(k, named);
+    }
+    edits_close(&k->edits);
+    mcpfile_close(&k->conf);
+    replace_close(&k->file);
+    free(k->touched);
+    free(k);
+    return 0;
+}

@@ -1,0 +1,45 @@
+/* client_file.h - lists, wraps or unwraps the servers of one configuration file.
+ *
+ * Rules     before a file is written, unwrapping is tried in memory and must restore the original
+ *           bytes. A backup is made when the first server of a file is wrapped, and removed when
+ *           the last one is unwrapped. A file in a git work tree gets no path of this machine that
+ *           the user did not ask for: the command is the plain name if PATH leads to this program,
+ *           and --path and variables are left out. This also holds for a devcontainer.json, where
+ *           the plain name is always written, because the container has another PATH. The command
+ *           of a wrapped server is replaced if its interposer no longer exists, or if it names
+ *           another version of the package than the one that this program was started from.
+ * Errors    are logged, and set wrapping.failed.
+ * Blocks    on the disk. */
+#ifndef MI_CLI_WRAP_CLIENT_FILE_H
+#define MI_CLI_WRAP_CLIENT_FILE_H
+
+#include "cli/frame/table.h"
+#include "cli/settings/config.h"
+#include "cli/wrap/advice.h"
+#include "cli/wrap/clients.h"
+#include "cli/wrap/launch.h"
+#include "cli/wrap/wanted.h"
+
+enum wrap_verb { WRAP_VERB_LIST, WRAP_VERB_WRAP, WRAP_VERB_UNWRAP };
+
+struct wrapping {
+    const struct settings *settings;
+    enum wrap_verb verb;
+    bool dry, json, all;
+    struct launch launch;                    /* how clients start this program */
+    char *backups;                           /* owned; path of the directory of backups */
+    char *vault, *journal_dir;               /* owned; absolute paths; NULL: the default */
+    const char *deadlines[OPT_MANY_MAX + 1]; /* values of --timeout, ended by NULL */
+    struct advice advice;
+    struct wanted wanted;
+    struct out out;
+    struct table table;
+    bool changes; /* something was changed, or would be with --dry-run */
+    bool failed;
+};
+
+/* named: the user named the file, so that a file without servers is an error. Returns 0 or
+ * MI_ENOMEM. */
+MI_MUST int wrap_file(struct wrapping *w, const struct client_file *where, bool named);
+
+#endif

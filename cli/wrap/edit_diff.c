@@ -1,0 +1,307 @@
+#include "cli/wrap/edit_diff.h"
+
+#include "base/text.h"
+#include "cli/wrap/mcpfile/string.h"
+#include "redact/sanitizer.h"
+
+#define CONTEXT 3 /* lines before and after a change */
+
+static size_t line_begin(struct slice text, size_t at)
+{
+    while (at > 0 && text.p[at - 1] != '\n')
+        at--;
+    return at;
+}
+
+/* Returns the offset of the next line. */
+static size_t wrap_diff_line_end(struct slice text, size_t at)
+{
+    const char *nl = at < text.n ? memchr(text.p + at, '\n', text.n - at) : NULL;
+    return nl != NULL ? (size_t)(nl - text.p) + 1 : text.n;
+}
+
+static size_t count_lines_in(struct slice text)
+{
+    size_t n = 0;
+    for (size_t at = 0; at < text.n; at = wrap_diff_line_end(text, at))
+        n++;
+    return n;
+}
+
+static struct slice wrap_diff_part(struct slice text, size_t from, size_t to)
+{
+    return (struct slice){text.p + from, to - from};
+}
+
+/* Appends the arguments of all servers as one JSON array. */
+static void add_args(const struct mcpfile *f, struct buf *b)
+{
+    struct buf word = {0};
+    for (size_t i = 0; i < f->args; i++) {
+        buf_clear(&word);
+        mcpfile_append_string(f, f->arg[i], &word);
+        buf_addc(b, i == 0 ? '[' : ',');
+        text_json(b, buf_slice(&word));
+        b->failed |= word.failed;
+    }
+    buf_addc(b, ']');
+    buf_close(&word);
+}
+
+/* Returns the next string of a JSON array, with its quotes, and advances *array. */
+static struct slice next_string(struct slice *array)
+{
+    const char *from = array->p, *end = array->p + array->n;
+    while (from < end && *from != '"')
+        from++;
+    const char *p = from < end ? from + 1 : end;
+    while (p < end && *p != '"')
+        p += *p == '\\' && end - p > 1 ? 2 : 1;
+    p += p < end;
+    *array = (struct slice){p, (size_t)(end - p)};
+    return (struct slice){from, (size_t)(p - from)};
+}
+
+/* Appends the text with its arguments replaced by the sanitized ones. Line breaks of the original
+ * are kept. */
+static void replace_args(const struct mcpfile *f, struct slice args, struct slice clean,
+                         struct buf *b)
+{
+    size_t at = 0;
+    for (size_t i = 0; i < f->args; i++) {
+        struct slice was = next_string(&args), is = next_string(&clean);
+        if (slice_eq(was, is) || f->arg[i].at < at)
+            continue;
+        buf_slice_add(b, wrap_diff_part(f->text, at, f->arg[i].at));
+        buf_slice_add(b, is);
+        at = f->arg[i].at + f->arg[i].n;
+        for (size_t c = f->arg[i].at; c < at; c++)
+            if (f->text.p[c] == '\n')
+                buf_addc(b, '\n');
+    }
+    buf_slice_add(b, wrap_diff_part(f->text, at, f->text.n));
+}
+
+/* Appends the text without the secrets in its arguments. The arguments are sanitized as a JSON
+ * array, where the sanitizer knows that an option's value follows its name; it cannot read the
+ * lists and quotes of TOML, YAML and JSON5. */
+static int clean_args(struct slice text, enum mcpfile_format format, struct buf *b)
+{
+    struct mcpfile f = {0};
+    struct buf args = {0}, clean = {0};
+    int st = mcpfile_read(&f, text, format);
+    if (st == 0)
+        add_args(&f, &args);
+    if (st == 0)
+        st = args.failed ? MI_ENOMEM : redact_append(buf_slice(&args), &clean);
+    if (st == 0)
+        replace_args(&f, buf_slice(&args), buf_slice(&clean), b);
+    else if (st == MI_EINVAL)
+        buf_slice_add(b, text);
+    mcpfile_close(&f);
+    buf_close(&args);
+    buf_close(&clean);
+    return st == MI_ENOMEM || b->failed ? MI_ENOMEM : 0;
+}
+
+/* A text without secrets, whose lines are read in order. It is sanitized as a whole, because in a
+ * list of arguments the name of a secret is on one line and the secret on the next. */
+struct clean {
+    struct buf text;
+    size_t line, at; /* number and offset of the next line */
+    /* text is sanitized and has as many lines as the original; else each line is sanitized when
+     * read */
+    bool whole;
+    bool failed; /* out of memory */
+};
+
+static void clean_open(struct clean *c, struct slice text, enum mcpfile_format format)
+{
+    struct buf args = {0};
+    *c = (struct clean){.line = 0};
+    c->failed =
+        clean_args(text, format, &args) < 0 || redact_append(buf_slice(&args), &c->text) < 0;
+    c->whole = count_lines_in(buf_slice(&c->text)) == count_lines_in(text);
+    if (!c->whole) {
+        buf_close(&c->text);
+        c->text = args;
+        args = (struct buf){0};
+    }
+    buf_close(&args);
+}
+
+/* Appends a line without its newline. */
+static int clean_line(struct clean *c, size_t number, struct buf *b)
+{
+    struct slice text = buf_slice(&c->text);
+    while (c->line < number) {
+        c->at = wrap_diff_line_end(text, c->at);
+        c->line++;
+    }
+    size_t end = wrap_diff_line_end(text, c->at);
+    size_t n = end - c->at - (end > c->at && text.p[end - 1] == '\n');
+    if (c->failed)
+        return MI_ENOMEM;
+    if (!c->whole)
+        return redact_append((struct slice){text.p + c->at, n}, b);
+    buf_add(b, text.p + c->at, n);
+    return b->failed ? MI_ENOMEM : 0;
+}
+
+/* Prints a line. On a terminal escapes control characters other than tabs. */
+static void wrap_diff_print_text(struct out *o, struct slice line)
+{
+    if (!o->is_terminal) {
+        buf_slice_add(&o->b, line);
+        return;
+    }
+    if (line.n > 0 && line.p[line.n - 1] == '\r')
+        line.n--;
+    while (line.n > 0) {
+        const char *tab = memchr(line.p, '\t', line.n);
+        size_t n = tab != NULL ? (size_t)(tab - line.p) : line.n;
+        out_text(o, (struct slice){line.p, n});
+        if (tab != NULL)
+            out_raw(o, "\t");
+        n += tab != NULL;
+        line = (struct slice){line.p + n, line.n - n};
+    }
+}
+
+/* Prints the lines of `text`, which begins with line `number` of c. Returns how many there are. */
+static size_t print_lines(struct out *o, char sign, enum out_style style, struct clean *c,
+                          size_t number, struct slice text)
+{
+    size_t n = 0;
+    for (size_t at = 0; at < text.n; n++) {
+        size_t end = wrap_diff_line_end(text, at);
+        bool whole = text.p[end - 1] == '\n';
+        struct buf line = {0};
+        if (clean_line(c, number + n, &line) < 0) {
+            buf_clear(&line);
+            buf_adds(&line, "[out of memory]");
+        }
+        out_style(o, style);
+        out_printf(o, "%c", sign);
+        wrap_diff_print_text(o, buf_slice(&line));
+        out_style(o, OUT_PLAIN);
+        out_end_line(o);
+        if (!whole) {
+            out_raw(o, "\\ No newline at end of file");
+            out_end_line(o);
+        }
+        buf_close(&line);
+        at = end;
+    }
+    return n;
+}
+
+/* The lines of edits that are near each other, with context. */
+struct hunk {
+    size_t from, to;      /* bytes of the old text, with context */
+    size_t first, beyond; /* the hunk has the edits first..beyond-1 */
+    size_t change_end;    /* end of the last changed line */
+};
+
+static size_t go_lines_back(struct slice text, size_t at, size_t lines)
+{
+    while (lines-- > 0 && at > 0)
+        at = line_begin(text, at - 1);
+    return at;
+}
+
+static size_t go_lines_forward(struct slice text, size_t at, size_t lines)
+{
+    while (lines-- > 0 && at < text.n)
+        at = wrap_diff_line_end(text, at);
+    return at;
+}
+
+static struct hunk hunk_of_edits(struct slice old, const struct edits *e, size_t first)
+{
+    struct hunk h = {.first = first, .beyond = first};
+    h.from = go_lines_back(old, line_begin(old, e->edit[first].at), CONTEXT);
+    for (;;) {
+        const struct edit *edit = &e->edit[h.beyond++];
+        h.change_end = wrap_diff_line_end(old, edit->at + edit->del);
+        h.to = go_lines_forward(old, h.change_end, CONTEXT);
+        if (h.beyond == e->n)
+            return h;
+        size_t next = line_begin(old, e->edit[h.beyond].at);
+        if (go_lines_back(old, next, CONTEXT) > h.to)
+            return h;
+    }
+}
+
+/* Both texts without secrets, and the number of the next line to print of each. */
+struct sides {
+    struct clean old_text, new_text;
+    size_t old_line, new_line;
+};
+
+static void print_same(struct out *o, struct sides *s, struct slice text)
+{
+    size_t n = print_lines(o, ' ', OUT_PLAIN, &s->old_text, s->old_line, text);
+    s->old_line += n;
+    s->new_line += n;
+}
+
+static void print_changes(struct out *o, struct sides *s, struct slice old, const struct edits *e,
+                          const struct hunk *h)
+{
+    size_t at = h->from;
+    for (size_t i = h->first; i < h->beyond;) {
+        size_t from = line_begin(old, e->edit[i].at);
+        size_t to = from;
+        /* edits on the same line or adjacent lines are one change */
+        for (; i < h->beyond && line_begin(old, e->edit[i].at) <= to; i++)
+            to = wrap_diff_line_end(old, e->edit[i].at + e->edit[i].del);
+        struct buf new = {0};
+        edits_apply_part(e, old, from, to, &new);
+        print_same(o, s, wrap_diff_part(old, at, from));
+        s->old_line +=
+            print_lines(o, '-', OUT_RED, &s->old_text, s->old_line, wrap_diff_part(old, from, to));
+        s->new_line += print_lines(o, '+', OUT_GREEN, &s->new_text, s->new_line, buf_slice(&new));
+        buf_close(&new);
+        at = to;
+    }
+    print_same(o, s, wrap_diff_part(old, at, h->to));
+}
+
+void diff_print(struct out *o, const char *path, struct slice old, const struct edits *e)
+{
+    struct sides s = {.old_line = 0};
+    struct buf new = {0};
+    size_t at = 0;
+    edits_apply_part(e, old, 0, old.n, &new);
+    clean_open(&s.old_text, old, mcpfile_format_of(path));
+    clean_open(&s.new_text, buf_slice(&new), mcpfile_format_of(path));
+    buf_close(&new);
+    out_style(o, OUT_BOLD);
+    out_raw(o, "--- ");
+    out_text(o, slice_of(path));
+    out_end_line(o);
+    out_raw(o, "+++ ");
+    out_text(o, slice_of(path));
+    out_style(o, OUT_PLAIN);
+    out_end_line(o);
+    for (size_t i = 0; i < e->n;) {
+        struct hunk h = hunk_of_edits(old, e, i);
+        edits_apply_part(e, old, h.from, h.to, &new);
+        size_t between = count_lines_in(wrap_diff_part(old, at, h.from));
+        s.old_line += between;
+        s.new_line += between;
+        out_style(o, OUT_CYAN);
+        out_printf(o, "@@ -%zu,%zu +%zu,%zu @@", s.old_line + 1,
+                   count_lines_in(wrap_diff_part(old, h.from, h.to)), s.new_line + 1,
+                   count_lines_in(buf_slice(&new)));
+        out_style(o, OUT_PLAIN);
+        out_end_line(o);
+        print_changes(o, &s, old, e, &h);
+        at = h.to;
+        i = h.beyond;
+        buf_close(&new);
+    }
+    buf_close(&s.old_text.text);
+    buf_close(&s.new_text.text);
+}

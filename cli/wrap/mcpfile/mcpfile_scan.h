@@ -1,0 +1,53 @@
+/* mcpfile_scan.h - the state of a scan of a client's configuration file: position, path of keys, first
+ * error.
+ *
+ * Errors    functions return false after mcpfile_fail(), which ends the scan. */
+#ifndef MI_CLI_WRAP_MCPFILE_MCPFILE_SCAN_H
+#define MI_CLI_WRAP_MCPFILE_MCPFILE_SCAN_H
+
+#include "cli/wrap/mcpfile/servers.h"
+
+#define MCPFILE_LEVELS 8 /* levels of the path that are stored; servers are not nested deeper */
+
+struct mcpfile_language;
+
+/* A level of the path is a key as it is written, or an element of an array (n == 0). */
+struct mcpfile_scan {
+    struct mcpfile *f;
+    const struct mcpfile_language *language;
+    const char *p, *end;
+    struct span level[MCPFILE_LEVELS];
+    size_t depth;   /* levels of the path, including those that are not stored */
+    size_t nesting; /* open brackets */
+    size_t object;  /* offset of the innermost object, or [[table]] of servers */
+    /* TOML: path of the last [[table]] of servers; empty if there was none */
+    struct span list[MCPFILE_LEVELS];
+    size_t list_depth, list_object;
+    struct span limit[MCPFILE_NLIMITS]; /* limits of the object `timeout` that is being read */
+    const char *why;                    /* the first error; NULL: no error */
+    const char *at;                     /* position of the first error */
+    bool bare;                          /* the servers are at the top level */
+    bool has_list;                      /* JSON: the top level has a member `mcpServers` */
+    bool no_memory;
+};
+
+static inline size_t mcpfile_offset(const struct mcpfile_scan *s)
+{
+    return (size_t)(s->p - s->f->text.p);
+}
+
+static inline struct span mcpfile_span_since(const struct mcpfile_scan *s, const char *from)
+{
+    return (struct span){(size_t)(from - s->f->text.p), (size_t)(s->p - from)};
+}
+
+static inline bool mcpfile_next_is(const struct mcpfile_scan *s, char c)
+{
+    return s->p < s->end && *s->p == c;
+}
+
+bool mcpfile_fail(struct mcpfile_scan *s, const char *at, const char *why); /* returns false */
+void mcpfile_push(struct mcpfile_scan *s, struct span key);
+void mcpfile_pop(struct mcpfile_scan *s, size_t depth);
+
+#endif

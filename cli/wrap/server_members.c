@@ -1,0 +1,106 @@
+#include "cli/wrap/server_members.h"
+
+#include "base/text.h"
+
+#include <ctype.h>
+
+void member_add_span(struct edits *e, const struct mcpfile *f, struct span s)
+{
+    buf_add(&e->text, f->text.p + s.at, s.n);
+}
+
+void member_add_words(struct edits *e, const char *const *words, struct slice sep)
+{
+    for (; *words != NULL; words++) {
+        text_json(&e->text, slice_of(*words)); /* also valid in TOML and YAML */
+        buf_slice_add(&e->text, sep);
+    }
+}
+
+void member_add_args(struct edits *e, const struct wrap_with *with, const char *const *end,
+                     struct slice sep)
+{
+    static const char *const proxy[] = {"proxy", NULL};
+    member_add_words(e, with->command + 1, sep);
+    member_add_words(e, proxy, sep);
+    member_add_words(e, with->options, sep);
+    member_add_words(e, end, sep);
+}
+
+size_t member_line_start(const struct mcpfile *f, size_t at)
+{
+    size_t from = at;
+    while (from > 0 && strchr(" \t-", f->text.p[from - 1]) != NULL)
+        from--;
+    return from == 0 || f->text.p[from - 1] == '\n' ? from : at;
+}
+
+static const char *members_line_end(const struct mcpfile *f, size_t at)
+{
+    while (at > 0 && f->text.p[at - 1] != '\n')
+        at--;
+    return at > 1 && f->text.p[at - 2] == '\r' ? "\r\n" : "\n";
+}
+
+void member_add_line(struct buf *b, const struct mcpfile *f, size_t at)
+{
+    size_t from = member_line_start(f, at);
+    buf_adds(b, members_line_end(f, at));
+    buf_add(b, f->text.p + from, at - from);
+}
+
+bool member_set_string(struct edits *e, const struct mcpfile_member *m, const char *text)
+{
+    if (!edits_begin(e, m->value.at, m->value.n))
+        return false;
+    text_json(&e->text, slice_of(text));
+    edits_end(e);
+    return true;
+}
+
+void member_add_key(struct edits *e, const struct mcpfile *f, const struct mcpfile_member *beside,
+                    const char *name)
+{
+    struct span key = beside->key;
+    if (f->format == MCPFILE_TOML) { /* servers.x.command: args gets the same prefix */
+        size_t n = key.n;
+        while (n > 0 && f->text.p[key.at + n - 1] != '.')
+            n--;
+        buf_add(&e->text, f->text.p + key.at, n);
+    }
+    buf_printf(&e->text,
+               f->format == MCPFILE_JSON   ? "\"%s\": "
+               : f->format == MCPFILE_TOML ? "%s = "
+                                           : "%s: ",
+               name);
+}
+
+void member_add_separator(struct edits *e, const struct mcpfile *f,
+                          const struct mcpfile_member *before)
+{
+    size_t key = before->key.at, from = member_line_start(f, key);
+    if (!before->on_line)
+        buf_addc(&e->text, ',');
+    if (!before->on_line && (from == key || from == 0)) {
+        buf_addc(&e->text, ' '); /* the key is not the first token of its line */
+        return;
+    }
+    buf_adds(&e->text, members_line_end(f, key));
+    /* The dash of a list element becomes a blank, as the new member belongs to the same element. */
+    for (; from < key; from++)
+        buf_addc(&e->text, f->text.p[from] == '-' ? ' ' : f->text.p[from]);
+}
+
+bool member_follows(const struct mcpfile *f, const struct mcpfile_member *first,
+                    const struct mcpfile_member *second)
+{
+    size_t at = first->end;
+    const char *text = f->text.p;
+    if (second->key.at < at)
+        return false;
+    if (!first->on_line && text[at++] != ',')
+        return false;
+    while (at < second->key.at && isspace((unsigned char)text[at]))
+        at++;
+    return at == second->key.at;
+}

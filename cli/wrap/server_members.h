@@ -1,0 +1,45 @@
+/* server_members.h - writes members of a server in the language of its file, with the layout of the
+ * members beside them.
+ *
+ * Errors    edits.text.failed: out of memory.
+ * Blocks    never. Pure. */
+#ifndef MI_CLI_WRAP_SERVER_MEMBERS_H
+#define MI_CLI_WRAP_SERVER_MEMBERS_H
+
+#include "cli/wrap/edits.h"
+#include "cli/wrap/mcpfile/servers.h"
+
+struct wrap_with {
+    const char *const *command; /* starts the interposer (launch.h); ended by NULL */
+    const char *const *options; /* options of `proxy`; ended by NULL */
+};
+
+/* Appends bytes of the file. */
+void member_add_span(struct edits *e, const struct mcpfile *f, struct span s);
+/* Appends the words (ended by NULL) as strings, with `sep` after each. */
+void member_add_words(struct edits *e, const char *const *words, struct slice sep);
+/* Appends the words of the command except the first, then "proxy", the options and the words of
+ * `end` (ended by NULL), with `sep` after each. */
+void member_add_args(struct edits *e, const struct wrap_with *with, const char *const *end,
+                     struct slice sep);
+/* Value of --original for a server that had no `args`, so that `unwrap` removes `args`. */
+#define MEMBER_NO_ARGS "no args"
+/* Appends a key and what separates it from its value. `beside`: another member of the same
+ * server. */
+void member_add_key(struct edits *e, const struct mcpfile *f, const struct mcpfile_member *beside,
+                    const char *name);
+/* Appends what separates a new member from the member before it: a comma, or a line end and
+ * indentation. */
+void member_add_separator(struct edits *e, const struct mcpfile *f,
+                          const struct mcpfile_member *before);
+/* Whether the two members are separated only by such a separator. */
+bool member_follows(const struct mcpfile *f, const struct mcpfile_member *first,
+                    const struct mcpfile_member *second);
+/* Returns the start of the line if only blanks and dashes precede `at` on it; otherwise `at`. */
+size_t member_line_start(const struct mcpfile *f, size_t at);
+/* Appends a line end like that of the line before, and the blanks and dashes that precede `at`. */
+void member_add_line(struct buf *b, const struct mcpfile *f, size_t at);
+/* Replaces the member's value with a string. Returns false if there is no room for more edits. */
+MI_MUST bool member_set_string(struct edits *e, const struct mcpfile_member *m, const char *text);
+
+#endif

@@ -1,0 +1,152 @@
+#include "cli/wrap/wrap_edit.h"
+
+#include "base/text.h"
+#include "cli/wrap/remote.h"
+
+#include <ctype.h>
+
+/* Appends what separates strings: a comma; in a YAML list with dashes, what stands before the
+ * string at `at`. */
+static void add_separator(struct buf *sep, const struct mcpfile *f, const struct mcpfile_server *s,
+                          size_t at)
+{
+    if (s->dashes)
+        member_add_line(sep, f, at);
+    else
+        buf_adds(sep, ", ");
+}
+
+bool wrap_edit_redirect(struct edits *e, const struct mcpfile *f, const struct mcpfile_server *s,
+                        const struct wrap_view *v, const char *const *command)
+{
+    const struct span *word = &f->arg[s->first_arg];
+    struct buf sep = {0};
+    if (!member_set_string(e, &s->command, command[0]))
+        return false;
+    if (v->launch == 0 && command[1] == NULL)
+        return true;
+    if (!edits_begin(e, word[0].at, word[v->launch].at - word[0].at))
+        return false;
+    add_separator(&sep, f, s, word[0].at);
+    member_add_words(e, command + 1, buf_slice(&sep));
+    edits_end(e);
+    e->text.failed |= sep.failed;
+    buf_close(&sep);
+    return true;
+}
+
+/* The last words of our arguments. If the server has `args`, only those from the third on. */
+static const char *const end_words[] = {"--original", MEMBER_NO_ARGS, "--", NULL};
+
+/* Adds a member `args` after `command`. */
+static void add_member(struct edits *e, const struct mcpfile *f, const struct mcpfile_server *s,
+                       const struct wrap_with *with)
+{
+    member_add_separator(e, f, &s->command);
+    member_add_key(e, f, &s->command, "args");
+    buf_addc(&e->text, '[');
+    member_add_args(e, with, end_words, slice_of(", "));
+    member_add_span(e, f, s->command.value);
+    buf_addc(&e->text, ']');
+}
+
+/* Changes ["npx", "-y"] to ["mcp-interposer", "proxy", "--", "npx", "-y"]. */
+static bool add_to_array(struct edits *e, const struct mcpfile_server *s,
+                         const struct wrap_with *with)
+{
+    if (!edits_begin(e, s->command.value.at, 0))
+        return false;
+    text_json(&e->text, slice_of(with->command[0]));
+    buf_adds(&e->text, ", ");
+    member_add_args(e, with, end_words + 2, slice_of(", "));
+    edits_end(e);
+    return true;
+}
+
+/* Inserts our words before the first string of args. */
+static void add_before_args(struct edits *e, const struct mcpfile *f,
+                            const struct mcpfile_server *s, const struct wrap_with *with, size_t at)
+{
+    struct buf sep = {0};
+    add_separator(&sep, f, s, at);
+    member_add_args(e, with, end_words + 2, buf_slice(&sep));
+    member_add_span(e, f, s->command.value);
+    if (s->args_n > 0)
+        buf_slice_add(&e->text, buf_slice(&sep));
+    e->text.failed |= sep.failed;
+    buf_close(&sep);
+}
+
+bool wrap_edit_add(struct edits *e, const struct mcpfile *f, const struct mcpfile_server *s,
+                   const struct wrap_with *with)
+{
+    if (s->one_array)
+        return add_to_array(e, s, with);
+    bool has_args = s->args.key.n > 0;
+    size_t at = !has_args        ? s->command.end
+                : s->args_n == 0 ? s->args.value.at + 1
+                                 : f->arg[s->first_arg].at;
+    if (!member_set_string(e, &s->command, with->command[0]) || !edits_begin(e, at, 0))
+        return false;
+    if (has_args)
+        add_before_args(e, f, s, with, at);
+    else
+        add_member(e, f, s, with);
+    edits_end(e);
+    return true;
+}
+
+/* Returns the end of the last arg, including a trailing comma. */
+static size_t end_of_last_arg(const struct mcpfile *f, const struct mcpfile_server *s)
+{
+    struct span last = f->arg[s->first_arg + s->args_n - 1];
+    size_t at = last.at + last.n;
+    size_t close = s->args.value.at + s->args.value.n - 1;
+    size_t comma = at;
+    while (comma < close && isspace((unsigned char)f->text.p[comma]))
+        comma++;
+    return comma < close && f->text.p[comma] == ',' ? comma + 1 : at;
+}
+
+/* Replaces a YAML list with dashes by an empty one. */
+static bool replace_with_empty_list(struct edits *e, const struct mcpfile *f,
+                                    const struct mcpfile_server *s)
+{
+    size_t at = s->args.key.at + s->args.key.n;
+    while (at < s->args.value.at && f->text.p[at] != ':')
+        at++;
+    at += at < s->args.value.at;
+    if (!edits_begin(e, at, s->args.value.at + s->args.value.n - at))
+        return false;
+    buf_adds(&e->text, " []");
+    edits_end(e);
+    return true;
+}
+
+bool wrap_edit_remove(struct edits *e, const struct mcpfile *f, const struct mcpfile_server *s,
+                      const struct wrap_view *v)
+{
+    const struct span *word = &f->arg[s->first_arg];
+    size_t at = word[0].at;
+    size_t to;
+    if (v->originals > 0)
+        return remote_remove(e, f, s, v);
+    if (s->one_array) {
+        at = s->command.value.at;
+        return edits_begin(e, at, word[v->own].at - at);
+    }
+    bool all = v->own + 1 == s->args_n;
+    if (!all) {
+        to = word[v->own + 1].at;
+    } else if (v->had_no_args && member_follows(f, &s->command, &s->args)) {
+        at = s->command.end;
+        to = s->args.value.at + s->args.value.n;
+    } else {
+        to = end_of_last_arg(f, s);
+    }
+    if (!edits_begin(e, s->command.value.at, s->command.value.n))
+        return false;
+    member_add_span(e, f, word[v->own]);
+    edits_end(e);
+    return all && s->dashes ? replace_with_empty_list(e, f, s) : edits_begin(e, at, to - at);
+}

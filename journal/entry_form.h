@@ -1,0 +1,86 @@
+/* entry_form.h - the entries of a journal as bytes.
+ *
+ * Form      integers in the machine's byte order; texts as a length and bytes. A text of a row that lies within its
+ *           body is stored as a position in the body (journal/message_entry.h). The form is private to one version of the program (RING_VERSION):
+ *           it is never written to a disk.
+ * Owns      nothing. Texts of a read entry point into the bytes.
+ * Errors    MI_EINVAL: the bytes are not an entry; every length is checked.
+ * Blocks    never. Pure. */
+#ifndef MI_JOURNAL_ENTRY_FORM_H
+#define MI_JOURNAL_ENTRY_FORM_H
+
+#include "journal/entry.h"
+#include "journal/running.h"
+
+enum entry_kind {
+    ENTRY_MESSAGE = 1,  /* row, with seq and t_us; and invocation, if row.ends_invocation */
+    ENTRY_EVENT,        /* row.event, row.t_us, row.body */
+    ENTRY_UPDATE,       /* update */
+    ENTRY_RUNNING,      /* running */
+    ENTRY_INVOCATION,   /* invocation */
+    ENTRY_ESCALATION,   /* escalation; at_us is set, and t_us is the time in the session */
+    ENTRY_TOOLS_WANTED, /* nothing: journal_want_previous_tools() */
+    ENTRY_LOST,         /* member `lost`: messages that did not fit into the journal */
+    ENTRY_RULES,        /* member `added`: further rules that a recorded message violates */
+};
+
+/* What the recorder must know about a session; written by ring_start(). */
+struct session_start {
+    struct slice uid;     /* uid_make() */
+    struct slice vault;   /* absolute path */
+    struct slice name;    /* name of the server */
+    struct slice command; /* JSON array of its argv */
+    struct slice host;
+    struct slice redact_rules; /* the session's rules, JSON; {NULL, 0}: unknown */
+    struct slice
+        cwd; /* working directory of the server, as reported by the system; {NULL, 0}: unknown */
+    struct slice tools_rule; /* wire/mcp/tool_rule.h; {NULL, 0}: none */
+    enum record_level level;
+    bool sync_full, stop_on_error;
+    int64_t started_wall_us, pid;
+};
+
+struct lost_messages {
+    uint64_t n, first_seq, last_seq;
+    int64_t t_us;
+};
+
+struct added_rules {
+    uint64_t seq; /* seq of the message */
+    breaches rules;
+};
+
+struct entry {
+    enum entry_kind kind;
+    union {
+        struct {
+            struct row row;
+            struct invocation invocation;
+        };
+        struct session_update update;
+        struct running running;
+        struct {
+            struct escalation escalation; /* server, session and command are not stored */
+            int64_t t_us;
+            struct slice lines[ESCALATION_LINES_MAX]; /* after form_read(): what
+                                                       * escalation.stderr_lines points to */
+        };
+        struct lost_messages lost;
+        struct added_rules added;
+    };
+};
+
+/* Returns the number of bytes that form_write() writes. Only the last of an escalation's
+ * stderr_lines are written. */
+size_t form_size(const struct entry *e);
+void form_write(const struct entry *e, char *to);
+/* Reads an entry. `kind` is the kind of the record. C strings of an entry (event, action) point
+ * into the bytes as well; each ends with a NUL there. escalation.stderr_lines points to ret->lines:
+ * *ret must not be copied. Whether a body is JSON is not checked. */
+MI_MUST int form_read(enum entry_kind kind, struct slice bytes, struct entry *ret);
+
+/* Appends it; b->failed after a lack of memory. */
+void form_start(struct buf *b, const struct session_start *s);
+MI_MUST int form_read_start(struct slice bytes, struct session_start *ret);
+
+#endif

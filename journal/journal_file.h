@@ -1,0 +1,70 @@
+/* journal_file.h - the files of journals, in memory.
+ *
+ * A journal holds messages as they were received, so it must never reach a disk: its directory is used only if it is
+ * in memory (on tmpfs), belongs to the user, has mode 0700 and is not a symbolic link. By default this is
+ * /dev/shm/mcp-interposer-UID, which is made if it is missing. A file is 0600 and has the uid of the session as its
+ * name. If the directory cannot be used, or has less room than JOURNAL_FILE_ROOM, a journal is a file without a name
+ * (memory_file()): then it is lost if both processes are killed.
+ *
+ * Locks     each side holds a lock on its own open file description (F_OFD_SETLK): byte 0 for the writer, byte 1 for
+ *           the reader. The kernel releases it when the last descriptor and mapping of that description are gone. So
+ *           a child process of the writer must not keep the writer's descriptor, nor a mapping of it (ring.h).
+ * Source    fcntl(2), "Open file description locks", which POSIX has since 2024; base/os/memory.h.
+ * Owns      the descriptor.
+ * Errors    MI_EIO: see errno. MI_ENOENT.
+ * Blocks    never. */
+#ifndef MI_JOURNAL_JOURNAL_FILE_H
+#define MI_JOURNAL_JOURNAL_FILE_H
+
+#include "base/buf.h"
+#include "journal/uid.h"
+
+#define JOURNAL_FILE_ROOM ((size_t)8 << 20) /* bytes that must be free in the directory */
+
+struct journal_file {
+    int fd;                /* -1: closed */
+    char uid[UID_LEN + 1]; /* uid of the session */
+    bool has_name;         /* false: made by memory_file() */
+};
+
+enum journal_side { JOURNAL_WRITER, JOURNAL_READER };
+
+/* Sets the directory that contains journals; NULL: the default. A relative path is relative to the
+ * working directory at the time of this call. The path is copied. For --journal-dir. */
+void journal_file_set_dir(const char *path);
+/* Appends the directory's path, whether it can be used or not. */
+void journal_file_append_dir(struct buf *b);
+/* Opens the directory with file_open_dir(). Returns -1 if it is missing or cannot be used. */
+MI_MUST int journal_file_open_dir(void);
+/* Why journals of this process have no name: appends the reason, such as "/mnt/x is not on tmpfs", or nothing if they
+ * have one. Makes and removes a file. For doctor. */
+void journal_file_find_problem(struct buf *b);
+
+/* Makes an empty file and locks it for the writer. *why (may be NULL) gets the reason if the file
+ * has no name. Returns 0 or MI_EIO. */
+MI_MUST int journal_file_create(struct journal_file *f, const char *uid, struct buf *why);
+/* Makes a file without a name, for a file system that turns out to be full. */
+MI_MUST int journal_file_create_unnamed(struct journal_file *f, const char *uid);
+/* Opens a journal with a name for the reader, as an open file description of its own, and locks it
+ * for the reader. Returns 0, MI_ENOENT (the file is missing or was just removed), MI_EFULL (another
+ * description holds the lock) or MI_EIO. */
+MI_MUST int journal_file_open(struct journal_file *f, const char *uid);
+/* Opens the file of `of` again for the reader, even if the file has no name any more. If of->fd is
+ * -1, opens it by its name. `of` stays open: a process that inherited it must close it, or the
+ * writer's lock outlives the writer. */
+MI_MUST int journal_file_reopen(struct journal_file *f, const struct journal_file *of);
+/* Whether an open file description other than the one of `f` holds this side's lock. */
+bool journal_file_is_held(const struct journal_file *f, enum journal_side side);
+/* Removes the file's name if the name still belongs to this file. */
+void journal_file_remove(const struct journal_file *f);
+void journal_file_close(struct journal_file *f); /* safe to call twice */
+
+/* Bytes of memory of all journals with a name, except that of this session. */
+uint64_t journal_file_bytes(const char *except_uid);
+
+/* Calls for each journal with a name, oldest first, until the function returns false. The file is open, not locked,
+ * and closed after the call. Files that a dead process has left empty are removed. If there is no
+ * directory, it calls nothing. Returns 0 or MI_EIO. */
+MI_MUST int journal_file_each(bool (*call)(void *ctx, const struct journal_file *f), void *ctx);
+
+#endif

@@ -1,0 +1,191 @@
+/* stored_session.c - the session of a journal in the vault: added, continued, ended. */
+#include "record/process/store_state.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "redact/sanitizer.h"
+
+#include <stdio.h>
+
+#define LOOK_US 1000000 /* interval of the checks that the vault still exists */
+/* a position beyond every entry, so that the rest of a damaged journal is never stored */
+#define ALL_STORED INT64_MAX
+/* ---- the start ------------------------------------------------------------------------------ */
+
+static int add_session(struct store *s)
+{
+    struct redact *rules = redact_current();
+    struct buf text = {0}, cwd = {0};
+    if (rules != NULL)
+        redact_write_rules(rules, &text);
+    if (s->start->cwd.p != NULL) /* the name of a directory may have any bytes */
+        text_utf8(&cwd, s->start->cwd);
+    struct session_record n = {
+        .uid = slice_of(s->uid),
+        .name = slice_of(s->name),
+        .command = slice_of(s->command),
+        .host = slice_of(s->host),
+        .record_level = value_text(&record_levels, s->start->level),
+        .redact_rules = text.n > 0 && !text.failed ? buf_slice(&text) : (struct slice){0},
+        .cwd = cwd.n > 0 && !cwd.failed ? buf_slice(&cwd) : (struct slice){0},
+        .tools_rule = s->start->tools_rule,
+        .started_at_us = s->start->started_wall_us,
+        .pid = s->start->pid,
+    };
+    int st = writer_session_add(s->w, &n, &s->session_id);
+    buf_close(&text);
+    buf_close(&cwd);
+    return st;
+}
+
+/* Adds the session to the database, and reads the position up to which its entries are stored. */
+static int begin_session(struct store *s, struct ring *r, uint64_t *ret_position)
+{
+    uint64_t tail = atomic_load(&r->shared->tail);
+    int64_t t_us = clock_wall_us() - s->start->started_wall_us;
+    if (s->session_id !=
+        0) /* the session was already added; a full disk may have no room for another transaction */
+        return writer_position_read(s->w, s->session_id, ret_position);
+    int st = writer_begin(s->w, STORE_WAIT_US);
+    if (st == 0)
+        st = add_session(s);
+    if (st == 0)
+        st = writer_position_read(s->w, s->session_id, ret_position);
+    if (st == 0 && *ret_position < tail && !ring_is_finished(r)) {
+        *ret_position = tail; /* the vault with the earlier rows was removed */
+        st =
+            entries_add_gap(s, t_us, s->aside == ASIDE_DONE ? "database damaged" : "vault removed");
+        if (st == 0)
+            st = writer_store_position(s->w, s->session_id, tail);
+    }
+    if (st == 0)
+        st = writer_commit(s->w);
+    if (st < 0)
+        s->session_id = 0;
+    return st;
+}
+
+/* Adds the log line of an answer again; the line is the same as when the answer was stored. */
+static void add_log_line_again(struct store *s, struct entry *e)
+{
+    char commitment[WRITER_COMMITMENT];
+    if (e->kind == ENTRY_MESSAGE && entries_is_answer(&e->row) &&
+        writer_commitment_stored(s->w, s->session_id, e->row.seq, commitment))
+        e->invocation.commitment = slice_of(commitment);
+    log_directory_add(&s->log, &e->invocation);
+}
+
+/* Releases entries that are stored already. Their log lines may be missing. */
+static void skip_stored(struct store *s, struct ring *r, uint64_t position)
+{
+    uint32_t kind;
+    struct slice bytes;
+    uint64_t at;
+    struct entry e;
+    size_t n = 0;
+    while (ring_next(r, &kind, &bytes, &at) == 0) {
+        if (at >= position) {
+            r->at = at; /* the same entry is read again next */
+            break;
+        }
+        n++;
+        if (form_read((enum entry_kind)kind, bytes, &e) == 0 &&
+            (kind == ENTRY_INVOCATION || (kind == ENTRY_MESSAGE && e.row.ends_invocation)))
+            add_log_line_again(s, &e);
+    }
+    log_directory_resume(&s->log, s->dir.fd);
+    log_directory_flush(&s->log, s->dir.fd);
+    if (n > 0 && ring_release(r))
+        store_changed(s);
+}
+
+enum store_result store_ready(struct store *s, struct ring *r)
+{
+    uint64_t position;
+    if (store_is_gone(s, LOOK_US))
+        return STORE_GONE;
+    if (s->resumed)
+        return STORE_DONE;
+    int opened = s->w == NULL ? store_open_vault(s) : 0;
+    if (opened == MI_EBUSY)
+        return store_busy(s, r);
+    if (opened < 0)
+        return store_failing(s, r);
+    store_at_step("open");
+    int st = begin_session(s, r, &position);
+    if (st < 0)
+        return store_failed(s, r, st);
+    store_at_step("begun");
+    s->resumed = true;
+    if (s->calls.begun != NULL)
+        s->calls.begun(s->ctx, s->dir.fd, s->session_id);
+    if (s->aside == ASIDE_DONE)
+        s->aside = ASIDE_NOTED;
+    skip_stored(s, r, position);
+    /* Trouble that a killed process has reported is over. Our own trouble is over when an entry was
+     * stored. */
+    return s->troubled && ring_unread_bytes(r) > 0 ? STORE_DONE : store_fine(s, r);
+}
+
+/* ---- the end -------------------------------------------------------------------------------- */
+
+/* Adds one event for all entries that cannot be read. */
+static int add_damage(struct store *s, struct ring *r)
+{
+    uint64_t position;
+    int64_t t_us = clock_wall_us() - s->start->started_wall_us;
+    int st = writer_begin(s->w, STORE_WAIT_US);
+    if (st == 0)
+        st = writer_position_read(s->w, s->session_id, &position);
+    if (st == 0 && position < ALL_STORED && ring_unread_bytes(r) > 0)
+        st = entries_add_gap(s, t_us, "damaged");
+    if (st == 0)
+        st = writer_store_position(s->w, s->session_id, ALL_STORED);
+    if (st == 0)
+        st = writer_commit(s->w);
+    return st;
+}
+
+/* Closes the session of a killed proxy. Its row in `running` stays while processes of the server are left. */
+static int close_killed(struct store *s)
+{
+    struct running_list l;
+    struct buf error = {0};
+    struct process left[64];
+    bool forget = true;
+    int st = running_open(&l, s->dir.path, &error);
+    for (size_t i = 0; st == 0 && i < l.n; i++)
+        if (l.row[i].session_id == s->session_id)
+            forget = running_read_group(&l.row[i].r, left, MI_COUNT(left)) == 0;
+    if (st == 0)
+        st = running_end(s->dir.path, s->session_id, forget, &error);
+    if (st < 0)
+        snprintf(s->reason, sizeof s->reason, "%s", buf_str(&error));
+    running_close(&l);
+    buf_close(&error);
+    return st;
+}
+
+enum store_result store_end(struct store *s, struct ring *r)
+{
+    enum store_result ready = store_ready(s, r);
+    if (ready != STORE_DONE)
+        return ready;
+    int st = ring_unread_bytes(r) > 0 ? add_damage(s, r) : 0;
+    if (st < 0)
+        return store_failed(s, r, st);
+    escalations_close(&s->escalations, s->dir.fd, s->w);
+    if (atomic_load(&r->shared->ended) == 0) {
+        if (close_killed(s) < 0)
+            return store_failing(s, r);
+        store_at_step("closed");
+        atomic_store(&r->shared->ended, 1);
+    }
+    store_at_step("ended");
+    writer_set_wait(s->w, STORE_WAIT_US);
+    if ((st = writer_position_remove(s->w, s->session_id)) < 0)
+        return store_failed(s, r, st);
+    store_at_step("forgotten");
+    return STORE_DONE;
+}

@@ -1,0 +1,109 @@
+#include "redact/redact_stream.h"
+
+void redact_stream_close(struct redact_stream *s)
+{
+    buf_close(&s->line);
+    buf_close(&s->shown);
+    buf_close(&s->clean);
+    *s = (struct redact_stream){0};
+}
+
+/* Outputs `text`, sanitized, without the part that was already output. */
+static void output_unseen_part(struct redact_stream *s, struct slice text, struct buf *out)
+{
+    struct slice seen = buf_slice(&s->shown);
+    if (text.n >= seen.n && memcmp(text.p, seen.p, seen.n) == 0) {
+        text.p += seen.n;
+        text.n -= seen.n;
+    } else {
+        /* The rest of the line changes how its beginning is sanitized: output the line again, as a
+         * new line. */
+        buf_addc(out, '\n');
+    }
+    buf_slice_add(out, text);
+}
+
+static void output_line(struct redact_stream *s, struct slice line, bool ended, struct buf *out)
+{
+    struct redact *r = redact_current();
+    size_t n = 0;
+    if (r == NULL || s->line.failed || redact_line(r, &s->lines, line, &s->clean, &n) < 0)
+        s->failed = true;
+    else
+        output_unseen_part(s, n > 0 ? buf_slice(&s->clean) : line, out);
+    if (ended)
+        buf_addc(out, '\n');
+    buf_clear(&s->shown);
+}
+
+/* The line exceeds the limit: output its complete words. */
+static void output_part(struct redact_stream *s, struct buf *out)
+{
+    struct slice text = buf_slice(&s->line);
+    size_t n = redact_whole_words(text, REDACT_WORD_MAX);
+    if (n == 0)
+        n = text.n;
+    output_line(s, (struct slice){text.p, n}, false, out);
+    memmove(s->line.p, s->line.p + n, text.n - n);
+    s->line.n = text.n - n;
+}
+
+void redact_stream_feed(struct redact_stream *s, struct slice bytes, struct buf *out)
+{
+    while (bytes.n > 0) {
+        const char *end = memchr(bytes.p, '\n', bytes.n);
+        size_t n = end != NULL ? (size_t)(end - bytes.p) : bytes.n;
+        size_t room = REDACT_STREAM_MAX - s->line.n;
+        bool ended = end != NULL && n <= room;
+        n = size_min(n, room);
+        if (ended && s->line.n == 0) {
+            output_line(s, (struct slice){bytes.p, n}, true, out);
+        } else {
+            buf_add(&s->line, bytes.p, n);
+            if (ended)
+                output_line(s, buf_slice(&s->line), true, out);
+            else if (s->line.n >= REDACT_STREAM_MAX)
+                output_part(s, out);
+        }
+        if (ended || s->line.failed)
+            buf_clear(&s->line);
+        bytes.p += n + ended;
+        bytes.n -= n + ended;
+    }
+}
+
+bool redact_stream_has_partial_line(const struct redact_stream *s)
+{
+    return s->line.n > 0;
+}
+
+static bool stream_may_hold_key(const struct redact_stream *s)
+{
+    struct slice line = buf_slice(&s->line);
+    return s->lines.in_key > 0 || memmem(line.p, line.n, "-----BEGIN ", 11) != NULL;
+}
+
+void redact_stream_pause(struct redact_stream *s, struct buf *out)
+{
+    struct redact *r = redact_current();
+    struct slice head = buf_slice(&s->line);
+    size_t n = 0;
+    head.n = redact_whole_words(head, SIZE_MAX);
+    if (r == NULL || head.n == 0 || stream_may_hold_key(s) ||
+        redact_text(r, head, &s->clean, &n) < 0)
+        return;
+    if (n > 0)
+        head = buf_slice(&s->clean);
+    if (head.n <= s->shown.n || memcmp(head.p, buf_slice(&s->shown).p, s->shown.n) != 0)
+        return;
+    output_unseen_part(s, head, out);
+    buf_clear(&s->shown);
+    buf_slice_add(&s->shown, head);
+}
+
+void redact_stream_end(struct redact_stream *s, struct buf *out)
+{
+    if (s->line.n > 0)
+        output_line(s, buf_slice(&s->line), false, out);
+    buf_clear(&s->line);
+}

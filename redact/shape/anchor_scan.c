@@ -1,0 +1,257 @@
+#include "redact/shape/anchor_scan.h"
+
+#include <limits.h>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#define WITH_AVX2 1
+#if defined(__has_include) && __has_include(<sys/platform/x86.h>)
+/* Uses the CPU features that the loader has determined: in a virtual machine CPUID is slow. */
+#include <sys/platform/x86.h>
+#define HAS_AVX2 CPU_FEATURE_ACTIVE(AVX2)
+#else
+#define HAS_AVX2 __builtin_cpu_supports("avx2")
+#endif
+#else
+#define WITH_AVX2 0
+#endif
+
+/* Each set has eight groups. With 2 sets, ordinary text takes a fifth longer (`make
+ * bench-parts`). */
+#define SETS 3
+#define GROUPS (SETS * 8)
+#define HALF 16 /* values of a nibble */
+
+/* The nibbles of the letters at each of the three places, as bits. */
+struct halves {
+    uint16_t low[3], high[3];
+};
+
+static struct {
+    uint64_t three[1 << 12]; /* bit set: some anchor contains these three letters */
+    struct halves group[GROUPS];
+    unsigned passes[GROUPS]; /* estimate_passes() of each group */
+    /* The groups in the form used for look-ups: for each nibble, the groups of a set as bits. */
+    uint8_t low[SETS][3][HALF], high[SETS][3][HALF];
+    bool avx2;
+    bool avx2_known; /* `avx2` is set */
+} scan;
+
+/* Six bits of each of three letters. */
+static inline unsigned append_to_three(unsigned three, char c)
+{
+    return (three << 6 | ((unsigned)c & 63)) & 0x3FFFF;
+}
+
+static inline unsigned read_three_letters(const char *p)
+{
+    return append_to_three(append_to_three((unsigned)p[0] & 63, p[1]), p[2]);
+}
+
+/* Returns in bit 0 whether these three letters may belong to an anchor. */
+static inline unsigned three_may_begin_anchor(unsigned three)
+{
+    return (unsigned)(scan.three[three / 64] >> (three % 64));
+}
+
+/* ---- filling ---- */
+
+static void halves_of_letters(const struct shape_set three[3], struct halves *ret)
+{
+    unsigned char letter[256];
+    *ret = (struct halves){{0}, {0}};
+    for (unsigned i = 0; i < 3; i++)
+        for (size_t k = shape_set_letters(&three[i], letter); k-- > 0;) {
+            ret->low[i] |= (uint16_t)(1U << (letter[k] & 15));
+            ret->high[i] |= (uint16_t)(1U << (letter[k] >> 4));
+        }
+}
+
+static unsigned count_bits(unsigned x)
+{
+    x = x - (x >> 1 & 0x5555);
+    x = (x & 0x3333) + (x >> 2 & 0x3333);
+    x = (x + (x >> 4)) & 0x0F0F;
+    return (x + (x >> 8)) & 31;
+}
+
+/* Estimates how many offsets of ordinary text pass the filter with these nibbles. High nibbles 2 to 7 are ASCII,
+ * mostly small letters. */
+static unsigned estimate_passes(const struct halves *h)
+{
+    unsigned ret = 1;
+    for (unsigned i = 0; i < 3; i++) {
+        unsigned bits = h->high[i];
+        unsigned often = (bits >> 2 & 1) * 20 + (bits >> 3 & 1) * 3 + (bits >> 4 & 1) * 3 +
+                         (bits >> 5 & 1) * 3 + (bits >> 6 & 1) * 40 + (bits >> 7 & 1) * 25;
+        ret *= (often + count_bits(bits & 0xFF03)) * count_bits(h->low[i]);
+    }
+    return ret;
+}
+
+static struct halves union_of_halves(const struct halves *a, const struct halves *b)
+{
+    struct halves ret;
+    for (unsigned i = 0; i < 3; i++) {
+        ret.low[i] = a->low[i] | b->low[i];
+        ret.high[i] = a->high[i] | b->high[i];
+    }
+    return ret;
+}
+
+/* Adds the anchor to the group whose estimate grows least. */
+static void add_to_group(const struct halves *halves)
+{
+    unsigned best = 0, least = UINT_MAX;
+    for (unsigned g = 0; g < GROUPS; g++) {
+        struct halves now = union_of_halves(&scan.group[g], halves);
+        unsigned more = estimate_passes(&now) - scan.passes[g];
+        if (more < least) {
+            least = more;
+            best = g;
+        }
+    }
+    scan.group[best] = union_of_halves(&scan.group[best], halves);
+    scan.passes[best] = estimate_passes(&scan.group[best]);
+    for (unsigned i = 0; i < 3; i++)
+        for (unsigned h = 0; h < HALF; h++) {
+            scan.low[best / 8][i][h] |= (uint8_t)((halves->low[i] >> h & 1U) << best % 8);
+            scan.high[best / 8][i][h] |= (uint8_t)((halves->high[i] >> h & 1U) << best % 8);
+        }
+}
+
+static void add_threes(const struct shape_set three[3])
+{
+    unsigned char a[256], b[256], c[256];
+    size_t a_n = shape_set_letters(&three[0], a), b_n = shape_set_letters(&three[1], b);
+    size_t c_n = shape_set_letters(&three[2], c);
+    for (size_t i = 0; i < a_n; i++)
+        for (size_t j = 0; j < b_n; j++)
+            for (size_t k = 0; k < c_n; k++) {
+                unsigned two = append_to_three(a[i] & 63, (char)b[j]);
+                unsigned t = append_to_three(two, (char)c[k]);
+                scan.three[t / 64] |= UINT64_C(1) << (t % 64);
+            }
+}
+
+void shape_scan_add(const struct shape_set three[3])
+{
+    struct halves halves;
+    halves_of_letters(three, &halves);
+    add_to_group(&halves);
+    add_threes(three);
+}
+
+/* ---- searching ---- */
+
+/* Examines four offsets at a time, independently of each other. */
+static size_t scan_next_plain(struct shape_scan *s)
+{
+    struct slice text = s->text;
+    size_t e = s->at;
+    if (e + 4 <= text.n) {
+        unsigned d = read_three_letters(text.p + e - 2) >> 6;
+        for (; e + 4 <= text.n; e += 4) {
+            unsigned a = append_to_three(d, text.p[e]), b = append_to_three(a, text.p[e + 1]);
+            unsigned c = append_to_three(b, text.p[e + 2]);
+            d = append_to_three(c, text.p[e + 3]);
+            if ((three_may_begin_anchor(a) | three_may_begin_anchor(b) | three_may_begin_anchor(c) |
+                 three_may_begin_anchor(d)) &
+                1)
+                break;
+        }
+    }
+    while (e < text.n && !(three_may_begin_anchor(read_three_letters(text.p + e - 2)) & 1))
+        e++;
+    s->at = e + 1;
+    return e < text.n ? e : text.n;
+}
+
+#if WITH_AVX2
+
+#define AVX2 __attribute__((target("avx2"), always_inline)) static inline
+
+/* The letters at the three places of 32 offsets, as nibbles. */
+struct letters {
+    __m256i low[3], high[3];
+};
+
+AVX2 __m256i look_up_nibbles(const uint8_t table[HALF], __m256i nibbles)
+{
+    __m256i both = _mm256_broadcastsi128_si256(_mm_loadu_si128((const void *)table));
+    return _mm256_shuffle_epi8(both, nibbles);
+}
+
+/* Returns the groups of a set that have both nibbles of the letter at this place. */
+AVX2 __m256i groups_of_letter(const struct letters *x, unsigned set, unsigned place)
+{
+    return _mm256_and_si256(look_up_nibbles(scan.low[set][place], x->low[place]),
+                            look_up_nibbles(scan.high[set][place], x->high[place]));
+}
+
+/* Returns the groups of a set that have the letters' nibbles at all three places. */
+AVX2 __m256i groups_of_three(const struct letters *x, unsigned set)
+{
+    __m256i first = _mm256_and_si256(groups_of_letter(x, set, 0), groups_of_letter(x, set, 1));
+    return _mm256_and_si256(first, groups_of_letter(x, set, 2));
+}
+
+AVX2 void load_letters(struct letters *x, unsigned place, const char *p)
+{
+    const __m256i half = _mm256_set1_epi8(15);
+    __m256i v = _mm256_loadu_si256((const void *)p);
+    x->low[place] = _mm256_and_si256(v, half);
+    x->high[place] = _mm256_and_si256(_mm256_srli_epi16(v, 4), half);
+}
+
+/* Returns as bits which of the 32 offsets from p + 2 on are candidates. Written without loops: gcc
+ * -O2 does not unroll them, and they would take half as long again. */
+AVX2 uint32_t look_at_block(const char *p)
+{
+    struct letters x;
+    load_letters(&x, 0, p);
+    load_letters(&x, 1, p + 1);
+    load_letters(&x, 2, p + 2);
+    __m256i any = _mm256_or_si256(groups_of_three(&x, 0), groups_of_three(&x, 1));
+    any = _mm256_or_si256(any, groups_of_three(&x, 2));
+    return ~(uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(any, _mm256_setzero_si256()));
+}
+_Static_assert(SETS == 3, "look_at_block() looks at three");
+
+__attribute__((target("avx2"))) static size_t next_avx2(struct shape_scan *s)
+{
+    for (;;) {
+        for (; s->some != 0; s->some &= s->some - 1) {
+            size_t e = s->block + (size_t)__builtin_ctz(s->some);
+            if (three_may_begin_anchor(read_three_letters(s->text.p + e - 2)) & 1) {
+                s->some &= s->some - 1;
+                return e;
+            }
+        }
+        if (s->at + 32 > s->text.n)
+            return scan_next_plain(s);
+        s->some = look_at_block(s->text.p + s->at - 2);
+        s->block = s->at;
+        s->at += 32;
+    }
+}
+
+#endif
+
+void shape_scan_begin(struct shape_scan *s, struct slice text, size_t at)
+{
+    *s = (struct shape_scan){.text = text, .at = at};
+}
+
+size_t shape_scan_next(struct shape_scan *s)
+{
+#if WITH_AVX2
+    if (!scan.avx2_known) {
+        scan.avx2 = HAS_AVX2 != 0;
+        scan.avx2_known = true;
+    }
+    if (scan.avx2 && !s->plain)
+        return next_avx2(s);
+#endif
+    return scan_next_plain(s);
+}

@@ -1,0 +1,134 @@
+/* shape_table.h - the built-in rules, and helpers for their functions. Internal to redact/shape/.
+ *
+ * A rule has an anchor, which is searched for, and a form, which is matched at each anchor. A form is a small pattern
+ * without alternatives or backtracking, so the time to match it is linear in the bytes it reads:
+ *
+ *     c           the letter c; \c: c, if it is a special character
+ *     [a-f0-9_]   one of these; a final '-' is literal
+ *     \d \h \x    digit; 0-9a-f; 0-9a-fA-F
+ *     \a \w \b    0-9A-Za-z; the same with _ and -; the same with + and /
+ *     {3} {3,} {3,9} ?     repeats the preceding item
+ *     |           ends the anchor, which consists of at least three letters or small classes
+ *     <           matches the preceding class and its count leftwards from the anchor
+ *     ( )         the hit, if it is only a part of the match
+ *
+ * A hit must have an edge on both sides: no letter or digit next to it (see SHAPE_EDGELESS). Nothing here blocks. */
+#ifndef MI_REDACT_SHAPE_SHAPE_TABLE_H
+#define MI_REDACT_SHAPE_SHAPE_TABLE_H
+
+#include "base/chars.h"
+#include "redact/shape/find.h"
+
+#define SHAPE_BACK_MAX 96 /* a hit begins at most this many bytes before its anchor */
+#define SHAPE_MARK "[redacted:"
+
+/* Whether there is a hit for the anchor at text[at]. Sets ret->from and ret->n. */
+typedef bool (*shape_fn)(struct slice text, size_t at, struct shape_hit *ret);
+
+enum shape_flag {
+    SHAPE_FOLD = 1, /* the anchor matches in any case */
+    SHAPE_CRC =
+        2, /* not a placeholder if the last six characters are the CRC-32 of those before, in base
+            * 62 */
+    SHAPE_EDGELESS = 4,  /* a hit may be in the middle of a word */
+    SHAPE_ALONE = 8,     /* not a hit next to + / =, where it is part of longer base64 */
+    SHAPE_LOOSE = 16,    /* the rule's function may miss a hit if the text contains escapes */
+    SHAPE_CAPITALS = 32, /* a hit may have letters of one case only and no digits */
+};
+
+struct shape_rule {
+    const char *name;
+    const char *form; /* if fn is set, only the anchor */
+    shape_fn fn;      /* NULL: only the form decides */
+    unsigned flags;   /* enum shape_flag */
+};
+
+/* Specific rules come first: if two rules have the same hit, the first one is reported. */
+extern const struct shape_rule shape_rules[];
+extern const size_t shape_rules_n;
+
+extern uint64_t shape_work; /* the counter of shapes_work() */
+
+/* ---- letters ---- */
+
+static inline bool shape_is_alnum(char c)
+{
+    return char_is_digit(c) || char_is_lower((char)(c | 0x20));
+}
+static inline bool shape_is_blank(char c)
+{
+    return c == ' ' || c == '\t';
+}
+static inline char shape_lower_case(char c)
+{
+    return char_is_upper(c) ? (char)(c | 0x20) : c;
+}
+static inline bool shape_is_base64(char c) /* either alphabet, without '=' */
+{
+    return shape_is_alnum(c) || c == '+' || c == '/' || c == '-' || c == '_';
+}
+
+/* One atom of a form; shape_read_atom() advances *p past it. */
+struct shape_set {
+    uint64_t bits[4];
+};
+void shape_read_atom(const char **p, bool fold, struct shape_set *ret);
+static inline bool shape_set_has(const struct shape_set *s, char c)
+{
+    return (s->bits[(unsigned char)c >> 6] >> ((unsigned char)c & 63) & 1) != 0;
+}
+
+/* Writes the letters of a set; returns their number. */
+size_t shape_set_letters(const struct shape_set *s, unsigned char ret[256]);
+
+/* Whether there is a hit for the rule whose anchor is at text[at]. */
+bool shape_match_form(const struct shape_rule *rule, struct slice text, size_t at,
+                      struct shape_hit *ret);
+/* Call it for each new text: drops cached results, which are identified by address. */
+void shape_form_begin(void);
+
+/* ---- judging text ---- */
+
+/* Whether a token that begins at text[at] has an edge on its left. The last letter of an escape
+ * (\n, %3D, a colour) is also an edge. */
+bool shape_left_edge_is_free(struct slice text, size_t at);
+/* Whether s is an example: it contains a word such as "example" or a part of the alphabet, repeats
+ * letters, or has few different letters. Used for shapes that many texts have. A text with the
+ * prefix and length of a provider's token is replaced even if it is an example. */
+bool shape_is_example(struct slice s);
+/* Whether s has at least two kinds of characters (lower, upper, digit, other), and enough different
+ * characters. */
+bool shape_is_varied(struct slice s);
+/* Whether s is a placeholder: ${X}, <password>, {{ x }}, %s, ****, $(cmd). */
+bool shape_is_template(struct slice s);
+/* Whether the word is in the list, ignoring case. The list has words in lower case, separated by
+ * blanks. */
+bool shape_is_listed(struct slice word, const char *list);
+/* Whether s contains a word of the list, ignoring case. */
+bool shape_contains(struct slice s, const char *list);
+/* Returns the end of the mark `[redacted:RULE]` that begins at text[at], or 0 if no mark begins
+ * there. */
+size_t shape_mark_end(struct slice text, size_t at);
+
+/* ---- functions of rules for which a form is not enough ---- */
+
+bool shape_anchor(struct slice text, size_t at, struct shape_hit *ret); /* always a hit */
+bool shape_mark(struct slice text, size_t at, struct shape_hit *ret);   /* never a hit */
+bool shape_match_pem(struct slice text, size_t at, struct shape_hit *ret);
+bool shape_match_pem_base64(struct slice text, size_t at, struct shape_hit *ret);
+bool shape_match_jwt(struct slice text, size_t at, struct shape_hit *ret);
+bool shape_match_aws_secret(struct slice text, size_t at, struct shape_hit *ret);
+bool shape_match_url(struct slice text, size_t at, struct shape_hit *ret);
+bool shape_match_url_encoded(struct slice text, size_t at, struct shape_hit *ret);
+bool shape_match_bearer(struct slice text, size_t at, struct shape_hit *ret);
+bool shape_match_basic(struct slice text, size_t at, struct shape_hit *ret);
+bool shape_match_digest(struct slice text, size_t at, struct shape_hit *ret);
+bool shape_match_authorization(struct slice text, size_t at, struct shape_hit *ret);
+bool shape_match_cookie(struct slice text, size_t at, struct shape_hit *ret);
+bool shape_match_signature(struct slice text, size_t at, struct shape_hit *ret);
+bool shape_match_curl(struct slice text, size_t at, struct shape_hit *ret);
+/* Whether this is the name of a secret, regardless of what follows. */
+bool shape_name_may_be_secret(struct slice text, size_t at);
+bool shape_match_assignment(struct slice text, size_t at, struct shape_hit *ret);
+
+#endif

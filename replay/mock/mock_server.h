@@ -1,0 +1,34 @@
+/* mock_server.h - runs the mock server on stdin and stdout until the client leaves.
+ *
+ * Owns      the event loop, private non-blocking copies of the descriptors, and the conversation.
+ * Blocks    until the end. Writing to stderr blocks only if it is not a pipe and is not read. */
+#ifndef MI_REPLAY_MOCK_MOCK_SERVER_H
+#define MI_REPLAY_MOCK_MOCK_SERVER_H
+
+#include "replay/mock/live_side.h"
+#include "replay/mock/reports.h"
+
+struct mock_config {
+    struct conversation_rules rules;
+    struct faults faults;   /* they count the requests */
+    struct source *source;  /* borrowed */
+    struct slice recording; /* the recording's name in reports */
+    bool recording_is_file;
+    const char *path[REPORT_FILES]; /* paths of the reports; NULL: none */
+    bool strict;                    /* it is a failure if recorded requests were not sent */
+    size_t max_message;             /* longest line of the client */
+    struct live_side_config live;   /* for requests that were not recorded */
+    /* Called when the client has left, before the live server is ended. May be NULL. Returns false
+     * for MOCK_FAILED. */
+    bool (*done)(void *ctx);
+    void *ctx; /* for done() */
+};
+
+#define MOCK_FINE 0
+#define MOCK_MISMATCH 1 /* a request was not recorded or, with `strict`, not sent */
+#define MOCK_FAILED 3   /* our own failure */
+
+/* Returns the exit status: one of these, or the recorded server's if the server exited on its own. */
+int mock_run(struct mock_config *cfg);
+
+#endif

@@ -1,0 +1,51 @@
+/* source_rows.h - struct source: messages read but not yet returned, and the metadata of the session. */
+#ifndef MI_REPLAY_SOURCE_SOURCE_ROWS_H
+#define MI_REPLAY_SOURCE_SOURCE_ROWS_H
+
+#include "replay/source/recording.h"
+
+/* A place is a part number in the high bits, and the seq: so the probe precedes its session. */
+#define PLACE_BITS 40
+#define PLACE_PROBE ((uint64_t)1 << PLACE_BITS)
+#define PLACE_MAIN ((uint64_t)2 << PLACE_BITS)
+
+struct source_row {
+    struct source_message
+        m; /* its slices are empty, because source.text may move; the offsets below are used */
+    size_t id_at, id_n, body_at, body_n;
+    bool has_id, has_body;
+};
+
+struct source {
+    struct source_info info;
+    struct buf info_text;  /* owned; text of the info */
+    struct buf error;      /* owned */
+    struct redact *redact; /* owned; the rules of the recording; NULL: recorded without rules */
+    bool redact_content, redact_old;
+    struct buf form;         /* owned; result of source_sanitize_again() */
+    struct source_row *rows; /* owned; all of a cassette, or one page of a session */
+    size_t rows_n, rows_cap, next;
+    struct buf text; /* owned; text of the rows */
+    /* The following members are used for a session only: */
+    struct query *q; /* borrowed; NULL: a cassette */
+    struct part {
+        int64_t session_id, next_seq;
+        char uid[32]; /* NUL-ended */
+        uint64_t place;
+        bool discover_only;
+    } part[2]; /* the probe, if there is one, then the session */
+    size_t parts, at_part;
+    uint64_t last_body; /* place of the body that was read last */
+    uint32_t in_order;  /* number of bodies read in sequence up to the last one */
+};
+
+/* Returns the row with this place if it is in memory, else NULL. */
+const struct source_row *source_row_at(const struct source *s, uint64_t place);
+
+/* Adds a message, unless replays omit it. false: out of memory. */
+bool source_add_row(struct source *s, const struct query_message *m, uint64_t place_base);
+/* Copies the metadata of the session. 0, MI_EINVAL with the reason in error, or MI_ENOMEM. */
+MI_MUST int source_take_info(struct source *s, const struct query_session *session,
+                             struct buf *error);
+
+#endif

@@ -1,0 +1,234 @@
+#include "replay/verify/verify_run.h"
+
+#include "base/clock.h"
+#include "replay/live/live_ask.h"
+#include "replay/source/sanitize.h"
+#include "replay/verify/skip.h"
+#include "wire/json/text.h"
+
+const char *verify_verdict_name(enum verify_verdict verdict)
+{
+    static const char *const names[VERIFY_VERDICTS] = {"match", "changed",   "schema-changed",
+                                                       "gone",  "no-answer", "skipped"};
+    return names[verdict];
+}
+
+/* ---- comparing ---- */
+
+/* The differences of one answer, copied because the next message invalidates their texts. */
+struct differences {
+    struct verify_result *r;
+    struct buf text; /* owned; texts of the listed differences */
+    struct span {
+        size_t at, n;
+        bool exists;
+    } spans[VERIFY_DIFFERENCES_MAX][3];
+    bool all_schema, entry_gone;
+};
+
+static void replay_verify_copy(struct differences *g, struct span *s, struct slice text)
+{
+    *s = (struct span){.at = g->text.n, .n = text.n, .exists = text.p != NULL};
+    buf_slice_add(&g->text, text);
+}
+
+static void copy_value(struct differences *g, struct span *s, struct slice pointer,
+                       struct slice value)
+{
+    struct buf sanitized = {0};
+    if (value.p != NULL && sanitize_value(&sanitized, pointer, value) < 0)
+        g->text.failed = true;
+    replay_verify_copy(g, s, value.p != NULL ? buf_slice(&sanitized) : value);
+    buf_close(&sanitized);
+}
+
+static bool replay_verify_on_difference(void *ctx, const struct compare_difference *d)
+{
+    struct differences *g = ctx;
+    g->all_schema = g->all_schema && d->in_schema;
+    g->entry_gone = g->entry_gone || (d->is_entry && d->live.p == NULL);
+    if (g->r->differences < VERIFY_DIFFERENCES_MAX) {
+        struct span *s = g->spans[g->r->differences];
+        replay_verify_copy(g, &s[0], d->pointer);
+        copy_value(g, &s[1], d->pointer, d->recorded);
+        copy_value(g, &s[2], d->pointer, d->live);
+    }
+    g->r->differences++;
+    return true;
+}
+
+static struct slice text_of_span(const struct differences *g, struct span s)
+{
+    return s.exists ? (struct slice){g->text.p + s.at, s.n} : (struct slice){0};
+}
+
+/* Whether the live server no longer has the method, tool or resource. */
+static bool feature_is_gone(const struct verify *v, const struct rpc *request,
+                            const struct rpc *live)
+{
+    int64_t code = 0;
+    if (live->kind == RPC_ERROR && json_int(live->error_code, &code) &&
+        (code == -32601 || (code == -32002 && rpc_method_is(request, "resources/read"))))
+        return true;
+    if (!rpc_method_is(request, "tools/call") || !v->talk.knows_live_tools)
+        return false;
+    const struct talk_tool *tool = talk_find_tool(&v->talk, json_string_raw(request->name));
+    return tool == NULL || !tool->live;
+}
+
+static int compare_answers(struct verify *v, const struct rpc *request, const struct rpc *recorded,
+                           const struct rpc *live, struct differences *g)
+{
+    bool both_errors = recorded->kind == RPC_ERROR && live->kind == RPC_ERROR;
+    struct compare_rules rules = {.ignore = v->cfg->ignore};
+    int st = 0;
+    if (recorded->kind != live->kind)
+        (void)replay_verify_on_difference(
+            g, &(struct compare_difference){
+                   .pointer = slice_of(""),
+                   .recorded =
+                       recorded->kind == RPC_ERROR ? recorded->error.text : recorded->result.text,
+                   .live = live->kind == RPC_ERROR ? live->error.text : live->result.text});
+    else
+        st = compare_values(both_errors ? recorded->error : recorded->result,
+                            both_errors ? live->error : live->result, &rules,
+                            replay_verify_on_difference, g);
+    struct verify_result *r = g->r;
+    r->verdict =
+        r->differences == 0 ? VERIFY_MATCH
+        : g->entry_gone || (recorded->kind == RPC_RESULT && feature_is_gone(v, request, live))
+            ? VERIFY_GONE
+        : g->all_schema ? VERIFY_SCHEMA
+                        : VERIFY_CHANGED;
+    return st < 0 || g->text.failed ? talk_no_memory(&v->talk) : 0;
+}
+
+/* ---- the run ---- */
+
+/* was_sent: false if the server had already ended. */
+static void note_no_answer(struct verify *v, bool was_sent, struct verify_result *r)
+{
+    bool ended = v->talk.ended;
+    buf_clear(&v->reason);
+    buf_adds(&v->reason, ended ? "the server " : "no answer before the deadline");
+    if (ended) {
+        live_end_text(v->talk.server, &v->reason);
+        buf_adds(&v->reason, " before it answered");
+        buf_adds(&v->reason, !was_sent || live_read_output(v->talk.server) < v->talk.sent
+                                 ? "; this request was not read"
+                                 : "");
+    }
+    r->verdict = VERIFY_SILENT;
+    r->reason = buf_str(&v->reason);
+    r->remedy = ended ? NULL : "give it longer with --timeout";
+}
+
+static int verify_request(struct verify *v, const struct rpc *request, const struct rpc *recorded,
+                          struct verify_result *r)
+{
+    struct differences d = {.r = r, .all_schema = true};
+    struct rpc live;
+    bool answered, was_sent = !v->talk.ended;
+    int64_t began = clock_mono_us();
+    int st = talk_send_and_await(&v->talk, request, &live, &answered);
+    if (st == 0 && !answered) {
+        note_no_answer(v, was_sent, r);
+    } else if (st == 0) {
+        r->took_us = clock_mono_us() - began;
+        st = talk_learn_handles(&v->talk, recorded->result, live.result);
+        if (st == 0 && live.kind == RPC_RESULT && rpc_method_is(request, "tools/list"))
+            st = talk_learn_tools(&v->talk, live.result, true);
+        if (st == 0)
+            st = compare_answers(v, request, recorded, &live, &d);
+        if (st == 0)
+            st = talk_rewrite(&v->talk, &live, recorded->id.text, false, &v->shown);
+        r->live = buf_slice(&v->shown);
+    }
+    if (st == 0) {
+        size_t n = size_min(d.r->differences, VERIFY_DIFFERENCES_MAX);
+        for (size_t i = 0; i < n; i++)
+            d.r->difference[i] = (struct verify_difference){text_of_span(&d, d.spans[i][0]),
+                                                            text_of_span(&d, d.spans[i][1]),
+                                                            text_of_span(&d, d.spans[i][2])};
+        v->fn(v->ctx, r);
+    }
+    buf_close(&d.text);
+    return st;
+}
+
+static int do_request(struct verify *v, uint32_t i)
+{
+    struct rpc request, recorded = {0};
+    uint32_t answer = v->talk.items[i].answer;
+    const struct verify_skip *skip;
+    int st = talk_read_body(&v->talk, i, &v->talk.request);
+    if (st < 0 || rpc_read(buf_slice(&v->talk.request), &request) < 0)
+        return st;
+    if (answer != TALK_NONE && !v->talk.items[answer].lost) {
+        st = talk_read_body(&v->talk, answer, &v->talk.recorded);
+        if (st < 0 || rpc_read(buf_slice(&v->talk.recorded), &recorded) < 0)
+            return st;
+    }
+    struct verify_result r = {
+        .verdict = VERIFY_SKIPPED,
+        .seq = (int64_t)source_seq_of_place((uint64_t)v->talk.items[i].place),
+        .method = request.method,
+        .target = rpc_target(&request),
+        .answer_seq = answer != TALK_NONE
+                          ? (int64_t)source_seq_of_place((uint64_t)v->talk.items[answer].place)
+                          : 0,
+    };
+    st = verify_skip(v, i, &request, &recorded, &skip);
+    if (st < 0)
+        return st;
+    if (skip != NULL) {
+        r.reason = skip->reason;
+        r.remedy = skip->remedy;
+        v->fn(v->ctx, &r);
+        return 0;
+    }
+    v->initialized = v->initialized || rpc_method_is(&request, "initialize");
+    return verify_request(v, &request, &recorded, &r);
+}
+
+static int do_notification(struct verify *v, uint32_t i)
+{
+    struct rpc m;
+    int st = talk_read_body(&v->talk, i, &v->talk.request);
+    if (st < 0 || rpc_read(buf_slice(&v->talk.request), &m) < 0 ||
+        rpc_method_is(&m, "notifications/cancelled") || rpc_method_is(&m, "$/cancelRequest"))
+        return st; /* verify waits for each answer instead of notifying */
+    return talk_send_notification(&v->talk, m.text);
+}
+
+int verify_run(const struct verify_config *cfg, struct source *source, verify_fn fn, void *ctx,
+               struct buf *error)
+{
+    struct verify v = {
+        .cfg = cfg,
+        .fn = fn,
+        .ctx = ctx,
+        .talk = {.source = source, .error = error, .timeout_us = cfg->timeout_us},
+    };
+    struct live *server = NULL;
+    int st = talk_load(&v.talk);
+    if (st == 0)
+        st = live_open(&server, cfg->argv, NULL, error);
+    v.talk.server = server;
+    for (uint32_t i = 0; st == 0 && i < v.talk.n; i++) {
+        const struct talk_item *it = &v.talk.items[i];
+        if (!it->from_client || it->lost)
+            continue;
+        if (it->kind == RPC_REQUEST)
+            st = do_request(&v, i);
+        else if (it->kind == RPC_NOTIFICATION)
+            st = do_notification(&v, i);
+    }
+    (void)live_close(server, cfg->grace_us);
+    talk_close(&v.talk);
+    buf_close(&v.shown);
+    buf_close(&v.reason);
+    if (st == MI_ENOMEM && error->n == 0)
+        buf_adds(error, "out of memory");
+    return st;
+}

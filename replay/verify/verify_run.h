@@ -1,0 +1,64 @@
+/* verify_run.h - compares the answers of a live server with a recording.
+ *
+ * The client's messages are sent in recorded order, each request after the answer to the previous
+ * one. Requests of the server get the answer that the client gave to a recorded request of that
+ * method. Requests get new ids; cursors, request states and task ids are replaced with those of the
+ * live server.
+ *
+ * Sent      read-only requests, and calls of tools that are marked read-only or idempotent (by the
+ *           live server if it lists the tool, else by the recorded server); with `all`, every
+ *           request. Never sent: requests that the sanitizer changed, subscriptions/listen,
+ *           requests that the recorded server did not answer.
+ * Owns      a list of the recorded messages, 24 bytes each, and the handles and tools of the servers.
+ * Errors    a server that does not answer, or exits, is a result. MI_EIO (the server cannot be
+ *           started), MI_ENOMEM, or an error of the source, with a sentence in `error`.
+ * Blocks    until it has finished. SIGPIPE must be ignored. */
+#ifndef MI_REPLAY_VERIFY_VERIFY_RUN_H
+#define MI_REPLAY_VERIFY_VERIFY_RUN_H
+
+#include "replay/compare/compare.h"
+#include "replay/source/recording.h"
+
+enum verify_verdict {
+    VERIFY_MATCH,
+    VERIFY_CHANGED, /* the answer differs */
+    VERIFY_SCHEMA,  /* only schemas of tools changed */
+    VERIFY_GONE,    /* a tool, prompt, resource or method no longer exists */
+    VERIFY_SILENT,  /* no answer before the deadline, or the server exited */
+    VERIFY_SKIPPED,
+    VERIFY_VERDICTS
+};
+
+#define VERIFY_DIFFERENCES_MAX 8 /* differences that are listed for one request; all are counted */
+
+struct verify_difference {
+    struct slice pointer, recorded, live; /* JSON, sanitized; {NULL, 0}: missing */
+};
+
+/* The result of one request. Borrowed for the call. */
+struct verify_result {
+    enum verify_verdict verdict;
+    int64_t seq;                 /* seq of the request in the recording */
+    struct slice method, target; /* between the quotes, escapes as written; {NULL, 0}: none */
+    const char *reason, *remedy; /* for VERIFY_SKIPPED and VERIFY_SILENT; else NULL */
+    int64_t took_us;             /* time until the live answer; 0: none */
+    struct verify_difference difference[VERIFY_DIFFERENCES_MAX];
+    size_t differences; /* may exceed the number listed */
+    int64_t answer_seq; /* seq of the recorded answer; 0: none */
+    struct slice live;  /* the live answer, with the recorded id and cursors; {NULL, 0}: none */
+};
+typedef void (*verify_fn)(void *ctx, const struct verify_result *r);
+
+struct verify_config {
+    char *const *argv;             /* the server's command */
+    const struct pointers *ignore; /* pointers into the result or the error */
+    bool all;
+    int64_t timeout_us, grace_us;
+};
+
+MI_MUST int verify_run(const struct verify_config *cfg, struct source *source, verify_fn fn,
+                       void *ctx, struct buf *error);
+
+const char *verify_verdict_name(enum verify_verdict v); /* "match", "changed", … */
+
+#endif

@@ -1,0 +1,43 @@
+/* session_walk.h - sessions that are being sent: how far each was read, and its open calls.
+ *
+ * Rules     a call is closed by a forwarded answer of the other side or by its cancellation,
+ *           whichever comes first.
+ * Owns      16 bytes for each open call.
+ * Errors    MI_ENOMEM.
+ * Blocks    never. Pure. */
+#ifndef MI_SHIP_OTLP_SESSION_WALK_H
+#define MI_SHIP_OTLP_SESSION_WALK_H
+
+#include "vault/query/reader.h"
+
+struct open_call {
+    int64_t seq;
+    bool from_server;
+};
+
+struct walk {
+    int64_t id;               /* of the session */
+    int64_t seq, event, t_us; /* of the last message and event that were read */
+    struct open_call *open;   /* owned; by seq */
+    size_t open_n, open_cap;
+    bool complete; /* the session has ended, and all of it was read */
+    bool saved;    /* the vault's cursor has the same values */
+};
+
+/* Sorted by id. */
+struct walks {
+    struct walk *list; /* owned */
+    size_t n, cap;
+};
+
+struct walk *walks_find(const struct walks *w, int64_t id); /* NULL if it is not there */
+/* Adds a session, at its beginning. NULL: no memory. Invalidates pointers. */
+struct walk *walks_add(struct walks *w, int64_t id);
+void walks_remove(struct walks *w, int64_t id);
+void walks_drop_saved(struct walks *w, bool all); /* removes complete, saved sessions, or all */
+
+/* Reads the next message. *ret_call: seq of the call that the message closes; 0: none. */
+MI_MUST int walk_note_message(struct walk *w, const struct query_message *m, int64_t *ret_call);
+int64_t walk_take_open(struct walk *w); /* removes the first open call; returns its seq, or 0 */
+
+#endif

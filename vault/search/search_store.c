@@ -1,0 +1,56 @@
+/* search_store.c - search in a store, which finds words itself. Sessions are searched in groups. */
+#include "vault/search/kind.h"
+
+#include "vault/query/store.h"
+
+/* The first groups of sessions end before these numbers: they are small, so a frequent word is
+ * found soon. */
+static const int64_t first_groups[] = {64, 1024};
+#define GROUP 4096 /* number of sessions in each further group */
+
+static int64_t search_group_of_session(int64_t session_id)
+{
+    int64_t i = 0;
+    while (i < (int64_t)MI_COUNT(first_groups) && session_id >= first_groups[i])
+        i++;
+    return i + session_id / GROUP;
+}
+
+static int search_store_update(struct search *s, const struct search_session *session, size_t n,
+                               void (*on_read)(void *ctx), void *ctx)
+{
+    (void)s, (void)session, (void)n, (void)on_read, (void)ctx;
+    return 0; /* machines send the words with their messages */
+}
+
+/* Passes on found sessions that are among the searched ones. Both lists have the same order. */
+struct passing {
+    const struct search_session *session;
+    size_t n, at; /* at: number of sessions that have been passed */
+    search_fn fn;
+    void *ctx;
+};
+
+static bool search_store_on_found(void *ctx, struct slice uid, int64_t seq)
+{
+    struct passing *p = ctx;
+    while (p->at < p->n && !slice_is(uid, p->session[p->at].uid)) {
+        size_t n = strlen(p->session[p->at].uid);
+        int order = memcmp(p->session[p->at].uid, uid.p, size_min(n, uid.n));
+        if (order < 0)
+            return true; /* this session is not searched */
+        p->at++;
+    }
+    return p->at < p->n && p->fn(p->ctx, p->session[p->at].id, seq);
+}
+
+static int search_store_ask(struct search *s, const struct search_session *session, size_t n,
+                            const char *query, search_fn fn, void *ctx)
+{
+    struct passing p = {.session = session, .n = n, .fn = fn, .ctx = ctx};
+    return query_store_search(s->q, slice_of(session[n - 1].uid), slice_of(session[0].uid), query,
+                              search_store_on_found, &p);
+}
+
+const struct search_kind search_store = {search_group_of_session, search_terms_tsquery,
+                                         search_store_update, search_store_ask};

@@ -1,0 +1,55 @@
+/* search_terms.h - search terms, and the places where a text matches them.
+ *
+ * Text      the text of a message is its body with JSON escapes resolved, at most SEARCH_TEXT_MAX
+ *           bytes. Lines of stderr and noise are not unescaped.
+ * Words     as in vault/search/words.h. A term of several words matches these words in sequence.
+ * Exact     an exact term matches byte for byte; a term without any word is always exact.
+ * Owns      the terms; search_terms_close() frees them.
+ * Blocks    never. */
+#ifndef MI_VAULT_SEARCH_SEARCH_TERMS_H
+#define MI_VAULT_SEARCH_SEARCH_TERMS_H
+
+#include "model/values.h"
+#include "vault/search/words.h"
+
+#define SEARCH_TEXT_MAX ((size_t)256 << 10)
+/* Bytes of a body that are needed for its text: an escape has 6 bytes for one byte of text, or 12
+ * bytes for 4. */
+#define SEARCH_BODY_MAX (6 * SEARCH_TEXT_MAX + 32)
+#define SEARCH_TERMS_MAX 32
+
+struct search_term {
+    struct buf text; /* owned; as given */
+    struct search_list list;
+    bool exact;
+    bool prefix; /* the last word is a prefix: `time*` */
+};
+
+struct search_terms {
+    struct search_words *words; /* owned */
+    struct search_term *term;   /* owned; SEARCH_TERMS_MAX of them */
+    size_t n;
+    struct search_list list; /* owned; scratch: the words of the current text */
+};
+
+/* 0, MI_ENOMEM, or MI_ESTORE: this SQLite has no FTS5. */
+MI_MUST int search_terms_open(struct search_terms *t);
+void search_terms_close(struct search_terms *t);
+/* Adds a term. A text must match all terms. 0, MI_EFULL (too many terms) or MI_ENOMEM. */
+MI_MUST int search_terms_add(struct search_terms *t, const char *text, bool exact);
+
+/* Writes an FTS5 query that matches every text with all terms, and possibly other texts. false:
+ * there is no such query. */
+bool search_terms_query(const struct search_terms *t, struct buf *b);
+/* Writes a tsquery of PostgreSQL in the same way, over the keys of texts. */
+bool search_terms_tsquery(const struct search_terms *t, struct buf *b);
+/* Returns 0 if the text has all terms, with the match of the first term in *ret; else MI_ENOENT or
+ * MI_ENOMEM. */
+MI_MUST int search_terms_find(struct search_terms *t, struct slice text, struct slice *ret);
+
+/* Returns the searchable text of a message: a slice of the body, or of b. Of a longer body, only
+ * the first
+ * SEARCH_BODY_MAX bytes are needed. */
+struct slice search_text_of_body(enum row_kind kind, struct slice body, struct buf *b);
+
+#endif

@@ -1,0 +1,54 @@
+/* scrub_run.h - finds secrets in stored data with the active rules, and replaces them.
+ *
+ * Data      a session's row, its messages with their large bodies, its events, the lines of the log
+ *           directory and the escalations. Ids are not changed; recording does not change them
+ *           either.
+ * Apply     secrets are replaced, a few hundred rows per transaction. Old bytes do not remain: pages of the database
+ *           are overwritten (secure_delete), and the write-ahead log is emptied at the end. A changed large body is
+ *           appended to its file before its row refers to it; then all bytes that no row refers to are overwritten.
+ *           Log files and escalations are rewritten; the search index of the session is removed
+ *           (vault/search/index.h). An interrupted run can be repeated. The applied rules are stored in the
+ *           session's row.
+ * Rules     do not call it for a running session: its proxy writes to the same files.
+ * Owns      with `apply`, a second connection. The query is borrowed, and must outlive it.
+ * Errors    negative, with one sentence in scrub_error().
+ * Blocks    on the disk; up to SCRUB_WAIT_MS for another writer. */
+#ifndef MI_VAULT_UPKEEP_SCRUB_SCRUB_RUN_H
+#define MI_VAULT_UPKEEP_SCRUB_SCRUB_RUN_H
+
+#include "vault/query/reader.h"
+
+#define SCRUB_WAIT_MS 10000
+
+struct scrub_hit {
+    int64_t session_id; /* 0: the hit is in a file */
+    int64_t seq;        /* of a message; 0: elsewhere */
+    const char *where;  /* "body", "method", "target", "session", "event", "stderr", "noise" */
+    const char *file;   /* for a line: its file's path in the vault; otherwise NULL */
+    size_t line;        /* 1, 2, … */
+    struct slice rules; /* "github-token, password 2" */
+    size_t n;           /* number of secrets found at this place */
+};
+typedef void (*scrub_fn)(void *ctx, const struct scrub_hit *hit);
+
+struct scrub;
+
+/* fn is called for each hit. apply: replaces secrets in the query's vault. 0, MI_ENOMEM, MI_ESTORE or MI_EIO. */
+MI_MUST int scrub_open(struct scrub **ret, struct query *q, bool apply, scrub_fn fn, void *ctx,
+                       struct buf *error);
+void scrub_close(struct scrub *s); /* NULL is fine */
+/* uid must not point into a row of the query, because the query is used during the call. */
+MI_MUST int scrub_session(struct scrub *s, int64_t id, const char *uid);
+/* Searches the log directory and the escalations, for lines of one session, or of all if uid is
+ * NULL. today: includes today's log, to which a running proxy may be writing. */
+MI_MUST int scrub_files(struct scrub *s, const char *uid, bool today);
+/* Call it at the end: empties the write-ahead log. rebuild: before, rewrites the whole database
+ * (VACUUM), because rows changed by proxies may have left old bytes behind; writers wait
+ * meanwhile. */
+MI_MUST int scrub_finish(struct scrub *s, bool rebuild);
+const char *scrub_error(struct scrub *s);
+
+/* Appends the rules whose marks are in `after` but not in `before`: "github-token, password 2". */
+void scrub_write_rules(struct buf *b, struct slice before, struct slice after);
+
+#endif

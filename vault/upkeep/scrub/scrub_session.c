@@ -1,0 +1,222 @@
+/* scrub_session.c - the rows of a session: its own row, its messages, its events. */
+#include "journal/uid.h"
+#include "vault/search/index.h"
+#include "vault/store/schema.h"
+#include "vault/upkeep/scrub/bodies.h"
+#include "vault/upkeep/scrub/database.h"
+#include "vault/upkeep/scrub/error.h"
+#include "vault/upkeep/scrub/scrub_text.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+/* ---- messages ---- */
+
+/* Changes the call before the message: if the process is killed in between, the next run finds the
+ * message again. */
+static int change_names(struct scrub *s, int64_t seq, const struct slice names[2])
+{
+    const struct cell value[] = {db_int(schema_message_id(s->session_id, (uint64_t)seq)),
+                                 db_text(names[0]), db_text(names[1]), db_int(0)};
+    int st = scrub_change(s, S_CALL, value, MI_COUNT(value));
+    return st == 0 ? scrub_change_record(s, S_MESSAGE, RESTATE_MESSAGE, seq, value, MI_COUNT(value))
+                   : st;
+}
+
+static int scrub_names(struct scrub *s, const struct query_message *m)
+{
+    struct slice method, target, now[2] = {m->method, m->target};
+    struct buf first = {0};
+    size_t n = 0, more = 0;
+    struct scrub_hit hit = {.session_id = s->session_id, .seq = m->seq, .where = "method"};
+    int st = scrub_text(s, m->method, SCRUB_TEXT, NULL, hit, &method, &n);
+    if (st == 0 && method.p != NULL) {
+        buf_slice_add(&first, method);
+        now[0] = buf_slice(&first);
+    }
+    hit.where = "target";
+    if (st == 0)
+        st = scrub_text(s, m->target, SCRUB_TEXT, NULL, hit, &target, &more);
+    if (st == 0 && target.p != NULL)
+        now[1] = target;
+    if (st == 0 && first.failed)
+        st = MI_ENOMEM;
+    if (st == 0 && s->d.db != NULL && n + more > 0)
+        st = change_names(s, m->seq, now);
+    buf_close(&first);
+    return st;
+}
+
+static int change_body(struct scrub *s, const struct query_message *m, struct slice body, size_t n)
+{
+    int64_t id = schema_message_id(s->session_id, (uint64_t)m->seq), offset = 0;
+    int st = m->is_large ? scrub_append_body(s, body, &offset) : 0;
+    if (st < 0)
+        return st;
+    if (m->is_large)
+        return scrub_change_record(
+            s, S_LARGE, RESTATE_MESSAGE, m->seq,
+            DB_WITH(db_int(id), db_int(offset), db_int((int64_t)body.n), db_int((int64_t)n)));
+    return scrub_change_record(s, S_BODY, RESTATE_MESSAGE, m->seq,
+                               DB_WITH(db_int(id), db_text(body), db_int((int64_t)n)));
+}
+
+static int scrub_body(struct scrub *s, const struct query_message *m)
+{
+    bool noise = m->kind == KIND_NOISE, err = m->kind == KIND_STDERR;
+    struct scrub_hit hit = {.session_id = s->session_id,
+                            .seq = m->seq,
+                            .where = noise ? "noise"
+                                     : err ? "stderr"
+                                           : "body"};
+    struct slice body = m->body, clean;
+    size_t n;
+    int st = 0;
+    if (m->is_large) {
+        buf_clear(&s->body);
+        st = query_body(s->q, slice_of(s->uid), m, (size_t)m->body_length, &s->body);
+        body = buf_slice(&s->body);
+    }
+    if (st == MI_EIO || st == MI_ESTORE) {
+        buf_clear(&s->error);
+        buf_adds(&s->error, query_error(s->q));
+    }
+    if (st == 0)
+        st = scrub_text(s, body, noise || err ? SCRUB_LINE : SCRUB_MESSAGE, &s->lines[err], hit,
+                        &clean, &n);
+    if (st == 0 && clean.p != NULL && s->d.db != NULL)
+        return change_body(s, m, clean, n);
+    if (st == 0 && m->is_large)
+        st = scrub_keep_range(s, m->body_offset, m->body_length);
+    return st;
+}
+
+static bool scrub_rows_on_message(void *ctx, const struct query_message *m)
+{
+    struct scrub *s = ctx;
+    s->status = scrub_names(s, m);
+    if (s->status == 0)
+        s->status = scrub_body(s, m);
+    return s->status == 0;
+}
+
+static bool scrub_rows_on_event(void *ctx, const struct query_event *e)
+{
+    struct scrub *s = ctx;
+    struct slice clean;
+    size_t n;
+    struct scrub_hit hit = {.session_id = s->session_id, .where = "event"};
+    s->status = scrub_text(s, e->detail, SCRUB_VALUE, NULL, hit, &clean, &n);
+    if (s->status == 0 && clean.p != NULL && s->d.db != NULL) {
+        s->status = scrub_change_record(s, S_EVENT, RESTATE_EVENT, e->id,
+                                        DB_WITH(db_int(e->id), db_text(clean)));
+    }
+    return s->status == 0;
+}
+
+/* ---- the session ---- */
+
+static int scrub_session_row(struct scrub *s, const struct query_session *row)
+{
+    struct slice now[] = {
+        row->name,        row->command,        row->client_name, row->client_version,
+        row->server_name, row->server_version, row->cwd};
+    struct buf text[MI_COUNT(now)] = {{0}};
+    struct scrub_hit hit = {.session_id = s->session_id, .where = "session"};
+    size_t all = 0;
+    int st = 0;
+    for (size_t i = 0; st == 0 && i < MI_COUNT(now); i++) {
+        struct slice clean;
+        size_t n;
+        st = scrub_text(s, now[i], i == 1 ? SCRUB_VALUE : SCRUB_TEXT, NULL, hit, &clean, &n);
+        all += n;
+        if (st == 0 && clean.p != NULL) {
+            buf_slice_add(&text[i], clean);
+            now[i] = buf_slice(&text[i]);
+            st = text[i].failed ? MI_ENOMEM : 0;
+        }
+    }
+    if (st == 0 && s->d.db != NULL && all > 0) {
+        struct cell value[1 + MI_COUNT(now)] = {db_int(s->session_id)};
+        for (size_t i = 0; i < MI_COUNT(now); i++)
+            value[1 + i] = db_text(now[i]);
+        st = scrub_change_record(s, S_SESSION, RESTATE_SESSION, 0, value, MI_COUNT(value));
+    }
+    for (size_t i = 0; i < MI_COUNT(now); i++)
+        buf_close(&text[i]);
+    return st;
+}
+
+/* Adds the active rules to the session's rules: its texts are now sanitized by both sets, and a
+ * replay applies both. */
+static int change_rules(struct scrub *s, const struct query_session *row)
+{
+    struct redact *both = NULL;
+    struct buf mine = {0}, rules = {0};
+    struct slice old = row->redact_rules.p != NULL ? row->redact_rules : slice_of("{}");
+    buf_clear(&s->error);
+    redact_write_rules(s->rules, &mine);
+    int st = mine.failed ? MI_ENOMEM : redact_open_rules(&both, old, &s->error);
+    if (st == 0)
+        st = redact_add_rules(both, buf_slice(&mine), &s->error);
+    if (st == 0)
+        redact_write_rules(both, &rules);
+    if (st == 0 && rules.failed)
+        st = MI_ENOMEM;
+    if (st == 0)
+        st = scrub_change_record(s, S_RULES, RESTATE_SESSION, 0,
+                                 DB_WITH(db_int(s->session_id), db_text(buf_slice(&rules))));
+    redact_close(both);
+    buf_close(&mine);
+    buf_close(&rules);
+    return st;
+}
+
+static int scrub_session_rows(struct scrub *s)
+{
+    struct query_session row;
+    int st = query_session_by_id(s->q, s->session_id, &row);
+    if (st == 0)
+        st = scrub_session_row(s, &row);
+    if (st == 0)
+        st = query_timeline(s->q, s->session_id, 1, INT64_MAX, scrub_rows_on_message,
+                            scrub_rows_on_event, s);
+    if (st < 0 && s->error.n == 0)
+        buf_adds(&s->error, query_error(s->q));
+    if (st == 0)
+        st = s->status;
+    if (st == 0 && s->d.db != NULL && s->found > 0) {
+        st = query_session_by_id(s->q, s->session_id, &row);
+        if (st == 0)
+            st = change_rules(s, &row);
+    }
+    return st;
+}
+
+int scrub_session(struct scrub *s, int64_t id, const char *uid)
+{
+    s->session_id = id;
+    s->uid = uid;
+    s->status = 0;
+    s->found = s->ranges_n = 0;
+    memset(s->lines, 0, sizeof s->lines);
+    buf_clear(&s->error);
+    if (!uid_is_valid(slice_of(uid))) { /* the uid becomes a file name */
+        buf_printf(&s->error, "session %lld has no valid UID: another program has changed it",
+                   (long long)id);
+        return MI_EINVAL;
+    }
+    int st = scrub_session_rows(s);
+    if (st < 0)
+        scrub_roll_back(s);
+    if (st == 0 && s->d.db != NULL)
+        st = scrub_commit(s);
+    if (st == 0 && s->d.db != NULL)
+        st = scrub_blank_bodies(s);
+    if (st == 0 && s->d.db != NULL && s->found > 0 && search_forget(query_vault(s->q), id) < 0)
+        st = scrub_fail(s, "remove the index of", VAULT_SEARCH);
+    if (s->bodies_fd >= 0)
+        close(s->bodies_fd);
+    s->bodies_fd = -1;
+    return st;
+}
