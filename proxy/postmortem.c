@@ -72,7 +72,7 @@ static const char *process_state_word(char state)
     case 'I':
         return "sleeping";
     case 'D':
-        return "in a wait that no signal ends";
+        return "in an uninterruptible wait";
     case 'T':
         return "stopped";
     case 't':

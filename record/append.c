@@ -126,7 +126,7 @@ static bool put_without_body(struct recorder *r, struct slice bytes)
     if (!put_entry_into_ring(r, &e, form_size(&e)))
         return false;
     if (!r->body_lost)
-        log_warn("the body of a message was not recorded, the system has no memory for it: "
+        log_warn("the body of a message was not recorded, because the system has no memory for it: "
                  "bytes=%zu",
                  e.row.size);
     r->body_lost = true;

@@ -62,5 +62,5 @@ void bound_escalate(struct recorder *r)
                           .look = slice_of("`mcp-interposer doctor` names the journals that wait."),
                       }};
     if (!bound_append_note(r, &e))
-        log_debug("no escalation, there is no memory for it");
+        log_debug("out of memory: no escalation is written");
 }

@@ -270,7 +270,7 @@ int run_to(const struct settings *s)
     x.notifications = settings_is_on(s, "notifications");
     if (s->ship_minimal && !x.minimal)
         return settings_fail_usage(
-            s, "--level: the configuration has level = minimal, which an option cannot loosen");
+            s, "--level: the configuration has level = minimal, which an option cannot override");
     if (settings_text(s, "deadline") != NULL) {
         if (!x.once)
             return settings_fail_usage(s, "--deadline needs --once");

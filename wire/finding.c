@@ -13,7 +13,7 @@ static const struct {
                   ".NET and PowerShell writers with the encoding \"UTF-8\". Use the variant "
                   "without the mark."},
     [FIND_BLANK_LINE] = {"blank-line", SEVERITY_WARNING, "An empty line; it was dropped.",
-                         "A `print()` beside the protocol, or two newlines after a message."},
+                         "A `print()` to stdout, or two newlines after a message."},
     [FIND_GLUED_TEXT] = {"glued-text", SEVERITY_ERROR,
                          "Log text precedes a message on the same line; the two were separated.",
                          "A log call without a newline, or a progress line. Send logs to stderr."},
@@ -163,19 +163,19 @@ static const struct {
          "A client with one timeout for all requests. Give the server more time to start."},
     [FIND_TOO_MANY_OPEN] = {"too-many-open", SEVERITY_WARNING,
                             "More requests were pending than the interposer can track.",
-                            "A peer that never answers, and another that never stops asking."},
+                            "One side never answers, and the other side keeps sending requests."},
     [FIND_TOOL_ERROR] = {"tool-error", SEVERITY_NOTE, "The tool reports that it failed (isError).",
                          "The tool. This is not a violation of the protocol; the name makes such "
                          "calls easy to find."},
     [FIND_TOOL_HIDDEN] =
-        {"tool-hidden", SEVERITY_WARNING,
-         "The client called a tool that a rule hides from it.",
+        {"tool-hidden", SEVERITY_WARNING, "The client called a tool that a rule hides from it.",
          "A client that keeps an old list of tools, or a rule that hides too much."},
     [FIND_TOOL_UNLISTED] =
         {"tool-unlisted", SEVERITY_WARNING,
          "With --read-only, the client called a tool that is not in the server's list of tools, or "
          "whose list is not known.",
-         "A client or a model that invents names, or a server that does not list its tools: without "
+         "A client or a model that invents names, or a server that does not list its tools: "
+         "without "
          "a list nobody knows which tools only read."},
     [FIND_AMBIGUOUS_CALL] =
         {"ambiguous-call", SEVERITY_ERROR,
@@ -190,7 +190,8 @@ static const struct {
          "`refuse` keeps such a call from the server."},
     [FIND_BODY_LOST] =
         {"body-lost", SEVERITY_NOTE,
-         "The body is over 64 KiB and could not be written to Bodies/: only its row is kept.",
+         "The body is over 64 KiB and could not be written to Bodies/: the message is stored "
+         "without its body.",
          "`Bodies` in the vault is a link, or not writable: make it a directory that belongs to "
          "the user who runs the interposer. `/dev/shm` is too small for the message: enlarge it, "
          "or lower `--max-message`."},

@@ -65,7 +65,7 @@ static int find_last_note(struct slice origin, const char *path, struct slice te
     if (text.n > 0) {
         buf_printf(error,
                    "%s does not end with a complete note: choose another file, or remove "
-                   "what follows note %d",
+                   "everything after note %d",
                    path, count);
         return MI_EINVAL;
     }
@@ -117,7 +117,7 @@ static int anchor_file_append(const struct anchoring *a, const char *path, int f
         st = anchor_file_fail(a, path);
         /* an incomplete note would make the file invalid for later notes */
         if (ftruncate(fd, (off_t)before) != 0)
-            buf_printf(a->error, "; it may now end with a part of a note");
+            buf_printf(a->error, "; the file may now end with an incomplete note");
     }
     buf_close(&b);
     return st;

@@ -45,8 +45,9 @@ static int anchored_add_notes(struct reading *r, struct slice text)
     else if (none)
         log_error("%s: not a signed checkpoint, as `audit checkpoint` prints it", r->path);
     else if (torn)
-        log_warn("%s ends with a part of a note, which is left out: remove what follows note %d",
-                 r->path, r->notes);
+        log_warn(
+            "%s ends with an incomplete note, which is ignored: remove everything after note %d",
+            r->path, r->notes);
     if (st == 0 && !none && r->own == 0)
         log_warn("anchor %s: no checkpoint of this vault has been copied there", r->path);
     return st < 0 || none ? EXIT_USAGE : EXIT_FINE;

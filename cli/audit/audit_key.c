@@ -154,8 +154,8 @@ static int audit_key_rotate(const struct settings *s, char *path)
         status = printed != EXIT_FINE ? printed : status;
         keyfile_old_path(&old_path, path, &old.public);
         log_warn(
-            "the key before it is in %s; it signs, once, that a vault goes over to the new "
-            "key: remove it when `mcp-interposer audit checkpoint` has signed all of your vaults",
+            "the old key is in %s; each vault needs it once, to sign the change to the new key: "
+            "remove it when `mcp-interposer audit checkpoint` has signed all of your vaults",
             buf_str(&old_path));
     }
     key_erase(&old);

@@ -48,8 +48,8 @@ static int check_anchor(const struct settings *s, const struct bundle *b, struct
     int status = input_read(path, ANCHOR_FILE_MAX, &notes);
     if (status == EXIT_FINE && !notes_have_checkpoint(buf_slice(&notes), &b->checkpoint)) {
         buf_printf(why,
-                   "its checkpoint, of %llu leaves, is not in %s; ask for a bundle against that "
-                   "one: audit prove --checkpoint %s",
+                   "the bundle's checkpoint, of %llu leaves, is not in %s; ask for a bundle made "
+                   "with: audit prove --checkpoint %s",
                    (unsigned long long)b->checkpoint.size, path, path);
         status = EXIT_FOUND;
     }

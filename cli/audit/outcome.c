@@ -303,19 +303,20 @@ static void print_verdict(struct outcome *r, const struct audit_vault *v)
         out_printf(o, ": %llu thing%s wrong; %s", wrong, wrong == 1 ? " is" : "s are",
                    v->stopped ? "nothing else was compared" : "something was changed later");
     else if (open > 0)
-        out_printf(o, ": %llu session%s not whole; the rest agrees with the log", open,
+        out_printf(o, ": %llu session%s incomplete; the rest agrees with the log", open,
                    open == 1 ? " is" : "s are");
     else if (!v->has_log)
         out_raw(o, ", but no session has evidence: nothing was compared");
     else if (v->anchored == 0 && v->kept > 0)
-        out_raw(o, ": it agrees with its log, and that with the checkpoint beside the key");
+        out_raw(o,
+                ": the vault agrees with its log, and the log with the checkpoint beside the key");
     else if (v->anchored == 0)
-        out_raw(o, ": it agrees with its own log, and was compared with nothing else");
+        out_raw(o, ": the vault agrees with its own log, but was compared with nothing else");
     else if (v->anchored < v->leaves)
-        out_printf(o, ": it agrees with its log; the first %lld of %lld leaves are anchored",
+        out_printf(o, ": the vault agrees with its log; the first %lld of %lld leaves are anchored",
                    (long long)v->anchored, (long long)v->leaves);
     else
-        out_raw(o, ": it agrees with its log, and the whole log is anchored");
+        out_raw(o, ": the vault agrees with its log, and the whole log is anchored");
     out_end_line(o);
 }
 

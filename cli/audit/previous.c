@@ -13,11 +13,10 @@ int previous_key(void *ctx, const struct public_key *k, struct secret_key *ret, 
         st = MI_ENOENT;
     }
     if (st == MI_ENOENT) {
-        buf_printf(
-            error,
-            "this vault is signed with another key, %s, which must sign that it goes over to "
-            "a new one: put its key file into %s, or sign with it (--audit-key FILE)",
-            buf_str(&name), buf_str(&path));
+        buf_printf(error,
+                   "this vault is signed with another key, %s, which must sign the change to a new "
+                   "key: put its key file into %s, or sign with it (--audit-key FILE)",
+                   buf_str(&name), buf_str(&path));
         st = MI_EINVAL;
     } else if (st < 0) {
         buf_slice_add(error, buf_slice(&why));

@@ -29,8 +29,7 @@
 static const struct opt table_of_options[] = {
     {'q', "quick", NULL, NULL,
      "do not read the messages: neither integrity nor the servers and their durations are checked"},
-    {0, "repair", NULL, NULL,
-     "first bring what can be read of databases that were put aside into the vault"},
+    {0, "repair", NULL, NULL, "first recover sessions from damaged databases that were put aside"},
     {'v', "verbose", NULL, NULL, "list the checks that found nothing, too"},
     {0, "json", NULL, NULL, "print one JSON object per line for each check"},
     REPORTING_OPTS,

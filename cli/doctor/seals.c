@@ -50,16 +50,16 @@ static void report_unsealed(struct doctor *d, int64_t n, const char *what, const
 
 static void seals_report_all(struct doctor *d, const struct unsealed *x)
 {
-    report_unsealed(
-        d, x->elsewhere,
-        "on another machine or in a container, without a message for more than a day",
-        "mcp-interposer reap, there; if the machine or the container is gone, the session stays "
-        "as it is, and audit verify calls it incomplete");
-    report_unsealed(
-        d, x->lost, "its proxy was killed before its process was recorded, and the journal is gone",
-        "none: its records are verified nevertheless, and audit verify calls it incomplete");
+    report_unsealed(d, x->elsewhere,
+                    "on another machine or in a container, without a message for more than a day",
+                    "run mcp-interposer reap there; if the machine or the container is gone, the "
+                    "session stays unsealed, and audit verify reports it as incomplete");
+    report_unsealed(d, x->lost,
+                    "its proxy was killed before its process was recorded, and the journal is gone",
+                    "nothing can be done; its records can still be verified, and audit verify "
+                    "reports it as incomplete");
     report_unsealed(d, x->ended, "it has ended, but its seal is missing",
-                    "mcp-interposer audit verify, which says what was changed");
+                    "run mcp-interposer audit verify to see what was changed");
     if (x->elsewhere + x->lost + x->ended == 0 && x->covered > 0)
         doctor_report_fine(d, "seals", "all sessions that ended are sealed");
 }

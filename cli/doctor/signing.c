@@ -12,7 +12,7 @@
 
 /* if a session ended longer ago than this, it should be signed */
 #define LATE_US ((int64_t)600 * 1000000)
-#define REMEDY "mcp-interposer audit checkpoint, which says why it fails"
+#define REMEDY "run mcp-interposer audit checkpoint to see why it fails"
 
 static void check_anchors(struct doctor *d, const struct settings *own,
                           const struct checkpoint *last)
@@ -55,12 +55,12 @@ static void check_kept(struct doctor *d, const char *key_path)
                 "mcp-interposer audit verify says what was changed; if you know why (the vault was "
                 "restored, "
                 "or begun anew), and want to sign it: mcp-interposer audit checkpoint --new-vault",
-                "the log does not continue what was signed: it is not signed any more");
+                "the log does not continue the log that was signed, so it is no longer signed");
             break;
         }
     }
     if (st < 0)
-        doctor_report_fault(d, "kept", REMEDY, "what was signed cannot be compared: %s",
+        doctor_report_fault(d, "kept", REMEDY, "the signed log cannot be compared: %s",
                             st == MI_ENOMEM ? "out of memory" : buf_str(&error));
     kept_close(&k);
     buf_close(&error);

@@ -89,7 +89,7 @@ void doctor_check_slow_tools(struct doctor *d, const struct rules *rules)
         if (s.found > NAMED_MAX)
             doctor_report_fault(
                 d, "deadlines", "mcp-interposer stats lists the longest calls of all tools",
-                "%zu more tools are as close to their deadlines", s.found - NAMED_MAX);
+                "%zu more tools came close to their deadlines", s.found - NAMED_MAX);
         if (s.found == 0)
             doctor_report_fine(d, "deadlines",
                                "no call of the last %d days came close to its deadline", SLOW_DAYS);

@@ -29,7 +29,9 @@
 
 /* For commands that count calls. */
 #define OPT_REQUESTS                                                                               \
-    {0, "requests", NULL, NULL, "each request of a call that was several, by itself"}
+    {                                                                                              \
+        0, "requests", NULL, NULL, "list each request of a call with several requests separately"  \
+    }
 /* For commands that read messages or calls. */
 #define FILTER_CALL_OPTS                                                                           \
     {0, "tool", "NAME", NULL, "only calls of this tool; may be a glob"},                           \

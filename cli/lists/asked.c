@@ -103,7 +103,7 @@ static int asked_run(const struct settings *s)
 const struct list list_asked = {
     .command =
         {.name = "asked",
-         .summary = "list what servers asked users for",
+         .summary = "list the requests of servers for user input",
          .usage = "[OPTIONS]",
          .about =
              "Elicitations, requests for sampling and for roots, newest call first. ANSWER is\n"

@@ -165,7 +165,7 @@ static void print_session_end_line(struct out *o, const struct query_session *s,
         out_style(o, OUT_RED);
         out_printf(o, "died: process %lld exited without recording an end", (long long)s->pid);
     } else if (v->state == SESSION_ELSEWHERE) {
-        out_raw(o, "unknown: it ran on ");
+        out_raw(o, "unknown: the session ran on ");
         out_text(o, s->host);
     } else {
         out_text(o, s->end_reason.p != NULL ? s->end_reason : slice_of("no reason recorded"));

@@ -199,11 +199,10 @@ static bool basis_is_enough(const struct settings *s, const struct basis *b)
     if (settings_is_on(s, "force") ||
         (b->sessions >= SUGGEST_SESSIONS_MIN && b->days >= SUGGEST_DAYS_MIN))
         return true;
-    log_error(
-        "too little is recorded to suggest a rule: %lld session%s on %lld day%s, and it takes %d "
-        "on %d; --force suggests one nevertheless, --since looks further back",
-        (long long)b->sessions, b->sessions == 1 ? "" : "s", (long long)b->days,
-        b->days == 1 ? "" : "s", SUGGEST_SESSIONS_MIN, SUGGEST_DAYS_MIN);
+    log_error("too little is recorded to suggest a rule: found %lld session%s on %lld day%s, need "
+              "%d on %d; use --since to look further back, or --force to suggest a rule anyway",
+              (long long)b->sessions, b->sessions == 1 ? "" : "s", (long long)b->days,
+              b->days == 1 ? "" : "s", SUGGEST_SESSIONS_MIN, SUGGEST_DAYS_MIN);
     return false;
 }
 

@@ -80,7 +80,8 @@ static int write_file(const char *path, struct replace *file, bool exists,
     }
     buf_close(&all);
     if (status == EXIT_FINE)
-        fprintf(stderr, "written; a running client has it when it starts the server again\n");
+        fprintf(stderr,
+                "written; a running client uses the rule after it has restarted the server\n");
     return status;
 }
 
@@ -101,8 +102,8 @@ int suggest_apply(const struct settings *s, const char *server, const char *name
                   file.error.n > 0 ? buf_str(&file.error) : "out of memory");
     else if ((st = config_edit_server(buf_slice(&file.text), server, "tools", names, &e)) < 0)
         log_error("%s", st == MI_ENOMEM ? "out of memory"
-                                        : "no section of the configuration can have the name of "
-                                          "this server: use --tools of `proxy`");
+                                        : "the name of this server cannot be the name of a section "
+                                          "in the configuration: use --tools of `proxy`");
     else
         status = write_file(path, &file, !missing, &e);
     buf_close(&e.now);

@@ -21,7 +21,7 @@ static const struct opt table_of_options[] = {
     {0, "json", NULL, NULL, "print one JSON object per line for each tool"},
     {0, "suggest", NULL, NULL, "print a rule for `proxy` that keeps the tools that were called"},
     {0, "since", "WHEN", "30d", "with --suggest: calls and sessions from this time on"},
-    {0, "force", NULL, NULL, "with --suggest: also from less than 5 sessions or 2 days"},
+    {0, "force", NULL, NULL, "with --suggest: even with fewer than 5 sessions or 2 days"},
     {0, "apply", NULL, NULL, "with --suggest: write the rule into the configuration file"},
     SESSION_STORE_OPTS,
     COMMAND_OPT_VAULT,

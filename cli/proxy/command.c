@@ -20,9 +20,10 @@ static const struct opt proxy_opts[] = {
      "deadline of a request; WHAT: method, glob, tool:NAME; 0: never"},
     {0, "max-timeout", "DURATION", "10m", "deadline that progress does not extend; 0: never"},
     {0, "on-hang", "kill|kill-now|cancel", "kill",
-     "a server that is silent until a deadline: ask, then kill it; kill it at once; keep it"},
+     "if a server is silent until a deadline: ask it, then kill it; kill it at once; keep it"},
     {0, "on-repeat", "warn|answer|refuse", "warn",
-     "a call equal to one that failed and may have run: note it, give its late answer, or refuse"},
+     "if a call equals a failed one that may have run: note it, give its late answer, or refuse "
+     "it"},
     {0, "repeat-window", "DURATION", "10m", "how long such a call is remembered; 0: not at all"},
     {0, "restarts", "N", "3", "restarts allowed within a minute; 0: never restart"},
     {0, "escalate-command", "CMD", NULL,
@@ -45,9 +46,10 @@ static const struct opt proxy_opts[] = {
      "what the record survives: a killed process, a power failure"},
     {0, "max-message", "SIZE", "128MiB", "reject longer messages"},
     {0, "max-waiting", "SIZE", "256MiB",
-     "memory of all sessions for messages, while the vault cannot be written; 0: no limit"},
+     "limit for messages that wait in memory, in all sessions, while the vault cannot be written; "
+     "0: none"},
     {0, "grace", "DURATION", "1.5s",
-     "from closing the server's stdin to SIGKILL; SIGTERM half-way"},
+     "time from closing the server's stdin to SIGKILL; SIGTERM is sent half-way"},
     /* Written by `wrap --remote` for `unwrap`: the text that was replaced. */
     {0, "original", "TEXT...", NULL, NULL},
     /* Written by `send`: the recorded request that is sent again; it is recorded as an event. */

@@ -19,7 +19,7 @@ static const struct opt table_of_options[] = {
     {'u', "update", NULL, NULL, "write the new answers into FILE"},
     {'t', "timeout", "DURATION", "30s", "deadline of each answer"},
     {0, "grace", "DURATION", "1.5s",
-     "from closing the server's stdin to SIGKILL; SIGTERM half-way"},
+     "time from closing the server's stdin to SIGKILL; SIGTERM is sent half-way"},
     {0, "report", "FILE", NULL, "write the results as JSON; -: stdout, in place of the text"},
     {0, "json", NULL, NULL, "the same as --report -"},
     REPORTING_OPTS,

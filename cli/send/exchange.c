@@ -362,7 +362,7 @@ static int exchange_send_and_await(const struct exchange *x, struct buf *message
         if (st == 0 && found) {
             struct buf questions = {0};
             input_list_questions(&questions, ret);
-            log_note("the server requires input (%s): it gets what was recorded",
+            log_note("the server requires input (%s): the recorded input is sent",
                      buf_str(&questions));
             buf_close(&questions);
             buf_close(message);

@@ -102,8 +102,8 @@ static int choose_initialize(struct peer *p, uint32_t before, enum revision revi
     if (st < 0)
         return st;
     if (found && marks_in_text(m.params.text) != MARKS_NONE) {
-        log_warn("the recorded initialize is redacted or truncated: the client is not the recorded "
-                 "one, but mcp-interposer");
+        log_warn("the recorded initialize is redacted or truncated: mcp-interposer sends its own "
+                 "instead");
         found = false;
     }
     if (found && revision == REV_COUNT)

@@ -120,8 +120,8 @@ const char *central_missing_feature(const struct ui *u, enum action x)
         return "a store has no escalations: they are on the machine that records";
     case ACTION_SEND:
     case ACTION_SEND_EDITED:
-        return "what a store has cannot be sent again from here: use ui or send on the machine "
-               "that recorded it";
+        return "requests in a store cannot be sent again from here: use ui or send on the machine "
+               "that recorded them";
     default:
         return NULL;
     }

@@ -19,7 +19,7 @@ static bool append_selected_text(struct ui *u, enum detail_copy what, struct buf
         if (shown)
             buf_slice_add(b, message ? s->message[0].body : s->subject.post_mortem);
     } else if (s->doc == NULL || detail_copy(s->doc, s->at, what, b) < 0) {
-        ui_say_error(u, "this line has no such text");
+        ui_say_error(u, "this line has nothing to copy with this key");
     } else if (what == DETAIL_COPY_BODY) {
         buf_printf(name, "message %lld", (long long)detail_seq_at_line(s->doc, s->at));
     } else {

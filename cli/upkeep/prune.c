@@ -52,8 +52,8 @@ static const char about[] =
     "With SESSION it removes this one, also the newest, unless it is running. Its\n"
     "lines in the log files stay.\n" COMMAND_SESSION_HELP
     "\n"
-    "With a url in [ship], only sessions that had been sent there an hour ago are\n"
-    "removed (see `ship status`), unless --unsent is given.\n"
+    "With a url in [ship], only sessions that were sent there at least an hour ago\n"
+    "are removed (see `ship status`), unless --unsent is given.\n"
     "AGE and SPACE need a unit. It shows what would be removed, and asks on the\n"
     "terminal. Where it cannot ask, as in a script or with --json, it requires\n"
     "--dry-run or --yes.\n"

@@ -43,10 +43,9 @@ void uncertain_note_call(struct traffic *t, const struct pending *p, const char 
         .task = p->asks_for_task,
     };
     if (u.key == 0 && p->text.p == NULL) {
-        log_warn(
-            "too long to be kept, and its tool was marked harmless when it was sent: a repeat of a "
-            "call that may have run would not be noticed: server=%s seq=%llu",
-            t->server, (unsigned long long)p->request_seq);
+        log_warn("a call that may have run was too long to be kept, and its tool was marked "
+                 "harmless: a repeat of the call would not be noticed: server=%s seq=%llu",
+                 t->server, (unsigned long long)p->request_seq);
         return;
     }
     enum repeats_added added = repeats_add(&t->repeats, &u);

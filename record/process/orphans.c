@@ -165,7 +165,7 @@ void orphans_store(const char *vault, void (*between)(void *ctx), void *ctx)
     if (journal_file_each(orphans_on_journal, &s) < 0)
         log_debug("the journals of killed sessions cannot be listed");
     if (s.left > 0 && s.said)
-        log_warn(
-            "not stored yet, and not in what follows: sessions=%zu; the next command tries again",
-            s.left);
+        log_warn("killed sessions are not stored yet, so this command does not show them: "
+                 "sessions=%zu; the next command tries again",
+                 s.left);
 }

@@ -36,7 +36,7 @@ static void escalate_damage(struct store *s, const char *name, struct slice why)
         .command = s->command,
         .action = "new database",
         .happened = buf_slice(&happened),
-        .done = slice_of("A new database was made, and recording goes on in it."),
+        .done = slice_of("A new database was made, and recording continues in it."),
         .look =
             slice_of("Older sessions are in the damaged file; `mcp-interposer doctor` says how "
                      "to read what is left of them. If the vault is signed, its new log is not, "

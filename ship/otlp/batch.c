@@ -81,7 +81,7 @@ static void otlp_batch_refuse(struct exporter *x, enum otlp_signal signal, int64
     buf_slice_add(&x->refusal, buf_slice(&x->error));
     buf_printf(&x->refusal, "; %lld %s %s, %lld items in all; they are not sent again",
                (long long)n, signals[signal].items,
-               partial ? "of a batch were not taken" : "were refused", (long long)x->refused);
+               partial ? "of a batch were not accepted" : "were refused", (long long)x->refused);
     if ((x->refusals & (x->refusals - 1)) == 0)
         log_warn("%s", buf_str(&x->refusal));
 }

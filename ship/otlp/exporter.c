@@ -51,7 +51,7 @@ void exporter_close(struct exporter *x)
 const char *exporter_error(struct exporter *x, int status)
 {
     if (status == TARGET_STOPPED)
-        return "not everything was sent before the end";
+        return "the program ended before everything was sent";
     return x->error.n > 0 && !x->error.failed && status != MI_ENOMEM ? buf_str(&x->error)
                                                                      : "out of memory";
 }

@@ -26,11 +26,11 @@ static int check_version(struct sender *s)
             "`mcp-interposer ship init` of this version on it",
             (long long)version, SENDER_PROTOCOL);
     if (oldest > SENDER_PROTOCOL)
-        return sender_refuse(s,
-                             "the schema of the store has version %lld, and takes nothing from "
-                             "programs older than "
-                             "%lld; this one is of %d: install a newer mcp-interposer-ship",
-                             (long long)version, (long long)oldest, SENDER_PROTOCOL);
+        return sender_refuse(
+            s,
+            "the schema of the store has version %lld, and accepts only programs of version %lld "
+            "or later; this program has version %d: install a newer mcp-interposer-ship",
+            (long long)version, (long long)oldest, SENDER_PROTOCOL);
     return 0;
 }
 
@@ -77,17 +77,16 @@ static int compare_logs(struct sender *s, const struct chain *theirs)
     case CHAIN_EXTENDS:
         return 0;
     case CHAIN_ROLLED_BACK:
-        return sender_refuse(s,
-                             "the log of this vault has %lld leaves, and the store has %lld of it: "
-                             "the vault was rolled "
-                             "back or replaced by a copy. Nothing of it was sent",
-                             (long long)k.ours.n, (long long)theirs->n);
+        return sender_refuse(
+            s,
+            "the log of this vault has %lld leaves, but the store has %lld of them: the vault was "
+            "rolled back or replaced by a copy. Nothing was sent",
+            (long long)k.ours.n, (long long)theirs->n);
     default:
         return sender_refuse(
             s,
-            "the log of this vault is not the one that the store has of it, in its first %lld "
-            "leaves: "
-            "the vault was changed, or another copy of it was sent. Nothing of it was sent",
+            "the first %lld leaves of the log of this vault differ from those in the store: the "
+            "vault was changed, or another copy of it was sent. Nothing was sent",
             (long long)theirs->n);
     }
 }
@@ -125,7 +124,7 @@ static int compare_vault(struct sender *s)
     int64_t n;
     int st = sender_read_rows(s, UNSENT_LEAVES, 0, 0, 0, anchor_on_begin_leaf, s, &n);
     if (st == 0 && s->vault[0] == '\0')
-        return sender_refuse(s, "the log of this vault does not say its name");
+        return sender_refuse(s, "the log of this vault does not contain the vault's name");
     if (st == 0)
         st = ask_store_state(s, &state);
     if (st < 0)

@@ -185,8 +185,7 @@ int sender_send_messages(struct sender *s, struct shipped_session *x)
         int64_t before = x->seq;
         st = send_batch(s, x, before + 1, INT64_MAX, &n, &x->seq);
         if (st == 0 && n > 0 && x->seq <= before)
-            st = sender_refuse(s, "the store does not say that it has the messages of session %s",
-                               x->uid);
+            st = sender_refuse(s, "the store did not confirm the messages of session %s", x->uid);
     }
     return st;
 }
@@ -237,8 +236,7 @@ static int send_events(struct sender *s, struct shipped_session *x, int64_t from
         int64_t watermark = 0;
         st = sender_messages_put(s, x, EVENT_COLUMNS, "put_events", &watermark);
         if (st == 0 && watermark < b.last)
-            st = sender_refuse(s, "the store does not say that it has the events of session %s",
-                               x->uid);
+            st = sender_refuse(s, "the store did not confirm the events of session %s", x->uid);
         *ret_last = b.last;
     }
     free(b.seq);

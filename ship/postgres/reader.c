@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #define PIECE (INT64_C(16) << 20) /* bytes of a body that are read at once */
-#define UNASKED "the store sent rows that were not asked for"
+#define UNASKED "the store sent rows that were not requested"
 
 struct reader {
     struct link *link;                              /* owned */
@@ -145,7 +145,7 @@ static const char *add_request_arguments(struct reader *r, const struct remote_a
 static int select_rows(struct reader *r, const char *function, const char *more)
 {
     if (r->asked_before != NULL && r->asked_before())
-        return store_reader_fail(r, "the reading was given up");
+        return store_reader_fail(r, "reading was stopped before the store had answered");
     int st = link_connect(r->link);
     return st == 0 ? link_select_from(r->link, function, more) : st;
 }
@@ -330,7 +330,7 @@ static int read_piece(struct reader *r, size_t at, size_t n, struct buf *ret)
         return store_reader_fail(r, "the store does not have this body");
     st = link_get_bytes(r->link, 0, 0, n, ret);
     return st == MI_EINVAL
-               ? store_reader_fail(r, "the store sent a body that is not what was asked for")
+               ? store_reader_fail(r, "the store sent another body than the requested one")
                : st;
 }
 

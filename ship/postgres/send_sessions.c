@@ -52,7 +52,7 @@ static int sender_sessions_on_session(void *ctx, const struct cell *cell)
     x->last_event = cell[SESSION_EVENT].number;
     if (vault_lacks_last_messages(x))
         return sender_refuse(s,
-                             "session %s has %lld messages, and the store has %lld of it: the "
+                             "session %s has %lld messages, but the store has %lld of them: the "
                              "vault was rolled back or "
                              "replaced by a copy",
                              x->uid, (long long)x->last_seq, (long long)x->seq);

@@ -866,7 +866,7 @@ def _(t):
     r = run(t, "wrap", stderr=None)
     for name, why in (("anchor", "its `command` is not a string"), ("lines", "its `command` is not a string"),
                       ("alias", "its `command` is not a string"), ("number", "its `args` is not an array of strings"),
-                      ("below", "the first string of its `args` is not on the line of its dash")):
+                      ("below", "the first string of its `args` is not on the same line as its dash")):
         check(f"server '{name}' is not changed: {why}".encode() in r.stderr, f"{name}: {r.stderr!r}")
     eq(path.read_text(), text, "the file")
     # A plain scalar that means something else in brackets: the round trip in memory fails.

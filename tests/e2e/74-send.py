@@ -608,7 +608,7 @@ for line in sys.stdin:
         return t.run("send", "--vault", t.vault, "--seq", 1, "--session", file, "--", "python3", "-S", server, t.tmp / "got")
     got = send(lines)
     eq((got.returncode, got.stdout), (0, b"done\n\nthe answer is as recorded\n"), f"with a recorded answer: {got.stderr}")
-    check(b"the server requires input (elicitation/create): it gets what was recorded" in got.stderr, lambda: repr(got))
+    check(b"the server requires input (elicitation/create): the recorded input is sent" in got.stderr, lambda: repr(got))
     for less in (lines[:2], json.loads(json.dumps(lines).replace('"me"', '"[redacted:key]"'))):
         got = send(less)
         eq(got.returncode, 1, f"without one: {got}")

@@ -191,7 +191,7 @@ def _(t):
             r = t.run("audit", "verify", "--vault", t.vault, option, both, "--json")
             said = " ".join(r.stderr.decode().split())
             eq((r.returncode, json.loads(r.stdout.splitlines()[-1])["anchored"] > 0), (0, True), f"status and the note before it: {said}")
-            check(f"{both} ends with a part of a note, which is left out: remove what follows note 1" in said, said)
+            check(f"{both} ends with an incomplete note, which is ignored: remove everything after note 1" in said, said)
     for text, says in ((b"x", "not a signed checkpoint"), (b"", "not a signed checkpoint"), (note.read_bytes()[:-9], "not a signed checkpoint")):
         both.write_bytes(text)
         r = t.run("audit", "verify", "--vault", t.vault, "--against", both)
@@ -302,15 +302,15 @@ def last_line(t, *args):
 @case("the last line of the text is the verdict, as the exit status says it")
 def _(t):
     session(t)
-    eq(last_line(t), (0, "verdict: valid: it agrees with its own log, and was compared with nothing else"), "not anchored")
+    eq(last_line(t), (0, "verdict: valid: the vault agrees with its own log, but was compared with nothing else"), "not anchored")
     key(t)
     eq(t.run("audit", "checkpoint", "--vault", t.vault, "--anchor", t.tmp / "anchor").returncode, 0, "checkpoint")
-    eq(last_line(t, "--anchor", t.tmp / "anchor"), (0, "verdict: valid: it agrees with its log, and the whole log is anchored"), "anchored")
+    eq(last_line(t, "--anchor", t.tmp / "anchor"), (0, "verdict: valid: the vault agrees with its log, and the whole log is anchored"), "anchored")
     p = t.proxy().initialize()
     recorded(t, 2)
     p.die()
     wait_until(lambda: verify(t)[1][2]["status"] == "incomplete", 30, "the end of the session")
-    eq(last_line(t), (1, "verdict: incomplete: 1 session is not whole; the rest agrees with the log"), "incomplete")
+    eq(last_line(t), (1, "verdict: incomplete: 1 session is incomplete; the rest agrees with the log"), "incomplete")
     change(t.vault, "UPDATE messages SET body = 'x' WHERE seq = 3")
     eq(last_line(t), (1, "verdict: TAMPERED: 2 things are wrong; something was changed later"), "two sessions were changed")
 

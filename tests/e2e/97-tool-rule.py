@@ -513,7 +513,7 @@ def _(t):
         passes(p, k, name)
     refused(p, 99, "other")
     p.end()
-    check("no section of the configuration can have the name" in suggests(t, "srv[1]", "--apply", status=3)[1], "--apply")
+    check("cannot be the name of a section in the" in suggests(t, "srv[1]", "--apply", status=3)[1], "--apply")
 
 
 @case("tools --suggest: names that no rule keeps, and rules that would hide nothing")

@@ -337,7 +337,7 @@ def _(t):
         vault.record(texts(2))
         c.answers = [(200, (), json.dumps({"partialSuccess": {"rejectedSpans": str(most), "rejectedLogRecords": most}}).encode())]
         said = sent(vault.to(c.url(), "--once"), 1)
-        assert "3 spans of a batch were not taken, 3 items in all" in said, said
+        assert "3 spans of a batch were not accepted, 3 items in all" in said, said
 
 
 @case("doctor: what is missing for days, in the right number", needs=None)

@@ -280,7 +280,7 @@ static void note_server_args(struct mcpfile_server *server, const struct mcpfile
     else if (v->type != MCPFILE_ARRAY || v->mixed)
         server->odd = "its `args` is not an array of strings";
     else if (v->uneven)
-        server->odd = "the first string of its `args` is not on the line of its dash";
+        server->odd = "the first string of its `args` is not on the same line as its dash";
     server->first_arg = v->first_arg;
     server->args_n = v->args_n;
     server->dashes = v->dashes;

@@ -33,7 +33,8 @@ static void test_event_words_of_each_kind_are_a_sentence(void **state)
         {"timeout", "{\"seq\":5,\"method\":\"ping\",\"waited_ms\":12000,\"silent\":false}",
          "message 5, ping, had no answer within 12.0s"},
         {"asked", "{\"seq\":5,\"waited_ms\":300,\"question\":9,\"post_mortem\":{}}",
-         "the server is silent, 300ms after message 5: it is asked in message 9"},
+         "the server has been silent for 300ms since message 5: message 9 asks whether it is "
+         "alive"},
         {"alive", "{\"seq\":5,\"waited_ms\":300,\"because\":\"at-work\"}",
          "the server is not killed: its helpers are at work"},
         {"alive", "{\"seq\":5,\"waited_ms\":300,\"because\":\"message\"}",
@@ -41,7 +42,7 @@ static void test_event_words_of_each_kind_are_a_sentence(void **state)
         {"alive", "{\"seq\":5,\"waited_ms\":300,\"because\":\"starting\"}",
          "the server is not killed: it is starting"},
         {"hang", "{\"seq\":5,\"waited_ms\":300,\"post_mortem\":{\"a\":[1]}}",
-         "the server hangs and is killed: it is silent, 300ms after message 5"},
+         "the server hangs and is killed: it was silent for 300ms after message 5"},
         {"imported", "{\"digest\":\"ab\"}", "the recording was imported, digest ab"},
         {"escalation", "{\"cause\":\"hang\",\"path\":\"Escalations/x.md\"}",
          "a person is needed (hang): see Escalations/x.md in the vault"},
@@ -64,10 +65,10 @@ static void test_event_words_of_each_kind_are_a_sentence(void **state)
         {"repeat", "{\"seq\":9,\"tool\":\"send\",\"decision\":\"answered\",\"first\":5}",
          "message 9, send, equals message 5, which may have run: it gets its late answer"},
         {"repeat", "{\"seq\":9,\"tool\":\"send\",\"decision\":\"insisted\",\"first\":5}",
-         "message 9, send, insists on message 5, which may have run: it is forwarded"},
+         "message 9, send, was sent again after a refusal; it equals message 5, which may have "
+         "run: it is forwarded"},
         {"repeats-full", NULL,
-         "more calls may have run without an answer than are remembered: repeats may not be "
-         "noticed"},
+         "there are more uncertain calls than can be remembered: some repeats may not be noticed"},
         {"tool-changed",
          "{\"tools\":[{\"tool\":\"a\",\"change\":\"new\"},{\"tool\":\"b\",\"change\":\"gone\"}],"
          "\"before\":\"01M\"}",
@@ -106,9 +107,9 @@ static void test_event_words_without_a_sentence_are_the_members(void **state)
         {"hang", "not JSON", "not JSON"},
         {"hang", "[1]", "[1]"},
         {"hang", "{\"seq\":{},\"waited_ms\":-1}",
-         "the server hangs and is killed: it is silent, -1 after message {}"},
+         "the server hangs and is killed: it was silent for -1 after message {}"},
         {"hang", "{\"seq\":1,\"waited_ms\":9223372036854775807}",
-         "the server hangs and is killed: it is silent, 9223372036854775807 after message 1"},
+         "the server hangs and is killed: it was silent for 9223372036854775807 after message 1"},
         {"tool-changed", "{\"tools\":[1,\"x\",[2],{}]}", "the tools have changed: 1, x, [2], "},
     };
     for (size_t i = 0; i < MI_COUNT(rows); i++)
