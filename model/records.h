@@ -117,13 +117,15 @@
     FIELD(since_us,    SINCE,                                   NOT_NULL,  4,    NO,      NO,      NO,   NO,  NO)   \
     FIELD(key,         NUMBER,                                  ZERO,      4,    NO,      NO,      NO,   NO,  NO)
 
-/* Columns of `calls` that verification does not derive again: operation_seq is set by model/operations.h, result_tokens is
- * estimated when the answer is stored (model/context.h), revision is set by nothing yet. */
-#define CALL_RESERVED_FIELDS(FIELD)                                                     \
-    /*    name           type    NULL     since evidence cassette store json journal */ \
-    FIELD(revision,      TEXT,   NO_TEXT, 4,    NO,      NO,      YES,  NO,  NO)        \
-    FIELD(operation_seq, NUMBER, ZERO,    4,    NO,      NO,      YES,  NO,  NO)        \
-    FIELD(result_tokens, NUMBER, MINUS_ONE, 4,  NO,      NO,      YES,  NO,  NO)
+/* Columns of `calls` that verification does not derive again: operation_seq is set by model/operations.h, revision is set by
+ * nothing yet, the others are counted when the answer is stored (model/context.h). */
+#define CALL_RESERVED_FIELDS(FIELD)                                                            \
+    /*    name                type    NULL       since evidence cassette store json journal */ \
+    FIELD(revision,           TEXT,   NO_TEXT,   4,    NO,      NO,      YES,  NO,  NO)        \
+    FIELD(operation_seq,      NUMBER, ZERO,      4,    NO,      NO,      YES,  NO,  NO)        \
+    FIELD(result_tokens,      NUMBER, MINUS_ONE, 4,    NO,      NO,      YES,  NO,  NO)        \
+    FIELD(result_binaries,    NUMBER, MINUS_ONE, 5,    NO,      NO,      NO,   NO,  NO)        \
+    FIELD(result_binary_size, SIZE,   MINUS_ONE, 5,    NO,      NO,      NO,   NO,  NO)
 
 /* The processes of a session that has not ended: those of the interposer (pid), of its client and of the server. All fields are
  * in the journal. BOOT: text of process_boot(). PID: id of a process, of a process group or of a session (setsid(2)). TICKS:

@@ -34,6 +34,12 @@ void cost_binaries_add(struct buf *b, const struct cost_binaries *x)
     units_show_size(b, x->size);
 }
 
+static void tool_binaries_text(struct buf *b, const void *row, struct cell v)
+{
+    (void)v;
+    cost_binaries_add(b, &((const struct cost_tool_line *)row)->t.binaries);
+}
+
 /* clang-format off */
 #define RECORD struct cost_tool_line
 static const struct show_column tool_columns[] = {
@@ -47,7 +53,11 @@ static const struct show_column tool_columns[] = {
     {SHOW_AS("result_tokens_p50", t.p50, NUMBER, MINUS_ONE), .json = true, .table = {"RESULTS P50", 12, 1}, .text = show_tokens},
     {SHOW_AS("result_tokens_p95", t.p95, NUMBER, MINUS_ONE), .json = true, .table = {"P95", 8, 2}, .text = show_tokens},
     {SHOW_AS("result_tokens", t.result_tokens, NUMBER, MINUS_ONE), .json = true, .table = {"TOTAL", 8, 2}, .text = show_tokens},
+    {SHOW(t.binaries.n, NUMBER, MINUS_ONE), .when = COST_BINARIES, .table = {"BINARY", 16, 3}, .text = tool_binaries_text},
     {SHOW_AS("uncounted", t.uncounted, NUMBER, NOT_NULL), .json = true},
+    {SHOW_AS("result_binaries", t.binaries.n, NUMBER, MINUS_ONE), .json = true},
+    {SHOW_AS("result_binary_bytes", t.binaries.size, SIZE, MINUS_ONE), .json = true},
+    {SHOW_AS("uncounted_binaries", t.binaries.uncounted, NUMBER, NOT_NULL), .json = true},
 };
 /* clang-format on */
 const struct show_list cost_tools = {SHOW_LIST("cost", tool_columns), .when = 0};

@@ -16,7 +16,9 @@ struct cost_tool_line {
     bool utf8;    /* is the terminal UTF-8? */
 };
 
-#define COST_BAR 1u                       /* in show_list.when: the bar is shown */
+/* In show_list.when, of servers and of tools: */
+#define COST_BAR 1u                       /* the bar is shown */
+#define COST_BINARIES 2u                  /* images, audio and blobs are shown */
 extern const struct show_list cost_tools; /* rows are struct cost_tool_line */
 
 /* *ret: an array of s->tool_n lines, the largest definition first; the caller frees it. Returns 0

@@ -22,6 +22,12 @@ static const struct opt table_of_options[] = {
     COMMAND_OPTS,
 };
 
+static void cost_binaries_text(struct buf *b, const void *row, struct cell v)
+{
+    (void)v;
+    cost_binaries_add(b, &((const struct cost_server *)row)->binaries);
+}
+
 /* clang-format off */
 #define RECORD struct cost_server
 static const struct show_column columns[] = {
@@ -38,9 +44,14 @@ static const struct show_column columns[] = {
     {SHOW_AS("result_tokens_p50", p50, NUMBER, MINUS_ONE), .json = true, .table = {"RESULTS P50", 12, 1}, .text = show_tokens},
     {SHOW_AS("result_tokens_p95", p95, NUMBER, MINUS_ONE), .json = true, .table = {"P95", 8, 2}, .ui = {"results p95", 13, 84}, .text = show_tokens},
     {SHOW(result_tokens, NUMBER, MINUS_ONE), .json = true, .table = {"TOTAL", 8, 3}, .ui = {"total", 8, 72}, .text = show_tokens},
+    {SHOW(binaries.n, NUMBER, MINUS_ONE), .when = COST_BINARIES, .table = {"BINARY", 16, 4}, .text = cost_binaries_text},
+    {SHOW(binaries.n, NUMBER, MINUS_ONE), .ui = {"binary", 15, 112}, .text = cost_binaries_text},
     {SHOW(uncounted, NUMBER, NOT_NULL), .json = true},
     {SHOW(never_used_tokens, NUMBER, MINUS_ONE), .json = true, .table = {"NEVER USED", 12, 0}, .ui = {"never used", 12, 48}, .text = show_tokens, .style = OUT_YELLOW},
     {SHOW(last_at_us, TIME, ZERO), .json = true},
+    {SHOW_AS("result_binaries", binaries.n, NUMBER, MINUS_ONE), .json = true},
+    {SHOW_AS("result_binary_bytes", binaries.size, SIZE, MINUS_ONE), .json = true},
+    {SHOW_AS("uncounted_binaries", binaries.uncounted, NUMBER, NOT_NULL), .json = true},
 };
 /* clang-format on */
 
@@ -50,7 +61,8 @@ static const char about[] =
     "to its model in every session: names, descriptions, schemas and annotations of\n"
     "all tools. USED is how many of them were called, NEVER USED the tokens of the\n"
     "others. RESULTS are the texts of answers to calls of tools: half of them had at\n"
-    "most P50 tokens, 95 % at most P95. Images, audio and blobs are not counted.\n"
+    "most P50 tokens, 95 % at most P95. Images, audio and blobs have no tokens:\n"
+    "BINARY is how many there are, and their size, if there are any.\n"
     "SERVER is a name as `sessions` prints it: its tools are listed.\n"
     "--since and --until select calls by their own time.\n";
 /* clang-format on */
@@ -58,7 +70,10 @@ static const char about[] =
 static int cost_print_servers(const struct settings *s, const struct cost *c)
 {
     struct list_out o;
-    int status = list_out_open(&o, s, &list_cost.shown);
+    struct show_list list = list_cost.shown;
+    for (size_t i = 0; i < c->n; i++)
+        list.when |= c->list[i].binaries.n > 0 ? COST_BINARIES : 0;
+    int status = list_out_open(&o, s, &list);
     for (size_t i = 0; status == EXIT_FINE && i < c->n; i++)
         if (!list_out_row(&o, &c->list[i]))
             break;
@@ -70,7 +85,7 @@ static int cost_print_tools(const struct settings *s, const struct cost_server *
     struct list_out o;
     struct cost_tool_line *l = NULL;
     struct show_list list = cost_tools;
-    list.when = COST_BAR;
+    list.when = COST_BAR | (server->binaries.n > 0 ? COST_BINARIES : 0);
     int status = list_out_open(&o, s, &list);
     if (status != EXIT_FINE)
         return status;
@@ -92,11 +107,12 @@ static int cost_print_tools(const struct settings *s, const struct cost_server *
 /* Warns about what the numbers do not include. */
 static void cost_warn_uncounted(struct query *q, const struct cost *c)
 {
-    int64_t uncounted = 0, calls = 0, unknown = 0;
+    int64_t uncounted = 0, binaries = 0, calls = 0, unknown = 0;
     struct slice server = {0};
     for (size_t i = 0; i < c->n; i++) {
         const struct cost_server *s = &c->list[i];
         uncounted += s->uncounted;
+        binaries += s->binaries.uncounted;
         calls += s->calls;
         unknown += s->tools < 0;
         server = s->tools < 0 ? s->server : server;
@@ -112,6 +128,11 @@ static void cost_warn_uncounted(struct query *q, const struct cost *c)
                  (long long)calls,
                  query_is_store(q) ? "a central store does not have them"
                                    : "an earlier version recorded these calls");
+    else if (binaries > 0 && !query_is_store(q))
+        log_warn(
+            "images, audio and blobs are not counted in %lld of %lld calls: an earlier version "
+            "recorded these calls",
+            (long long)binaries, (long long)calls);
 }
 
 static int cost_print(struct query *q, const struct settings *s)

@@ -182,7 +182,6 @@ class Interface:
             for key in re.findall(r"^(\w+): ", path.read_text().split("---\n")[1], re.M):
                 self.add("escalation", key)
         with contextlib.closing(sqlite3.connect(f"file:{self.vault}/interposer.db?mode=ro", uri=True)) as db:
-            self.add("sql user_version", str(db.execute("PRAGMA user_version").fetchone()[0]))
             for table, in db.execute("SELECT name FROM sqlite_schema WHERE type IN ('table', 'view')").fetchall():
                 for column, kind in db.execute("SELECT name, type FROM pragma_table_info(?)", (table,)):
                     self.add("sql", f"{table}.{column}", *([kind] if kind else []))

@@ -125,7 +125,7 @@ def _(t):
     p.wait()
     eq(t.rows("SELECT status FROM invocations WHERE method = 'tools/call'"), [(b"interrupted",)], "the view")
     eq(t.rows("SELECT sql FROM sqlite_schema WHERE name = 'invocations'"), [(now.encode(),)], "its text")
-    eq(t.rows("PRAGMA user_version"), [(4,)], "version of the schema")
+    eq(t.rows("PRAGMA user_version"), [(5,)], "version of the schema")
 
 
 lib.main(at_once=4)

@@ -960,7 +960,7 @@ def _(t):
                     row = re.search(rf"\| `{r['name'].decode()}` \| (\w+) \| (.*) \|", section(f"`{table}`"))
                     eq(row.group(1), r["type"].decode(), f"type of {table}.{r['name']}")
                     check(r["notnull"] or r["pk"] or "NULL" in row.group(2), f"when {table}.{r['name']} is NULL")
-        eq(db.execute("PRAGMA user_version").fetchone()[0], 4, "version of the schema")
+        eq(db.execute("PRAGMA user_version").fetchone()[0], 5, "version of the schema")
         view = db.execute("SELECT sql FROM sqlite_master WHERE name = 'invocations'").fetchone()[0].decode()
     eq(set(first_cells(section("`invocations`"), 1)), set(re.findall(r"(?:THEN|ELSE) '([\w-]+)'", view)) | {"open"}, "statuses")
     check("`closings`" in section("`invocations`"), "the view closings")

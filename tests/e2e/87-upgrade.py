@@ -147,7 +147,7 @@ def _(t):
         lib.wait_until(lambda: t.rows("SELECT count(*) FROM sessions WHERE calls IS NULL AND ended_at_us IS NOT NULL") == [(0,)],
                        10, "the calls of older sessions")
         p.end(gone=())
-        eq(t.rows("PRAGMA user_version"), [(4,)], "version")
+        eq(t.rows("PRAGMA user_version"), [(5,)], "version")
         check(len(t.rows("SELECT id FROM calls WHERE id >> 36 = 1")) >= len(before), "rows in calls")
         eq(t.rows(INVOCATIONS), before, f"invocations of version {version}")
         eq(t.run("stats", "--vault", t.vault, "--json", "--server", "answer").stdout, stats, f"stats of version {version}")

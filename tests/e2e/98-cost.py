@@ -247,7 +247,64 @@ def _(t):
     p.server.recv()
     p.end()
     ended(t)
-    eq(t.rows("SELECT result_tokens FROM calls WHERE method = 'sampling/createMessage'"), [(None,)], "tokens of sampling")
+    eq(t.rows("SELECT result_tokens, result_binaries, result_binary_size FROM calls WHERE method = 'sampling/createMessage'"),
+       [(None, None, None)], "what is counted of sampling")
+
+
+BINARIES = ("result_tokens", "result_binaries", "result_binary_bytes", "uncounted_binaries")
+
+
+@case("cost names images, audio and blobs apart from the texts of results")
+def _(t):
+    p = session(t)
+    ask(p, call(4, "write"), text_result(4, "one two"))
+    ask(p, call(5, "read"), text_result(5, "one"))
+    check("BINARY" not in run(t, "cost"), "a column without content")
+    ask(p, call(6, "draw"), result(6, {"content": [IMAGE, {"type": "text", "text": "one"}, BLOB]}))
+    large = {**IMAGE, "data": "AAAA" * 50_000}
+    ask(p, call(7, "draw"), result(7, {"content": [large, AUDIO]}))     # its body is in a file
+    ask(p, call(8, "draw"), error(8))
+    p.client.send(call(9, "read"))
+    p.server.recv()
+    lib.wait_until(lambda: t.messages("rpc_id = '9'"), 10, "the open call is stored")
+    p.server.send(result(9, {"content": [IMAGE]}))  # in a later batch
+    p.client.recv()
+    ask(p, request(10, "resources/read", {"uri": "file:///x"}), result(10, {"contents": [BLOB["resource"]]}))
+    p.end()
+    ended(t)
+    eq(t.rows("SELECT target, result_tokens > 0, result_binaries, result_binary_size FROM calls WHERE result_tokens IS NOT NULL ORDER BY id"),
+       [(b"write", 1, 0, 0), (b"read", 1, 0, 0), (b"draw", 1, 2, 3001), (b"draw", 0, 2, 150_002), (b"draw", 1, 0, 0),
+        (b"read", 0, 1, 3000), (b"file:///x", 0, 1, 1)], "columns")
+    ((failed,),) = t.rows("SELECT result_tokens FROM calls WHERE target = 'draw' AND status = 'error'")
+    tools = {x["tool"]: tuple(x[k] for k in BINARIES) for x in cost(t, "files")}
+    eq(tools, {"draw": (1 + failed, 4, 153_003, 0), "read": (1, 1, 3000, 0), "write": (2, 0, 0, 0)}, "tools")
+    eq(tuple(cost(t)[0][k] for k in BINARIES), (4 + failed, 5, 156_003, 0), "the server")
+    for args, name, cell in (((), "files", "5, 152KiB"), (("files",), "draw", "4, 149KiB"), (("files",), "write", " 0")):
+        title, *rows = run(t, "cost", *args).splitlines()
+        (row,) = [x for x in rows if x.startswith(name)]
+        at = title.index("BINARY") + len("BINARY")
+        eq(row[:at].endswith(cell), True, f"BINARY of {name}: {row}")
+    page = run(t, "export", "1", "-F", "html")
+    check("<th>images, audio, blobs</th>" in page and '<td class="num">4, 149KiB</td>' in page, "the page of the session")
+    with contextlib.closing(sqlite3.connect(t.vault / "interposer.db")) as db, db:
+        db.execute("UPDATE calls SET result_binaries = NULL, result_binary_size = NULL WHERE target = 'draw'")
+        db.execute("UPDATE calls SET result_binary_size = ? WHERE target = 'read'", (2 ** 63 - 1,))
+    got = t.run("cost", "files", "--json", "--vault", t.vault)
+    tools = {x["tool"]: tuple(x[k] for k in BINARIES[1:]) for x in map(json.loads, got.stdout.splitlines())}
+    eq(tools, {"draw": (None, None, 3), "read": (1, 2 ** 41, 0), "write": (0, 0, 0)}, "of an earlier version, and damaged")
+    check(b"images, audio and blobs are not counted in 3 of 6 calls: an earlier version recorded" in got.stderr, got.stderr)
+
+
+@case("cost counts the images of a call of several requests")
+def _(t):
+    task = {"taskId": "7", "status": "working", "createdAt": "2026-01-01T00:00:00Z", "lastUpdatedAt": "2026-01-01T00:00:00Z", "ttl": None}
+    p = t.proxy("--name", "tasks").initialize("2025-11-25")
+    ask(p, request(1, "tools/call", {"name": "film", "arguments": {}, "task": {}}), result(1, {"task": task}))
+    ask(p, request(2, "tasks/result", {"taskId": "7"}), result(2, {"content": [IMAGE, IMAGE]}))
+    p.end()
+    ended(t)
+    row = json.loads(t.run("cost", "--json", "--vault", t.vault).stdout)
+    eq(tuple(row[k] for k in ("calls", *BINARIES)), (1, 0, 2, 6000, 0), "the call")
 
 
 @case("the page of a session names images, audio and blobs apart from the texts of results")

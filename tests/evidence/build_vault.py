@@ -35,7 +35,8 @@ CREATE TABLE events (id INTEGER PRIMARY KEY, session_id INTEGER NOT NULL, t_us I
  {", ".join(HEAD)}, place INTEGER) STRICT;
 CREATE TABLE calls (id INTEGER PRIMARY KEY, closing_seq INTEGER, direction TEXT NOT NULL, origin TEXT NOT NULL, method TEXT, target TEXT,
  status TEXT NOT NULL, error_code INTEGER, t_us INTEGER NOT NULL, duration_us INTEGER, request_size INTEGER NOT NULL,
- response_size INTEGER, revision TEXT, operation_seq INTEGER, result_tokens INTEGER) STRICT;
+ response_size INTEGER, revision TEXT, operation_seq INTEGER, result_tokens INTEGER, result_binaries INTEGER,
+ result_binary_size INTEGER) STRICT;
 CREATE TABLE running (session_id INTEGER PRIMARY KEY, boot TEXT NOT NULL, pid_namespace INTEGER, pid INTEGER NOT NULL,
  pid_start INTEGER, client_pid INTEGER, client_start INTEGER, server_pid INTEGER, server_start INTEGER, server_group INTEGER,
  server_session INTEGER) STRICT;
@@ -45,7 +46,7 @@ CREATE TABLE checkpoints (size INTEGER PRIMARY KEY, at_us INTEGER NOT NULL, note
 CREATE TABLE replaced (session_id INTEGER NOT NULL, record TEXT NOT NULL, leaf INTEGER NOT NULL, commitment BLOB NOT NULL,
  PRIMARY KEY (session_id, record, leaf)) STRICT, WITHOUT ROWID;
 CREATE INDEX events_by_session ON events (session_id, id);
-PRAGMA user_version = 4;
+PRAGMA user_version = 5;
 """.replace("\n ", " ")
 START_US = 1795256140000000
 KEY_NAME = "mcp-interposer-audit"

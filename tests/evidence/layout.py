@@ -1,4 +1,4 @@
-"""The database of a vault of version 3 or 4 as a whole, as docs/evidence.md describes it: the first part of verifier.py."""
+"""The database of a vault of version 3 to 5 as a whole, as docs/evidence.md describes it: the first part of verifier.py."""
 import re
 
 import form
@@ -32,6 +32,7 @@ CALLS = ("id INTEGER, closing_seq INTEGER, direction TEXT!, origin TEXT!, method
          "t_us INTEGER!, duration_us INTEGER, request_size INTEGER!, response_size INTEGER, revision TEXT, operation_seq INTEGER, "
          "result_tokens INTEGER")
 TABLES = {3: PLAIN, 4: {t: columns + MORE.get(t, "") for t, columns in PLAIN.items()} | {"calls": CALLS}}
+TABLES[5] = TABLES[4] | {"calls": CALLS + ", result_binaries INTEGER, result_binary_size INTEGER"}
 LATER = {"operations", "escalations", "shipped", "ship_targets"}      # a vault need not have them, and need not have the views
 KEYED = ("replaced", "shipped")                         # WITHOUT ROWID
 INDEXES = {("events", "events_by_session"): (0, "c", ["session_id", "id"], "CREATE INDEX events_by_session ON events (session_id, id)"),
@@ -42,6 +43,7 @@ CLOSINGS = {"94edc2334a65f51cb77639c5ae9e46590ee4c941f3a85b21d9fb8c2ca7c860d5"}
 VIEWS = {3: {"closings": CLOSINGS, "invocations": {"8830f6c09c53ed2024fed21cdd715addcf1db456dd1b5d72ee2376e731eb3ceb",
                                                    "73575024c526c8a04c5c4e349e5c7688d95d9a961583c77775609848747240f5"}},
          4: {"closings": CLOSINGS, "invocations": {"6e6e4ba445a89a1f3fd26490f244c4fea2de825b4eaf0774778cc696be403baa"}}}
+VIEWS[5] = VIEWS[4]
 
 
 def text_of(value):

@@ -35,7 +35,7 @@ def rebuild(store, vault, path):
     for sql, in vault.rows("SELECT sql FROM sqlite_schema WHERE name IN ('sessions', 'messages', 'events', 'leaves', 'checkpoints', "
                            "'replaced', 'journals', 'running', 'calls', 'events_by_session') ORDER BY type DESC"):        # tables first
         db.execute(sql)
-    db.execute("PRAGMA user_version = 4")
+    db.execute("PRAGMA user_version = 5")
     columns = {t: [c[1] for c in db.execute(f"PRAGMA table_info({t})")] for t in
                ("sessions", "messages", "events", "leaves", "checkpoints", "replaced")}
     db.execute("BEGIN")

@@ -142,14 +142,18 @@ static const char *const sort_keys[] = {
     [CALLS_LARGEST] = ", c.request_size + ifnull(c.response_size, 0) AS sort_key",
 };
 
+/* Columns that older tables lack. */
+#define NO_BINARIES "NULL AS result_binaries, NULL AS result_binary_size"
+
 /* Adds the calls of a schema as a table `c`. For `operations`, c also has their columns, and
  * answer_seq is the seq that ended the first request. With `several`, it searches the operations,
  * of which there are few. */
 static void add_table(struct buf *sql, const struct call_question *x, const char *schema,
-                      bool has_operations)
+                      bool has_operations, bool has_binaries)
 {
     if (!x->operations)
-        buf_printf(sql, "%s.calls c", schema);
+        buf_printf(sql, has_binaries ? "%s.calls c" : "(SELECT *, " NO_BINARIES " FROM %s.calls) c",
+                   schema);
     else if (!has_operations)
         buf_printf(sql,
                    "(SELECT *, closing_seq AS answer_seq, 1 AS requests, 0 AS asked,"
@@ -183,7 +187,8 @@ static void add_select(struct buf *sql, const struct query *q, const struct call
     struct slice some = buf_slice(&sessions->sql);
     buf_printf(sql, "SELECT %s%s FROM ", columns, sort_keys[x->sort]);
     buf_adds(sql, x->newest_first ? "" : "sessions s CROSS JOIN ");
-    add_table(sql, x, schema, derived ? q->has_derived_operations : q->has_operations);
+    add_table(sql, x, schema, derived ? q->has_derived_operations : q->has_operations,
+              derived || q->has_binaries);
     if (x->newest_first)
         buf_printf(sql,
                    " CROSS JOIN sessions s ON s.id = c.id >> 36 WHERE c.id BETWEEN"
@@ -280,6 +285,7 @@ static int prepare_missing(struct query *q, const struct filter *f, struct id_li
             int64_t version = SCHEMA_CALLS;
             st = q->remote == NULL ? db_read_number(&q->d, Q_SCHEMA, &version, NULL, 0) : 0;
             q->has_calls = version >= SCHEMA_CALLS;
+            q->has_binaries = q->remote == NULL && version >= SCHEMA_BINARIES;
         }
         w.has_cwd = q->has_calls;
         where_add_session(&w, f, FILTER_HOLDS);

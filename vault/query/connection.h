@@ -10,6 +10,7 @@
 struct query {
     struct db d;         /* owned */
     bool has_calls;      /* the vault had the table `calls` and sessions.calls when last asked */
+    bool has_binaries;   /* likewise: its columns of version 5 */
     bool has_operations; /* likewise: the table `operations` had rows */
     bool has_derived_operations; /* likewise: temp.operations had rows */
     bool any;                    /* the schema may be one of another program */

@@ -122,13 +122,13 @@ static bool cost_is_answered(enum call_status status)
     return status == CALL_OK || status == CALL_ERROR || status == CALL_TOOL_ERROR;
 }
 
-/* Reads tokens; a damaged vault may have any value. */
-static int64_t cost_read_tokens(sqlite3_value *v)
+/* Reads a number of a result; a damaged vault may have any value. */
+static int64_t cost_number(sqlite3_value *v, int64_t max)
 {
-    int64_t tokens = sqlite3_value_int64(v);
-    if (sqlite3_value_type(v) != SQLITE_INTEGER || tokens < 0)
+    int64_t n = sqlite3_value_int64(v);
+    if (sqlite3_value_type(v) != SQLITE_INTEGER || n < 0)
         return CONTEXT_UNKNOWN;
-    return tokens < COST_RESULT_MAX ? tokens : COST_RESULT_MAX;
+    return n < max ? n : max;
 }
 
 static int64_t cost_sum(int64_t a, int64_t b)
@@ -228,7 +228,8 @@ static int cost_add_call(struct cost_reading *x, int64_t id, struct slice tool,
 }
 
 #define CALL_COLUMNS                                                                               \
-    "c.id, c.method, c.target, c.status, c.result_tokens, c.t_us, c.direction, c.origin, "
+    "c.id, c.method, c.target, c.status, c.result_tokens, c.t_us, c.direction, c.origin,"          \
+    " c.result_binaries, c.result_binary_size, "
 
 static void cost_note_lists(struct cost_reading *x, int64_t seq, struct slice method)
 {
@@ -253,9 +254,11 @@ static int cost_on_call(void *ctx, sqlite3_value **column)
     }
     if (x->at == x->session_n)
         return 0; /* the session is of another server, or is new */
-    int64_t first = sqlite3_value_int64(column[8]);
+    int64_t first = sqlite3_value_int64(column[10]);
     int64_t at_us = x->session[x->at].started_at_us + each_read_time(column[5]);
-    struct context_result result = {cost_read_tokens(column[4]), CONTEXT_UNKNOWN, CONTEXT_UNKNOWN};
+    struct context_result result = {cost_number(column[4], COST_RESULT_MAX),
+                                    cost_number(column[8], COST_RESULT_MAX),
+                                    cost_number(column[9], COST_BINARY_SIZE_MAX)};
     if (x->c->result != NULL)
         result = x->c->result(x->c->ctx, id & SCHEMA_SEQ_MAX);
     struct slice method = each_text(column[1]);

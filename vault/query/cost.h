@@ -7,8 +7,7 @@
  *           if it is in the list and was called. Results are counted when they are recorded
  *           (calls.result_tokens). uncounted: answered calls whose number of tokens is not known:
  *           calls of a store, and results beyond 64 KiB that an older version has recorded.
- *           Images, audio and blobs of results are counted apart, by number and size, if result()
- *           says them: the table `calls` does not have them.
+ *           Images, audio and blobs of results are counted apart, by number and size.
  * Owns      everything below struct cost; cost_close() frees it. Memory: 4 bytes for each call.
  * Units     estimated tokens; -1: not known. Times: microseconds since the epoch.
  * Errors    MI_ENOMEM, and those of vault/query/reader.h.
@@ -20,8 +19,9 @@
 #include "model/context.h"
 #include "vault/query/reader.h"
 
-/* limit in tokens; a higher value counts as this value */
-#define COST_RESULT_MAX ((int64_t)UINT32_MAX)
+#define COST_RESULT_MAX ((int64_t)UINT32_MAX) /* tokens, or binaries; higher values count as this */
+#define COST_BINARY_SIZE_MAX ((int64_t)1 << 40) /* bytes of one result; likewise */
+
 struct cost_results {
     uint32_t *tokens; /* owned; one for each result */
     size_t n, cap;
@@ -79,7 +79,7 @@ struct cost {
     bool imported; /* count imported sessions */
     bool sent;     /* count sessions that `send` made */
     /* Returns the result of a request, by the seq of the request; CONTEXT_NO_RESULT if it is not
-     * known. NULL: calls.result_tokens has the tokens. */
+     * known. NULL: the columns of `calls` have it. */
     struct context_result (*result)(void *ctx, int64_t seq);
     void *ctx;
 

@@ -8,7 +8,9 @@
 
 #include <stdlib.h>
 
-#define COLUMNS "id" CALL_FIELDS(FIELD_NAME) ", operation_seq, result_tokens"
+#define COLUMNS                                                                                    \
+    "id" CALL_FIELDS(FIELD_NAME) ", operation_seq, result_tokens, result_binaries,"                \
+                                 " result_binary_size"
 
 /* The same rows may be put again, because a commit reported as failed may have been written. */
 static const char *const sql[CALL_STATEMENTS] = {
@@ -17,7 +19,8 @@ static const char *const sql[CALL_STATEMENTS] = {
         "SELECT closing_seq, direction, origin, status, t_us, operation_seq, method, target"
         " FROM calls WHERE id = ?1",
     [CALL_END] = "UPDATE calls SET closing_seq = ?2, status = ?3, error_code = ?4,"
-                 " duration_us = ?5, response_size = ?6, result_tokens = ?7 WHERE id = ?1",
+                 " duration_us = ?5, response_size = ?6, result_tokens = ?7,"
+                 " result_binaries = ?8, result_binary_size = ?9 WHERE id = ?1",
     [CALL_OWN] = "SELECT c.id & 68719476735, c.direction, c.closing_seq, m.rpc_id FROM calls c"
                  " JOIN messages m ON m.id = c.id WHERE c.id BETWEEN ?1 AND ?2"
                  " AND c.origin = 'interposer' ORDER BY c.id DESC LIMIT ?3",
@@ -63,6 +66,10 @@ static void call_batch_column(const void *rows, size_t row, sqlite3_context *to,
         sqlite3_result_int64(to, c->operation_seq);
     else if ((size_t)i == fields_of_call.n + 2 && c->result.tokens >= 0)
         sqlite3_result_int64(to, c->result.tokens);
+    else if ((size_t)i == fields_of_call.n + 3 && c->result.binaries >= 0)
+        sqlite3_result_int64(to, c->result.binaries);
+    else if ((size_t)i == fields_of_call.n + 4 && c->result.binary_size >= 0)
+        sqlite3_result_int64(to, c->result.binary_size);
 }
 
 int call_batch_connect(struct call_batch *b, sqlite3 *db)
@@ -345,6 +352,8 @@ static int end_stored(struct call_batch *b, sqlite3 *db, const struct call_messa
     sqlite3_bind_int64(q, 5, c.duration_us);
     bind_or_null(q, 6, c.response_size >= 0, c.response_size);
     bind_or_null(q, 7, c.result.tokens >= 0, c.result.tokens);
+    bind_or_null(q, 8, c.result.binaries >= 0, c.result.binaries);
+    bind_or_null(q, 9, c.result.binary_size >= 0, c.result.binary_size);
     return call_batch_finish(db, q, sqlite3_step(q));
 }
 

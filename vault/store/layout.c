@@ -8,12 +8,14 @@
 
 #include <strings.h>
 
-_Static_assert(SCHEMA_VERSION == SCHEMA_CALLS,
+_Static_assert(SCHEMA_VERSION == SCHEMA_BINARIES,
                "describe the new version here and in docs/evidence.md");
 /* Ranges of versions; vaults of older versions have no evidence, and are not compared. */
 #define ALL SCHEMA_EVIDENCE, SCHEMA_VERSION
 #define BEFORE_CALLS SCHEMA_EVIDENCE, SCHEMA_CALLS - 1
 #define WITH_CALLS SCHEMA_CALLS, SCHEMA_VERSION
+#define BEFORE_BINARIES SCHEMA_CALLS, SCHEMA_BINARIES - 1
+#define WITH_BINARIES SCHEMA_BINARIES, SCHEMA_VERSION
 
 /* What schema_make_ready() makes; a test compares the two. To add a table, add its rows here, and describe them in
  * docs/evidence.md.
@@ -35,6 +37,8 @@ _Static_assert(SCHEMA_VERSION == SCHEMA_CALLS,
 #define COLUMN(name, type, ...) COLUMN_(name, type, __VA_ARGS__, )
 #define COLUMN_(name, type, null, ...) ", " #name COLUMN_TYPE(type) MARK_##null
 #define V3_COLUMN(name, type, null, since, ...) FIELD_IF(V3_##since)(COLUMN(name, type, null))
+#define V4_COLUMN(name, type, null, since, ...)                                                    \
+    FIELD_IF(SCHEMA_OLD_##since)(COLUMN(name, type, null))
 #define UNKEYED(name, type, null, since, evidence, cassette, store, ...)                           \
     FIELD_IF(FIELD_FIRST_##store)(COLUMN(name, type, null))
 #define EVIDENCE ", salt BLOB, commitment BLOB"
@@ -55,7 +59,9 @@ static const struct object {
      "id INTEGER, session_id INTEGER!" MESSAGE_FIELDS(V3_COLUMN) EVIDENCE, ROWID_TABLE},
     {WITH_CALLS, "table", "messages", "messages", true, "id INTEGER 1",
      "id INTEGER, session_id INTEGER!" MESSAGE_FIELDS(COLUMN) EVIDENCE, ROWID_TABLE},
-    {WITH_CALLS, "table", "calls", "calls", true, "id INTEGER 1",
+    {BEFORE_BINARIES, "table", "calls", "calls", true, "id INTEGER 1",
+     "id INTEGER" CALL_FIELDS(COLUMN) CALL_RESERVED_FIELDS(V4_COLUMN), ROWID_TABLE},
+    {WITH_BINARIES, "table", "calls", "calls", true, "id INTEGER 1",
      "id INTEGER" CALL_FIELDS(COLUMN) CALL_RESERVED_FIELDS(COLUMN), ROWID_TABLE},
     {ALL, "table", "events", "events", true, "id INTEGER 1",
      "id INTEGER, session_id INTEGER!" EVENT_FIELDS(UNKEYED) ", place INTEGER" EVIDENCE,

@@ -30,6 +30,9 @@
     FIELD_IF(SCHEMA_LAST_##since)(ADD("sessions", name, type))
 #define ADD_TO_MESSAGES(name, type, null, since, ...)                                              \
     FIELD_IF(SCHEMA_LAST_##since)(ADD("messages", name, type))
+#define ADD_TO_CALLS(name, type, null, since, ...)                                                 \
+    FIELD_IF(SCHEMA_NEW_##since)(ADD("calls", name, type))
+#define OLD(name, type, null, since, ...) FIELD_IF(SCHEMA_OLD_##since)(COLUMN(name, type, null, 0))
 
 /* Which processes a session has (vault/store/running.h). */
 #define RUNNING                                                                                    \
@@ -39,6 +42,9 @@
 #define CALLS                                                                                      \
     "CREATE TABLE calls (id INTEGER PRIMARY KEY" CALL_FIELDS(COLUMN)                               \
         CALL_RESERVED_FIELDS(COLUMN) ") STRICT;"
+#define CALLS_OF_VERSION_4                                                                         \
+    "CREATE TABLE calls (id INTEGER PRIMARY KEY" CALL_FIELDS(COLUMN)                               \
+        CALL_RESERVED_FIELDS(OLD) ") STRICT;"
 
 /* Calls that were several requests. The id is that of the first one. */
 #define OPERATIONS                                                                                 \
@@ -63,7 +69,7 @@ static const char tables[] =
     "CREATE VIEW closings AS"
     " SELECT * FROM messages WHERE request_seq IS NOT NULL AND action = 'forwarded' AND"
     " (direction = 's2c' AND kind IN ('result', 'error')"
-    " OR direction = 'c2s' AND kind = 'notification');" RUNNING CALLS "PRAGMA user_version = 4;";
+    " OR direction = 'c2s' AND kind = 'notification');" RUNNING CALLS "PRAGMA user_version = 5;";
 /* clang-format on */
 
 /* New: the table `running` and the redaction rules of a session (redact/sanitizer.h). The view `invocations` excludes
@@ -94,13 +100,17 @@ static const char version_3[] = "ALTER TABLE sessions ADD COLUMN commitment BLOB
  * calls of older sessions are added later (vault/store/call_fill.h). */
 static const char version_4[] =
     SESSION_FIELDS(ADD_TO_SESSIONS) "ALTER TABLE sessions ADD COLUMN calls INTEGER;" MESSAGE_FIELDS(
-        ADD_TO_MESSAGES) CALLS "PRAGMA user_version = 4;";
+        ADD_TO_MESSAGES) CALLS_OF_VERSION_4 "PRAGMA user_version = 4;";
+
+/* New: the number and size of images, audio and blobs in a result. Rows of older versions have NULL. */
+static const char version_5[] = CALL_RESERVED_FIELDS(ADD_TO_CALLS) "PRAGMA user_version = 5;";
 
 const char schema_calls[] = CALLS;
 const char schema_operations[] = OPERATIONS;
 
 /* steps[N] upgrades version N to N + 1; steps[0] makes a new database. */
-static const char *const steps[SCHEMA_VERSION] = {tables, version_2, version_3, version_4};
+static const char *const steps[SCHEMA_VERSION] = {tables, version_2, version_3, version_4,
+                                                  version_5};
 
 /* ---- additions ------------------------------------------------------------------------------ */
 

@@ -13,10 +13,11 @@
 
 #include <sqlite3.h>
 
-#define SCHEMA_VERSION 4
+#define SCHEMA_VERSION 5
 #define SCHEMA_RUNNING 2  /* the first version with the table `running` */
 #define SCHEMA_EVIDENCE 3 /* the first version with evidence (docs/evidence.md) */
 #define SCHEMA_CALLS 4    /* the first version with the table `calls` */
+#define SCHEMA_BINARIES 5 /* the first version with calls.result_binaries and result_binary_size */
 /* For a field, by the version that added it (model/records.h): whether its column is before the
  * columns of evidence (FIRST) or after them (LAST), as the additions of version 4 are. */
 #define SCHEMA_FIRST_1 1
@@ -25,6 +26,11 @@
 #define SCHEMA_LAST_1 0
 #define SCHEMA_LAST_2 0
 #define SCHEMA_LAST_4 1
+/* Likewise for a field of `calls`: whether version 4 has its column (OLD), or version 5 added it (NEW). */
+#define SCHEMA_OLD_4 1
+#define SCHEMA_OLD_5 0
+#define SCHEMA_NEW_4 0
+#define SCHEMA_NEW_5 1
 /* messages.id = session_id * 2^SCHEMA_SEQ_BITS + seq: the primary key serves look-ups by session, so that no further
  * index is needed. */
 #define SCHEMA_SEQ_BITS 36

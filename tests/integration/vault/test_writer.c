@@ -564,8 +564,8 @@ static void test_writer_vault_of_a_newer_program_is_rejected(void **state)
     struct fixture *f = *state;
     open_store(f, false);
     close_store(f);
-    assert_int_equal(SCHEMA_VERSION, 4);
-    static const char *const newer[] = {"PRAGMA user_version = 5", "PRAGMA user_version = 99"};
+    assert_int_equal(SCHEMA_VERSION, 5);
+    static const char *const newer[] = {"PRAGMA user_version = 6", "PRAGMA user_version = 99"};
     for (size_t i = 0; i < MI_COUNT(newer); i++) {
         sql_rows(&f->t, newer[i]);
         assert_int_equal(vault_dir_open(&f->d, f->t.vault, true, &f->error), 0);
@@ -640,7 +640,7 @@ static void test_writer_old_vaults_are_upgraded_while_they_are_in_use(void **sta
         assert_int_equal(
             sqlite3_prepare_v2(old, "SELECT status FROM invocations", -1, &calls, NULL), SQLITE_OK);
         open_store(f, false);
-        assert_string_equal(sql_rows(&f->t, "PRAGMA user_version"), "4");
+        assert_string_equal(sql_rows(&f->t, "PRAGMA user_version"), "5");
         assert_int_equal(sql_number(old, "SELECT count(*) FROM sessions"), sessions);
         assert_int_equal(sqlite3_step(insert), SQLITE_DONE);
         sqlite3_finalize(insert);
