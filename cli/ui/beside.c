@@ -89,17 +89,15 @@ void beside_toggle_selected(struct ui *u)
         return;
     if (c->call[0].seq == 0) {
         if (beside_keep(s, &c->call[0]))
-            ui_say(
-                u,
-                "message %lld is selected: select another call, in any session, and press c again",
-                (long long)c->call[0].seq);
+            ui_say(u, "call %lld is marked: select another call, in any session, and press c again",
+                   (long long)c->call[0].seq);
         else
             beside_close(u);
         return;
     }
     if (c->call[0].session == s->session && c->call[0].seq == s->seq) {
         beside_close(u);
-        ui_say(u, "the selection for comparing was cleared");
+        ui_say(u, "the mark was removed: no call is compared");
         return;
     }
     int st = beside_keep(s, &c->call[1]) ? open_pair(c) : MI_ENOMEM;

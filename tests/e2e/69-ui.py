@@ -706,7 +706,7 @@ def _(t):
     s.tmux("paste-buffer", "-p")
     s.sees("pasted text is ignored")
     s.type("\033[?64;1;2c\033]11;rgb:ff/ff/ff\033\\\033P1+r\033\\f")  # a terminal answers, and a key comes with its answers
-    s.sees("filter:", gone=["is kept"])
+    s.sees("filter:", gone=["is marked"])
     s.tmux("set-buffer", "tool:read_file\ncontent")
     s.tmux("paste-buffer", "-p")
     s.sees("filter: tool:read_file content")
@@ -771,7 +771,7 @@ def _(t):
     s.keys("c")
     s.sees("29 *0:29.000◆list_dir|◆")
     s.keys("c")
-    s.sees("nothing is kept", gone=["◆"])
+    s.sees("the mark was removed", gone=["◆"])
     s.quit()
 
 
@@ -979,7 +979,7 @@ def _(t):
     s.keys("g")
     s.sees("calls 1/30")
     s.keys("c")
-    s.sees("1 is kept")
+    s.sees("call 1 is marked")
     s.keys("j")
     s.sees("calls 2/30")
     s.keys("c")
@@ -998,11 +998,11 @@ def _(t):
     s.sees("3 of session 1 .* 1 of session 2", r"- +\"path\"", r"\+ +\"to\": \"someone\"", r"- +\"type\"")
     s.keys("c")
     s.sees("calls 1/1", gone=["3 of session 1"])
-    # the same call twice: nothing is kept any more
+    # the same call twice: the mark is removed
     s.keys("c")
-    s.sees("1 is kept")
+    s.sees("call 1 is marked")
     s.keys("c")
-    s.sees("nothing is kept")
+    s.sees("the mark was removed")
     s.quit()
 
 
@@ -1058,13 +1058,13 @@ def _(t):
         check(used < 150 or lib.SIZES_MEAN_NOTHING, f"{key} takes {used} ms")
 
     press("g", "calls 1/4")
-    press("c", "1 is kept")
+    press("c", "call 1 is marked")
     press("j", "calls 2/4")
     press("c", "2 differences", r"~ +\"n\": -1")
     press("n", r"~ +\"n\": 1500")
     press("Escape", "calls 2/4")
     press("j", "calls 3/4", "result, the first 256 KiB")
-    press("c", "5 is kept")
+    press("c", "call 5 is marked")
     press("j", "calls 4/4")
     press("c", "1 difference", "answer +.answer", r"not compared: 30000[0-9]{2} bytes", r"~ +\"size\": 3000000")
     s.quit()
@@ -1108,7 +1108,7 @@ def _(t):
         db.execute("COMMIT")
     s = Screen(t, "ui", "--vault", t.vault, "files", size=(200, 60))
     s.keys("g")
-    s.sees("calls 1/5", r"Hang", "hung-1", r"• +0:06.000 hang the server hangs and is killed: it was silent for 5.0", gone=["Silence", "asked-1", "event "])
+    s.sees("calls 1/5", r"Hang", "hung-1", r"• +0:06.000 hang the server hangs and is killed: silent for 5.0", gone=["Silence", "asked-1", "event "])
     s.keys("j")
     s.sees("calls 1/5", "event ", "▾ hang", '"name": "hung-1"')
     s.keys("r")
