@@ -20,7 +20,7 @@ static inline int64_t clock_limit_us(int64_t us)
 
 int64_t clock_mono_us(void);
 int64_t clock_wall_us(void);
-/* The CPU time that this thread has used. */
+/* Returns the CPU time that this thread has used. */
 int64_t clock_thread_us(void);
 /* "2026-01-31T23:59:59.123Z": RFC 3339, UTC, milliseconds. ret has CLOCK_TEXT_MAX bytes. */
 void clock_utc_text(int64_t wall_us, char *ret);

@@ -5,7 +5,7 @@ struct nearest nearest_to(const char *word)
     return (struct nearest){.word = word, .distance = SIZE_MAX};
 }
 
-/* The edit distance: insertions, deletions, substitutions and swaps of neighbours. */
+/* Returns the edit distance: insertions, deletions, substitutions and swaps of neighbours. */
 static size_t edit_distance(const char *a, size_t an, const char *b, size_t bn)
 {
     size_t d[NEAREST_MAX + 1][NEAREST_MAX + 1];

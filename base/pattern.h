@@ -53,7 +53,7 @@ enum pattern_result pattern_search(struct pattern *p, struct slice text, struct 
  * group 1 is empty. Only for rules without `ecma`. */
 enum pattern_result pattern_find(struct pattern *p, const struct pattern_piece *piece,
                                  struct slice *ret);
-/* The version of the library in use: "10.42". */
+/* Appends the version of the library in use: "10.42". */
 void pattern_library(struct buf *b);
 
 #endif

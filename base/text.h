@@ -34,7 +34,7 @@ static inline size_t text_utf8_len(const char *p, size_t n)
     return (a == 0xF0 && b < 0x90) || (a == 0xF4 && b > 0x8F) ? 0 : 4;
 }
 
-/* The number of characters: bytes that are not continuation bytes. */
+/* Returns the number of characters: bytes that are not continuation bytes. */
 size_t text_utf8_chars(struct slice s);
 
 /* Writes a code point, at most U+10FFFF, to ret. Returns the number of bytes, 1 to 4. */
@@ -68,7 +68,7 @@ size_t text_char_columns(const char *p, size_t len);
 /* Columns of text that text_visible() has written. */
 size_t text_columns(struct slice s);
 
-/* The code point of a character; len is the result of text_utf8_len(). */
+/* Returns the code point of a character; len is the result of text_utf8_len(). */
 static inline uint32_t text_utf8_code(const char *p, size_t len)
 {
     static const unsigned char first[5] = {0, 0x7F, 0x1F, 0x0F, 0x07};

@@ -37,7 +37,7 @@ MI_MUST bool tree_unpack(struct tree *ret, uint64_t n, struct slice bytes);
  * the caller has stored. */
 uint64_t tree_count_nodes(uint64_t n);
 void tree_fill(struct digest *node, uint64_t n);
-/* The inclusion proof of leaf `at` of n (RFC 9162, 2.1.3.1), from all nodes, written to ret, which has room for TREE_DEPTH.
+/* Makes the inclusion proof of leaf `at` of n (RFC 9162, 2.1.3.1) from all nodes, written to ret, which has room for TREE_DEPTH.
  * Returns its length. */
 size_t tree_make_proof(const struct digest *node, uint64_t n, uint64_t at, struct digest *ret);
 /* Computes the root from a proof (RFC 9162, 2.1.3.2). Returns false if it is not a proof for this

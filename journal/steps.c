@@ -89,7 +89,7 @@ static bool steps_are_free(const struct steps *s, struct step_run run, uint8_t s
     return true;
 }
 
-/* The first n free steps in a row. */
+/* Finds the first n free steps in a row. */
 static bool find_run(const struct steps *s, size_t n, uint8_t state, struct step_run *ret)
 {
     size_t found = 0, end = state == STEP_HAS_MEMORY ? s->high : s->n;

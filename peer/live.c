@@ -178,7 +178,7 @@ static int wait_ms(int64_t until_us)
     return left <= 0 ? 0 : left > 60000000 ? 60000 : (int)((left + 999) / 1000);
 }
 
-/* The next line that was read. LINE_NEED_MORE: none. */
+/* Returns the next line that was read. LINE_NEED_MORE: none. */
 static enum line_result live_next_line(struct live *l, struct slice *ret)
 {
     for (;;) {

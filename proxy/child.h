@@ -66,7 +66,7 @@ void child_kill_leftovers(struct child *c, pid_t spare);
 /* Kills every process that is left in the group or was adopted from it; waits for at most wait_us. `spare`: a child
  * process of ours that is not killed; 0: none. */
 void child_kill_descendants(struct child *c, int64_t wait_us, pid_t spare);
-/* The exit status; 128+N if signal N ended the process. */
+/* Returns the exit status; 128+N if signal N ended the process. */
 int child_exit_status(const struct child *c);
 
 #endif

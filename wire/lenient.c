@@ -32,7 +32,7 @@ static bool is_quote(char c)
     return c == '"' || c == '\'';
 }
 
-/* A byte of a number, a literal or an unquoted key. */
+/* Whether the byte may be in a number, a literal or an unquoted key. */
 static bool is_char_of_lenient_word(char c)
 {
     return !char_is_space(c) && !is_quote(c) && memchr("{}[],:", c, 6) == NULL;

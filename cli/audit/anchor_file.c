@@ -72,7 +72,7 @@ static int find_last_note(struct slice origin, const char *path, struct slice te
     return st;
 }
 
-/* Does the log continue the last checkpoint of this vault in the file? *ret_new: must the note be
+/* Whether the log continues the last checkpoint of this vault in the file. *ret_new: whether the note be
  * appended? */
 static int anchor_file_compare(const struct anchoring *a, const char *path, struct slice text,
                                bool *ret_new)

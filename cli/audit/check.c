@@ -1,7 +1,7 @@
 /* check.c - `mcp-interposer audit check FILE --key KEY`: verifies a bundle without a vault. */
 #include "cli/audit/anchor.h"
-#include "cli/audit/commands.h"
 #include "cli/audit/check_verdict.h"
+#include "cli/audit/commands.h"
 
 #include "base/log.h"
 #include "cli/frame/input.h"
@@ -23,7 +23,7 @@ static const char about[] =
     "proven, and 1 if not; then the step that failed is printed.\n";
 /* clang-format on */
 
-/* Does one of the notes state the same checkpoint as the bundle? */
+/* Whether one of the notes states the same checkpoint as the bundle. */
 static bool notes_have_checkpoint(struct slice notes, const struct checkpoint *c)
 {
     struct slice text;

@@ -45,7 +45,7 @@ void out_styled_words(struct out *o, enum out_style style,
 void out_styled(struct out *o, enum out_style style,
                 struct slice text); /* recorded text in a style */
 void out_end_line(struct out *o);
-/* An arrow to the server or to the client; one column, or two without UTF-8. */
+/* Returns an arrow to the server or to the client; one column, or two without UTF-8. */
 const char *out_arrow(const struct out *o, bool to_server);
 
 /* Adds a cell of `width` columns. On a terminal longer text is truncated with an ellipsis. Shorter

@@ -11,9 +11,9 @@
 #include "cli/send/heard.h"
 #include "cli/send/input_required.h"
 #include "cli/send/interrupt.h"
-#include "cli/send/send_list.h"
 #include "cli/send/made.h"
 #include "cli/send/print.h"
+#include "cli/send/send_list.h"
 #include "cli/send/typing.h"
 #include "wire/json/text.h"
 #include "wire/mcp/method.h"
@@ -229,7 +229,7 @@ static void exchange_add_name(struct buf *b, const struct rpc *m)
     buf_close(&plain);
 }
 
-/* Was a secret typed, which the terminal did not show? */
+/* Whether a secret was typed, which the terminal did not show. */
 static bool has_typed_secret(const struct exchange *x)
 {
     size_t i = 0;

@@ -26,7 +26,7 @@ struct print_files {
 
 void print_result(struct out *o, struct print_files *files, const struct rpc *answer);
 void print_files_close(struct print_files *files);
-/* Is the answer an error, or a tool's result with isError? */
+/* Whether the answer is an error, or a tool's result with isError. */
 bool answer_is_failure(const struct rpc *answer);
 
 #endif

@@ -15,7 +15,7 @@
 
 /* Writes the backup, replacing an older one. Returns 0, MI_EIO or MI_ENOMEM. */
 MI_MUST int backup_make(const char *where, const char *path, struct slice text, struct buf *error);
-/* Does the file have a backup? */
+/* Whether the file has a backup. */
 bool backup_exists(const char *where, const char *path);
 /* Appends the path of each file with a backup in WHERE, each with its NUL. Returns 0 or
  * MI_ENOMEM. */

@@ -346,7 +346,7 @@ int client_files_find(struct client_files *l)
     return failed ? MI_ENOMEM : 0;
 }
 
-/* Does the end of the path match the pattern? */
+/* Whether the end of the path matches the pattern. */
 static bool path_ends_with_pattern(const char *path, const char *pattern)
 {
     for (; path != NULL; path = strchr(path, '/')) {

@@ -19,7 +19,7 @@ static bool command_is_interposer(const char *command)
     return strcmp(base_name(command), name) == 0;
 }
 
-/* Is the word mcp-interposer, with or without @VERSION? */
+/* Whether the word is mcp-interposer, with or without @VERSION. */
 static bool word_is_package(const char *word)
 {
     size_t n = sizeof name - 1;

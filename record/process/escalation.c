@@ -92,7 +92,7 @@ static struct escalation_memory *find_slot(struct escalations *m, uint64_t key)
     return NULL;
 }
 
-/* A slot for a new problem: the least recently used. */
+/* Returns a slot for a new problem: the least recently used one. */
 static struct escalation_memory *take_slot(struct escalations *m, int vault_fd, struct writer *w)
 {
     struct escalation_memory *old = &m->slot[0];

@@ -150,7 +150,7 @@ void plan_place_after(struct plan *p, struct plan_anchor cause, uint64_t cause_p
         append_unsolicited(p, cause, cause_place, step);
 }
 
-/* The newest active request that may have caused a notification. */
+/* Finds the newest active request that may have caused a notification. */
 static uint32_t find_newest_active(const struct plan *p, bool log)
 {
     uint32_t i = p->active_last, looked = 0;

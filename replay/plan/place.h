@@ -17,7 +17,7 @@ void plan_place_after(struct plan *p, struct plan_anchor cause, uint64_t cause_p
                       uint32_t step);
 /* log: a log message, which a request that only reads may cause. */
 void plan_place_note(struct plan *p, uint32_t step, bool log);
-/* The event that may cause the next message of the task. */
+/* Finds the event that may cause the next message of the task. */
 struct plan_task plan_find_task_cause(const struct plan *p, uint32_t task);
 MI_MUST int plan_place_question(struct plan *p, uint32_t question, bool after_notification);
 /* Notes the client's answer to a question. with_task: the answer has a task, which the server's

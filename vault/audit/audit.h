@@ -66,7 +66,7 @@ MI_MUST int audit_open(struct audit **ret, const char *vault, const struct audit
 void audit_close(struct audit *a); /* NULL is fine */
 const char *audit_error(struct audit *a);
 
-/* The origin that the log's first leaf states; empty if the log has none. */
+/* Returns the origin that the log's first leaf states; empty if the log has none. */
 struct slice audit_origin(const struct audit *a);
 /* Adds a note from an anchor. Call it before audit_check_log(). MI_EINVAL: not a signed checkpoint. */
 MI_MUST int audit_add_note(struct audit *a, struct slice note);

@@ -57,7 +57,7 @@ static bool row_equals_call(sqlite3_stmt *q, const struct call *c)
     return true;
 }
 
-/* The next call up to seq `to`; NULL if there is none. */
+/* Returns the next call up to seq `to`; NULL if there is none. */
 static const struct call *take_next_call(struct called *x, int64_t to)
 {
     const struct call_set *s = &x->set;

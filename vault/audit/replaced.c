@@ -48,7 +48,7 @@ static struct slice replaced_row_name(const struct replaced *r, const struct rep
     return (struct slice){buf_slice(&r->names).p + x->at, x->n};
 }
 
-/* The index of the first row of a record; *ret_n: the number of its rows. */
+/* Returns the index of the first row of a record; *ret_n: the number of its rows. */
 static size_t replaced_find(const struct replaced *r, const char *record, size_t *ret_n)
 {
     struct slice wanted = slice_of(record);

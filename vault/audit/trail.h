@@ -84,7 +84,7 @@ void trail_close(struct trail *t);
 MI_MUST int trail_request_root(struct trail *t, uint64_t size);
 /* Returns a root requested with trail_request_root(); NULL if the log is shorter. */
 const struct digest *trail_root_at(const struct trail *t, uint64_t size);
-/* The key that signs a checkpoint of this size; NULL if there is none. */
+/* Returns the key that signs a checkpoint of this size; NULL if there is none. */
 const struct public_key *trail_key_at(const struct trail *t, uint64_t size);
 /* Reads the leaves that were not read yet. */
 MI_MUST int trail_read(struct trail *t, struct snapshot *s);

@@ -100,7 +100,7 @@ void otlp_add_finding(struct otlp_request *r, const struct otlp_session *s, stru
 /* Writes a log record for an event. Numbers and short texts of its detail become attributes. */
 void otlp_add_event(struct otlp_request *r, const struct otlp_session *s,
                     const struct query_event *e, const struct otlp_origin *o);
-/* The member `seq` in the detail of an event; 0 if there is none. */
+/* Returns the member `seq` in the detail of an event; 0 if there is none. */
 int64_t otlp_event_seq(const struct query_event *e);
 
 /* ---- metrics ---- */

@@ -184,7 +184,7 @@ int query_open_any(struct query **ret, const char *vault, struct buf *error)
     return connection_open_vault(ret, vault, true, error);
 }
 
-/* A database in memory. NULL: out of memory. */
+/* Opens a database in memory. NULL: out of memory. */
 static struct query *open_memory(const char *name)
 {
     struct query *q = calloc(1, sizeof *q);

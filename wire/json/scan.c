@@ -99,7 +99,7 @@ static const char *scan_escape(struct scanner *s, const char *p)
     return p;
 }
 
-/* A run of non-ASCII characters. */
+/* Scans a run of non-ASCII characters. */
 static const char *scan_wide(struct scanner *s, const char *p)
 {
     do {
@@ -234,7 +234,7 @@ static const char *scan_word(struct scanner *s, const char *p, const char *word)
     return p;
 }
 
-/* A value that is not a container. p < s->end. */
+/* Scans a value that is not a container. p < s->end. */
 static const char *scan_scalar(struct scanner *s, const char *p)
 {
     switch (*p) {

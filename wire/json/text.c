@@ -181,7 +181,7 @@ struct json_value json_get(struct json_value object, const char *name)
     return found;
 }
 
-/* An integer as most are written: up to 18 digits. */
+/* Reads an integer as most are written: up to 18 digits. */
 static bool read_short_integer(struct json_value v, int64_t *ret)
 {
     int64_t i = 0;

@@ -97,7 +97,7 @@ static bool text_is_uuid(struct slice s)
     return true;
 }
 
-/* An address of version 4 or 6. */
+/* Whether the text is an address of version 4 or 6. */
 static bool text_is_ip_address(struct slice s, int family)
 {
     char text[INET6_ADDRSTRLEN];
@@ -134,7 +134,7 @@ static bool text_is_authority(struct slice s)
     return true;
 }
 
-/* A scheme, followed by characters that RFC 3986 allows. */
+/* Whether the text is a scheme, followed by characters that RFC 3986 allows. */
 static bool text_is_uri(struct slice s)
 {
     size_t i = 0;

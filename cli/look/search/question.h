@@ -67,11 +67,11 @@ MI_MUST int question_read_words(struct question *x, char *const *words, bool exa
  * changed. */
 bool question_make_prefixes(struct question *x);
 
-/* May the session have matching messages? */
+/* Whether the session may have matching messages. */
 bool question_matches_session(const struct question *x, const struct query_session *s);
-/* Is the message not newer than the newest one to search? */
+/* Whether the message is not newer than the newest one to search. */
 bool question_includes_position(const struct question *x, int64_t session_id, int64_t seq);
-/* Do the fields match? The text is not checked. */
+/* Whether the fields match. The text is not checked. */
 bool question_matches(const struct question *x, int64_t session_started_at_us,
                       const struct query_message *m);
 

@@ -336,7 +336,7 @@ static bool esc_begins_sequence(void)
     return false;
 }
 
-/* Does the character belong to pasted text? */
+/* Whether the character belongs to pasted text. */
 static bool char_is_pasted(void)
 {
     int64_t now_us = clock_mono_us();
