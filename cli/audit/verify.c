@@ -37,7 +37,7 @@ static const char about[] =
     COMMAND_SESSION_HELP
     "\n"
     "valid                 as it was recorded, and its end is anchored\n"
-    "valid, not anchored   consistent, but anybody who can write to the vault could have\n"
+    "valid, not anchored   consistent, but whoever can write to the vault could have\n"
     "                      made all of it again\n"
     "redacted              as `redact --apply` has left it\n"
     "open                  it is being recorded\n"
@@ -198,7 +198,7 @@ static int audit_verify_run(const struct settings *s)
 
 const struct command audit_verify = {
     .name = "audit verify",
-    .summary = "check whether the recordings in the vault were changed",
+    .summary = "check whether recordings in the vault were changed",
     .usage = "[OPTIONS] [SESSION...]",
     .about = about,
     .table = table_of_options,

@@ -84,9 +84,10 @@ class Vault:
         wait_until(lambda: self.has_ended(proxy.pid), DEADLINE)
 
     def has_ended(self, pid):
-        """Whether the session of this proxy is stored, with its end."""
+        """Whether the session of this proxy is stored, with its end, and its recorder writes to the database no more."""
         try:
-            return self.rows("SELECT 1 FROM sessions WHERE pid = ? AND ended_at_us IS NOT NULL", pid)
+            return self.rows("SELECT 1 FROM sessions WHERE pid = ? AND ended_at_us IS NOT NULL AND id NOT IN "
+                             "(SELECT session_id FROM journals)", pid)
         except sqlite3.OperationalError:        # a recorder makes or upgrades the database
             return False
 
