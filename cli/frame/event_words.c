@@ -54,7 +54,7 @@ static const struct {
      "message {seq}, {tool}, was sent again after a refusal; it equals message {first}, which may "
      "have run: it is forwarded"},
     {"repeat", "decision", "answered",
-     "message {seq}, {tool}, equals message {first}, which may have run: it gets its late answer"},
+     "message {seq}, {tool}, equals message {first}, which may have run: it gets the late answer"},
     {"repeat", "decision", "refused",
      "message {seq}, {tool}, equals message {first}, which may have run: it is refused"},
     {"repeats-full", NULL, NULL,

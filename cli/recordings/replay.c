@@ -23,7 +23,7 @@ static const struct opt table_of_options[] = {
     {0, "record-mode", "none|append|new|once|all|new_episodes", "none",
      "what is written of SERVER's answers, and where (see below)"},
     {'o', "output", "FILE", NULL, "the new file of --record-mode new"},
-    {0, "catch-up", NULL, NULL, "send SERVER the earlier requests that only read"},
+    {0, "catch-up", NULL, NULL, "first send SERVER the earlier read-only requests"},
     {0, "strict", NULL, NULL, "a recorded request that is never sent is a failure, too"},
     {0, "report", "FILE", NULL, "write what did not match as JSON"},
     {0, "junit", "FILE", NULL, "write what did not match as JUnit XML"},

@@ -54,7 +54,7 @@ static const char *hint_for_http_status(int status)
     case 405:
         return "; check the URL, which is without /v1/traces";
     case 407:
-        return "; check the URL in the environment variable for the proxy";
+        return "; check user and password in the URL of the HTTP proxy (https_proxy, http_proxy)";
     default:
         return status < 400 ? "; redirections are not followed" : "";
     }

@@ -63,7 +63,7 @@ static void test_event_words_of_each_kind_are_a_sentence(void **state)
         {"repeat", "{\"seq\":9,\"tool\":\"send\",\"decision\":\"refused\",\"first\":5}",
          "message 9, send, equals message 5, which may have run: it is refused"},
         {"repeat", "{\"seq\":9,\"tool\":\"send\",\"decision\":\"answered\",\"first\":5}",
-         "message 9, send, equals message 5, which may have run: it gets its late answer"},
+         "message 9, send, equals message 5, which may have run: it gets the late answer"},
         {"repeat", "{\"seq\":9,\"tool\":\"send\",\"decision\":\"insisted\",\"first\":5}",
          "message 9, send, was sent again after a refusal; it equals message 5, which may have "
          "run: it is forwarded"},
