@@ -195,15 +195,28 @@ def _(t):
 
 @case("a file size limit ends a command with an error, not with a signal")
 def _(t):
+    def fails(vault, what):
+        for words in (["sessions"], ["export", "1"], ["show", "1", "--bodies"]):
+            with open(t.tmp / "out", "wb") as out:
+                r = subprocess.run([lib.PROGRAM, *words], stdout=out, stderr=subprocess.PIPE, env=t.environ() | {"MCP_INTERPOSER_VAULT": str(vault)}, timeout=60,
+                                   preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1, 1)))
+            check(r.returncode == 3 and b"File too large" in r.stderr, (what, words, r.returncode, r.stderr))
     p = t.proxy(server=[fake("answer"), "-s", PAD])
     Calls(p).make(3)
+
+    def stored():
+        with contextlib.suppress(sqlite3.Error):        # the database is being made
+            return (t.vault / "interposer.db-wal").exists() and len(t.messages()) == 6
+    lib.wait_until(stored, 30, "all messages are stored")
+    copy = t.tmp / "copy"
+    copy.mkdir(0o700)
+    for name in ("interposer.db", "interposer.db-wal"):
+        shutil.copy(t.vault / name, copy)
+    (copy / "interposer.db-shm").touch()        # a reader has to make it again, as after the last recorder has removed it
+    fails(copy, "the index of the write-ahead log")
     p.client.close_write()
     eq(p.wait(), 0, "exit status")
-    for words in (["sessions"], ["export", "1"], ["show", "1", "--bodies"]):
-        with open(t.tmp / "out", "wb") as out:
-            r = subprocess.run([lib.PROGRAM, *words], stdout=out, stderr=subprocess.PIPE, env=t.environ() | {"MCP_INTERPOSER_VAULT": str(t.vault)}, timeout=60,
-                               preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1, 1)))
-        check(r.returncode == 3 and b"File too large" in r.stderr, (words, r.returncode, r.stderr))
+    fails(t.vault, "the output")
 
 
 @case("stop: a full disk ends the session with exit status 3, and what was forwarded is stored when there is room", limit=90)

@@ -1,6 +1,7 @@
 #include "vault/store/failure.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #define DAMAGED "it is damaged: a row is missing or has a wrong value"
 #define ENDLESS "it is damaged: its pages have no end"
@@ -21,10 +22,18 @@ static bool connection_has_failed(sqlite3 *db)
     return is_error_code(sqlite3_errcode(db) & 0xFF);
 }
 
-/* Returns the text of an error. SQLITE_INTERRUPT: the statement exceeded its budget (budget.h). */
+/* Returns the text of an error. SQLITE_INTERRUPT: the statement exceeded its budget (budget.h). An error of the system is
+ * named: SQLite says only "disk I/O error" or "unable to open database file". */
 static const char *failure_connection_text(sqlite3 *db)
 {
-    return (sqlite3_errcode(db) & 0xFF) == SQLITE_INTERRUPT ? ENDLESS : sqlite3_errmsg(db);
+    static char text[256];
+    int code = sqlite3_errcode(db) & 0xFF, error = sqlite3_system_errno(db);
+    if (code == SQLITE_INTERRUPT)
+        return ENDLESS;
+    if ((code != SQLITE_IOERR && code != SQLITE_CANTOPEN) || error == 0)
+        return sqlite3_errmsg(db);
+    snprintf(text, sizeof text, "%s: %s", sqlite3_errmsg(db), strerror(error));
+    return text;
 }
 
 int failure_keep(sqlite3 *db)
