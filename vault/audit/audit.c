@@ -23,15 +23,15 @@ struct audit {
     struct signed_notes notes;
     struct audited check;
     struct running_list running;
-    int64_t looked_us; /* when `running` was read */
-    int64_t version;   /* of the schema */
+    int64_t looked_us; /* time of the last reading of the table `running` */
+    int64_t version;   /* version of the database's schema */
     bool has_log, trusted;
     bool all;
-    bool stopped; /* the database was not made by this program, so nothing else is compared */
+    bool stopped; /* true: the database was not made by this program, so nothing else is compared */
     char origin[TRAIL_ORIGIN];
     uint64_t anchored, signed_leaves;
     int64_t wrong;
-    uint64_t records, bytes, total; /* progress */
+    uint64_t records, bytes, total; /* numbers for the progress display */
 };
 
 static void audit_on_fault(void *ctx, const struct audit_wrong *w)

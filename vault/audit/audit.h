@@ -25,12 +25,12 @@
 struct audit;
 
 struct audit_session {
-    int64_t id; /* 0: the session is only in the log */
+    int64_t id; /* id of the session; 0: the session has no row, only leaves in the log */
     struct slice uid, name;
-    int64_t started_at_us; /* 0: unknown */
+    int64_t started_at_us; /* start of the session; 0: unknown */
     enum audit_status status;
     const char *why;          /* a clause for AUDIT_INCOMPLETE and AUDIT_REMOVING; else "" */
-    int64_t records;          /* set if the session is covered */
+    int64_t records;          /* number of records; set only if the session is covered */
     int64_t redacted;         /* number of changes made by redactions */
     int64_t redacted_at_us;   /* time of the last redaction; 0: none */
     struct audit_wrong wrong; /* set for AUDIT_TAMPERED */
@@ -43,11 +43,11 @@ struct audit_vault {
     bool stopped;        /* the database is invalid, so nothing else was compared */
     struct slice origin; /* "mcp-interposer/NAME" */
     int64_t leaves;
-    int64_t unsigned_leaves; /* after the newest valid checkpoint */
-    int64_t anchored;        /* leaves that a note from an anchor has signed */
+    int64_t unsigned_leaves; /* number of leaves after the newest valid checkpoint */
+    int64_t anchored;        /* number of leaves that a note from an anchor has signed */
     int64_t checkpoints, notes, kept;
     int64_t wrong; /* number of calls of on_wrong() */
-    bool trusted;  /* the user gave a key, and it is a key of this vault */
+    bool trusted;  /* true: the user gave a key, and that key is a key of this vault */
     bool has_key;
     struct public_key key; /* the key in use at the end of the log */
 };

@@ -11,7 +11,8 @@
 #include <unistd.h>
 
 #define PRUNED_AT_ONCE                                                                             \
-    200 /* messages: PRUNE_ROWS (vault/upkeep/prune/remove.h), which must not be reduced */
+    200 /* number of messages: the same as PRUNE_ROWS (vault/upkeep/prune/remove.h), which must not
+         * be reduced */
 
 bool audited_has_evidence(const struct audited *c)
 {

@@ -24,7 +24,7 @@ enum audited_class {
     AUDITED_REMOVED,
     AUDITED_MOVED,
     AUDITED_ADDED,
-    AUDITED_REPLACED, /* about redacted records, and findings that were added later */
+    AUDITED_REPLACED, /* finding about a redacted record, or about a finding that was added later */
     AUDITED_RECORD,   /* a record does not agree with its commitment */
     AUDITED_OPENED,
     AUDITED_TREE,
@@ -57,10 +57,10 @@ struct audited {
     int64_t records;
     bool has_tree;
     struct buf tree;
-    struct digest session; /* commitments, as stored */
+    struct digest session; /* commitments, as stored in the vault */
     struct digest end;
     bool has_end;
-    struct buf end_reason; /* as JSON, without quotes */
+    struct buf end_reason; /* end_reason of the session, as JSON without its quotes */
     bool has_end_reason;
 
     /* what the log says */
@@ -76,10 +76,10 @@ struct audited {
     struct places places;
     struct called called;
     int64_t messages, last_seq;
-    int64_t gap;        /* the first seq that is missing; 0: none */
-    bool gaps;          /* an event says that messages were lost */
-    bool displaced;     /* places are not known */
-    int body_fd;        /* of the session's file in Bodies/; -1: not open */
+    int64_t gap;        /* lowest seq that is missing; 0: none is missing */
+    bool gaps;          /* true: an event of the session says that messages were lost */
+    bool displaced;     /* true: the places of the records are not known */
+    int body_fd;        /* descriptor of the session's file in Bodies/; -1: the file is not open */
     int64_t body_bytes; /* bytes of all bodies read from that file so far */
     uint64_t bytes;
 

@@ -14,12 +14,12 @@
 #include "vault/audit/verdict.h"
 
 struct called {
-    int64_t id;               /* of the session */
+    int64_t id;               /* id of the session */
     bool has_table;           /* the vault has the table */
     bool filled;              /* the session's rows are complete */
     struct call_set set;      /* owned */
     int64_t from;             /* all rows before this seq were compared */
-    int64_t read;             /* the seq of the last message that was read */
+    int64_t read;             /* seq of the last message that was read */
     struct audit_wrong wrong; /* the first difference; AUDIT_NOTHING: none */
 };
 

@@ -9,11 +9,11 @@
 #include "base/buf.h"
 
 struct finding_added {
-    int64_t seq;   /* of the message */
-    size_t order;  /* of the event */
-    int64_t place; /* of the event */
-    size_t at, n;  /* the finding's names: a range of findings_added.names */
-    bool met;      /* the message was read */
+    int64_t seq;   /* seq of the message that got the finding */
+    size_t order;  /* number of the event, in order */
+    int64_t place; /* place of the event */
+    size_t at, n;  /* names of the findings: a range of findings_added.names */
+    bool met;      /* true: the message that got the finding was read */
 };
 
 struct findings_added {

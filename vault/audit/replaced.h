@@ -13,7 +13,7 @@
 #include "vault/audit/trail.h"
 
 struct replaced_row {
-    size_t at, n; /* the record's name: a range of replaced.names */
+    size_t at, n; /* name of the record: a range of replaced.names */
     int64_t leaf;
     bool valid; /* the old commitment is well-formed */
     bool known; /* `now`, the commitment that replaced `old`, is known */
@@ -21,7 +21,7 @@ struct replaced_row {
 };
 
 struct replaced {
-    struct replaced_row *row; /* owned; in the order of record and leaf */
+    struct replaced_row *row; /* owned; sorted by record and leaf */
     size_t n, cap;
     struct buf names; /* owned */
 };

@@ -9,9 +9,9 @@
 #include "vault/audit/trail.h"
 
 struct signed_note {
-    size_t at, n;    /* its text, as a range in signed_notes.text */
+    size_t at, n;    /* text of the note: a range of signed_notes.text */
     int64_t size;    /* size of the row in `checkpoints`; else SIGNED_ANCHOR or SIGNED_KEPT */
-    uint64_t leaves; /* the size that the note states; 0 if the text is not a note */
+    uint64_t leaves; /* size that the note states; 0: the text is not a note */
     struct digest root;
     bool readable;
 };
@@ -23,7 +23,7 @@ struct signed_notes {
 };
 
 #define SIGNED_ANCHOR (-1)
-#define SIGNED_KEPT (-2) /* kept beside the key */
+#define SIGNED_KEPT (-2) /* value of signed_note.size: the note was kept beside the key */
 /* Adds a note that is not from the vault. from: SIGNED_ANCHOR or SIGNED_KEPT. MI_EINVAL: the note
  * is not a checkpoint. */
 MI_MUST int signed_add(struct signed_notes *s, struct trail *t, struct slice note, int64_t from);

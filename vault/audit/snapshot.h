@@ -24,11 +24,13 @@ enum snapshot_sql {
     SNAPSHOT_EVENT_OWNER,
     SNAPSHOT_REPLACED_OWNER,
     SNAPSHOT_HAS_SESSION,
-    SNAPSHOT_FIRST,   /* the id of the first message of session ?1 */
-    SNAPSHOT_FOREIGN, /* id of another session that has a message whose id belongs to session ?1 */
+    SNAPSHOT_FIRST,   /* query: the id of the first message of session ?1 */
+    SNAPSHOT_FOREIGN, /* query: id of another session that has a message whose id belongs to session
+                       * ?1 */
     SNAPSHOT_UNCOVERED,
-    SNAPSHOT_FILLED, /* sessions.calls of session ?1; this and the following need the table `calls` */
-    SNAPSHOT_CALLS, /* with ids from ?1 to ?2 */
+    SNAPSHOT_FILLED, /* query: sessions.calls of session ?1; this query and those below need the
+                      * table `calls` */
+    SNAPSHOT_CALLS,  /* query: calls with ids from ?1 to ?2 */
     SNAPSHOT_FIRST_CALL,
     SNAPSHOT_CALL_OWNER,
     SNAPSHOT_COUNT
@@ -37,7 +39,7 @@ enum snapshot_sql {
 struct snapshot {
     struct db d;      /* owned */
     int dir_fd;       /* owned */
-    const char *path; /* borrowed; of the vault */
+    const char *path; /* borrowed; path of the vault */
 };
 
 /* vault: the path of its directory, without symbolic links. `vault` and `error` are borrowed. */
@@ -60,7 +62,8 @@ enum {
     SESSION_RECORDS,
     SESSION_TREE,
     SESSION_HOST,
-    SESSION_SALT, /* column of the salt; the commitment and the fields of the record follow it */
+    SESSION_SALT, /* index of the salt's column; the commitment and the fields of the record
+                   * follow */
     SESSION_END_SALT = SESSION_SALT + 2 + BUNDLE_SESSION_ALL
 };
 enum { EVENT_ID, EVENT_PLACE, EVENT_SALT };

@@ -257,7 +257,7 @@ int trail_read(struct trail *t, struct snapshot *s)
     int rc = SQLITE_DONE, st = db_begin(&s->d);
     if (st < 0)
         return st;
-    trail_take_roots(t); /* the root of the empty log */
+    trail_take_roots(t); /* take the root of the empty log */
     st = snapshot_query(s, SNAPSHOT_LEAVES, t->last_n, 0, &q);
     if (st == 0) {
         while (st == 0 && (rc = sqlite3_step(q)) == SQLITE_ROW) {

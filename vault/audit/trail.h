@@ -23,19 +23,21 @@
 /* A leaf `seal` or `redact` of a session. */
 struct trail_leaf {
     int64_t n, at_us, records;
-    struct digest digest; /* the seal's commitment; the redaction's digest */
-    struct digest root;   /* of a seal */
-    char end[64];         /* of a seal: end_reason, as JSON without quotes; longer ones are cut */
+    struct digest digest; /* leaf `seal`: its commitment; leaf `redact`: its digest */
+    struct digest root;   /* leaf `seal`: the root that it states */
+    char end[64];         /* leaf `seal`: end_reason, as JSON without quotes; a longer text is
+                           * truncated */
     bool has_end;
-    size_t before; /* the previous leaf of this type and session; TRAIL_NONE */
+    size_t before; /* index of the previous leaf of this type and session, or TRAIL_NONE */
 };
 
 struct trail_session {
     bool opened, pruned;
-    bool met; /* set by the caller: the session's row was verified */
+    bool met; /* set by the caller after it has verified the session's row */
     int64_t id;
-    struct digest commitment; /* of its record `session` */
-    size_t seals, redactions; /* the last leaves of these types; TRAIL_NONE */
+    struct digest commitment; /* commitment of the session's record `session` */
+    size_t seals, redactions; /* indexes of the session's last `seal` and `redact` leaves, or
+                               * TRAIL_NONE */
 };
 
 struct trail_key {
@@ -57,20 +59,20 @@ struct trail_root {
 typedef void (*trail_wrong_fn)(void *ctx, const struct audit_wrong *w);
 
 struct trail {
-    int64_t last_n; /* the number of the last leaf; -1: none */
+    int64_t last_n; /* number of the last leaf; -1: the log is empty */
     struct tree tree;
     int64_t after;
-    char origin[TRAIL_ORIGIN]; /* "" without a leaf `begin` */
+    char origin[TRAIL_ORIGIN]; /* origin of the log; "": there is no leaf `begin` */
     struct intern uids;
     struct trail_session *session; /* indexed by the number of the uid in `uids` */
     size_t session_cap;
-    struct trail_id *pruned; /* numbers of sessions that were opened and removed, sorted */
+    struct trail_id *pruned; /* sorted; numbers of sessions that were opened and later removed */
     size_t pruned_n, pruned_cap;
     struct trail_leaf *leaf;
     size_t leaf_n, leaf_cap;
     struct trail_key *key;
     size_t key_n, key_cap;
-    struct trail_root *root; /* in the order of their sizes */
+    struct trail_root *root; /* owned; roots of the log, sorted by size */
     size_t root_n, root_cap, root_at;
     bool gap;
     trail_wrong_fn wrong;

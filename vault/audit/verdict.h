@@ -36,22 +36,23 @@ enum audit_kind {
 
 /* Something that docs/evidence.md states is not true. */
 struct audit_wrong {
-    enum audit_kind kind; /* AUDIT_NOTHING: all is as stated */
-    char record
-        [48]; /* "message 7", "event 3", "session", "end", "leaf 12", "checkpoint 5"; "": not known */
-    char text[200]; /* a clause about the record or the session; contains no text from the vault */
+    enum audit_kind kind; /* kind of the fault; AUDIT_NOTHING: no fault */
+    char record[48]; /* name of the record: "message 7", "event 3", "session", "end", "leaf 12",
+                      * "checkpoint 5"; "": not known */
+    char text[200];  /* a clause about the record or the session; contains no text from the vault */
 };
 
 /* The facts that determine the status of a session. */
 struct audit_facts {
-    bool covered; /* its id is above trail.after, or the log has its leaf `open` */
+    bool covered; /* true: the session's id is above trail.after, or the log has a leaf `open` of
+                   * the session */
     bool pruned;
     bool tampered;
     bool sealed;
-    bool killed; /* its end_reason is `killed` */
+    bool killed; /* true: the session's end_reason is `killed` */
     bool runs;
     bool redacted;
-    bool anchored; /* its last seal is among the leaves that an anchor has signed */
+    bool anchored; /* true: the session's last seal is among the leaves that an anchor has signed */
 };
 
 enum audit_status audit_decide(const struct audit_facts *f);
@@ -59,7 +60,8 @@ enum audit_status audit_decide(const struct audit_facts *f);
 const char *audit_status_name(enum audit_status s);
 /* Whether `audit verify` fails because of this status. */
 bool audit_status_fails(enum audit_status s);
-const char *audit_kind_name(enum audit_kind k); /* "changed", "rolled back", … */
+/* Returns the name for people: "changed", "rolled back", … */
+const char *audit_kind_name(enum audit_kind k);
 /* A sentence that says what such a change implies. */
 const char *audit_kind_implies(enum audit_kind k);
 

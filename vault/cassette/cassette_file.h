@@ -16,8 +16,10 @@
 #include "vault/query/reader.h"
 
 #define CASSETTE_FORMAT "mcp-interposer-cassette"
-#define CASSETTE_VERSION 2   /* this version is written only if needed; otherwise version 1 */
-#define CASSETTE_REVISIONS 2 /* the first version in which messages have a revision */
+/* Newest version of the format; written only if a session needs it, otherwise version 1 is
+ * written. */
+#define CASSETTE_VERSION 2
+#define CASSETTE_REVISIONS 2 /* first version of the format in which messages have a revision */
 
 /* Calls on_session for the header, then on_message for each message in order. Callbacks may be
  * NULL. If a callback returns false, reading stops and returns 0; the rest of the file is not
@@ -45,7 +47,7 @@ MI_MUST int cassette_write_session(struct cassette_writer *w, const struct query
 MI_MUST int cassette_write_message(struct cassette_writer *w, const struct query_message *m);
 MI_MUST int cassette_write_end(struct cassette_writer *w);
 
-#define CASSETTE_NO_STDERR 1u /* omit the lines of the server's stderr */
+#define CASSETTE_NO_STDERR 1u /* flag: omit the lines of the server's stderr */
 
 /* Writes a whole session of the vault. 0, or a negative status with a sentence in error. */
 MI_MUST int cassette_write(struct query *q, const struct query_session *s, unsigned flags,

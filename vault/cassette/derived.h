@@ -5,14 +5,15 @@
 #include "vault/query/reader.h"
 #include "wire/rpc.h"
 
-#define CASSETTE_NAME_MAX 4096 /* bytes of a method, a target or an id, as in the vault */
+#define CASSETTE_NAME_MAX 4096 /* longest stored method, target or id, in bytes, as in the vault */
 
 /* The values that a line need not contain. The slices point into the body or the scratch buffer. */
 struct cassette_derived {
     struct {
         MESSAGE_FIELDS(FIELD_MEMBER)
     };
-    struct rpc rpc; /* RPC_INVALID if the body is not a message; then the kind is KIND_NOISE */
+    struct rpc rpc; /* the parsed body; RPC_INVALID: the body is not a message, and the kind is
+                     * KIND_NOISE */
 };
 
 /* Derives the values of a body. Returns 0 or MI_ENOMEM. Clears scratch. */

@@ -81,16 +81,18 @@ struct import {
     struct vault_dir dir;
     struct writer *writer; /* owned */
     char uid[UID_LEN + 1];
-    uint64_t digest; /* of the records imported so far */
+    uint64_t digest; /* digest of the records imported so far */
     int64_t id, started_us, last_t_us, messages;
     bool began, committed;
-    bool sanitizes;     /* the recording is of another program: not sanitized so far */
-    struct forms forms; /* used if the import sanitizes: the forms that the server asks for */
+    bool sanitizes;     /* true: another program made the recording, so its records are not
+                         * sanitized yet */
+    struct forms forms; /* forms that the server asks for; used only if the import sanitizes */
     struct buf hidden;  /* owned; the last answer to a form, without its secrets */
-    struct session_update known; /* known facts about the session; the texts are in `learnt` */
-    struct buf learnt[FIELDS_OF_UPDATE]; /* owned; empty: unknown */
+    struct session_update known;         /* what is known about the session so far; its texts are in
+                                          * `learnt` */
+    struct buf learnt[FIELDS_OF_UPDATE]; /* owned; texts of `known`; empty: unknown */
     struct buf method, target;           /* owned; in JSON form, with escapes */
-    struct buf origin;                   /* owned; import_origin() */
+    struct buf origin;                   /* owned; result of import_origin() */
     struct buf error;                    /* owned */
 };
 
@@ -267,7 +269,8 @@ int import_commit(struct import *d)
     if (st < 0)
         return import_fail(d, st);
     d->committed = true;
-    if (writer_checkpoint(d->writer) < 0) /* a long session makes the write-ahead log long */
+    /* checkpoint now: a long session makes the write-ahead log long */
+    if (writer_checkpoint(d->writer) < 0)
         log_debug("checkpoint postponed: %s", writer_error(d->writer));
     return 0;
 }

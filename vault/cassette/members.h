@@ -9,7 +9,7 @@ struct cassette_member {
     const char *name;
     enum json_type type; /* type of the value; JSON_NONE: any type */
     bool required;
-    int since; /* the first version of the format that has it; 0: all have */
+    int since; /* first version of the format that has the member; 0: all versions have it */
 };
 
 /* Reads a line: a JSON object with these members, as this version of the format has them, and no

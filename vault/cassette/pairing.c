@@ -123,7 +123,8 @@ static int find_open(struct pairing *p, enum pairing_rule rule, bool of_client,
         return 0;
     struct rpc_id of = {.type = p->key.p[1], .text = {p->key.p + 2, p->key.n - 2}}, other;
     if (rpc_id_convert_type(&of, &other)) {
-        p->key.p[1] = other.type; /* the id with the other JSON type has the same text */
+        p->key.p[1] = other.type; /* look up the other JSON type, too: the id 7 and the id "7" have
+                                   * the same text */
         *ret = open_request(p, rule);
     }
     return 0;
@@ -184,7 +185,7 @@ static size_t pairing_keep_text(struct pairing *p, struct slice s)
 {
     if (s.p == NULL)
         return NONE;
-    if (p->text.n == 0) /* so that even an empty text has a pointer */
+    if (p->text.n == 0) /* ensure that even an empty text has a pointer */
         buf_addc(&p->text, '\0');
     size_t at = p->text.n;
     buf_slice_add(&p->text, s);

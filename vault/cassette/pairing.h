@@ -21,18 +21,20 @@ struct pairing_request {
     enum row_action action;
     size_t method_at, target_at; /* offsets in pairing.text; SIZE_MAX stands for {NULL, 0} */
     size_t method_n, target_n;
-    size_t key_at, key_n; /* in pairing.text: direction and key of the id; n 0: there is no id */
-    size_t older, newer;  /* indexes of neighbours in the chain; SIZE_MAX: none */
+    size_t key_at, key_n; /* range of pairing.text with direction and key of the request's id; key_n
+                           * 0: no id */
+    size_t older, newer;  /* indexes of the neighbouring requests in the chain; SIZE_MAX: none */
     bool answered, cancelled;
 };
 
 struct pairing {
-    struct pairing_request *requests; /* owned; seq ascends */
+    struct pairing_request *requests; /* owned; sorted by seq */
     size_t n, cap;
     size_t open_n; /* number of client requests that pairing_only_open_request() counts */
     size_t oldest; /* index of a request before which no request is open */
     struct pairing_chain {
-        size_t newest, oldest; /* SIZE_MAX: none */
+        size_t newest, oldest; /* indexes of the chain's newest and oldest request; SIZE_MAX:
+                                * none */
     } * chains;                /* owned */
     size_t chains_n;
     struct buf text; /* owned */

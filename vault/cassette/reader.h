@@ -18,29 +18,30 @@ struct cassette_reader {
     query_message_fn on_message;
     void *ctx;
 
-    int fd; /* owned; -1: reads `text` */
+    int fd; /* owned; the file; -1: the input is in `text` */
     struct line_reader lines;
     bool eof;
-    struct slice text; /* the unread rest, for fd -1 */
+    struct slice text; /* the part of the input not read yet, if fd is -1 */
 
     struct pairing pairing;
     struct buf texts;   /* owned; texts of the current line */
-    struct buf scratch; /* owned; cassette_derive() */
-    struct buf why;     /* owned */
-    int version;        /* of the format */
+    struct buf scratch; /* owned; scratch of cassette_derive() */
+    struct buf why;     /* owned; reason of an error */
+    int version;        /* version of the file's format */
     int64_t started_us; /* start of the session; 0: not known */
     int64_t seq, last_t_us, last_batch;
-    bool stopped; /* a callback returned false */
+    bool stopped; /* true: a callback has returned false, so reading stops */
 
     /* For recordings of other programs: */
     bool foreign;
-    struct buf entry;           /* owned; a repaired line of the file */
-    findings entry_found;       /* findings about that line */
-    struct server_lines server; /* lines of the server */
+    struct buf entry;           /* owned; a line of the file after its repair */
+    findings entry_found;       /* findings about the line in `entry` */
+    struct server_lines server; /* state of the parser of the server's lines */
     int64_t line_t_us;          /* time and findings of the line that is being read */
     findings line_found;
     struct held held;     /* requests to which the server sent an unreadable answer */
-    int64_t notified_seq; /* seq of the last notification that the server may not have read; or 0 */
+    int64_t notified_seq; /* seq of the last notification that the server may not have read; 0:
+                           * none */
     struct buf names, id, mended; /* owned; scratch */
 };
 
@@ -49,7 +50,9 @@ struct cassette_reader {
 MI_MUST int cassette_next_line(struct cassette_reader *r, struct slice *ret, bool *ret_more);
 /* Returns MI_EINVAL, and sets "name:line: reason; remedy". remedy: NULL for the usual one. */
 int cassette_reject(struct cassette_reader *r, const char *reason, const char *remedy);
-int cassette_no_memory(struct cassette_reader *r);                /* MI_ENOMEM */
-int cassette_fail_io(struct cassette_reader *r, const char *why); /* MI_EIO */
+/* Sets the error and returns MI_ENOMEM. */
+int cassette_no_memory(struct cassette_reader *r);
+/* Sets the error and returns MI_EIO. */
+int cassette_fail_io(struct cassette_reader *r, const char *why);
 
 #endif

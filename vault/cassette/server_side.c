@@ -91,7 +91,8 @@ static int pass_noise(struct cassette_reader *r, const struct server_line *line)
     if (line->kind == SERVER_LINE_REFUSED)
         return note_refused_answer(r, seq);
     bool more;
-    if (held_is_full(&r->held)) /* the oldest is ended, as in proxy/session/odd */
+    /* the table is full: end the oldest request, as proxy/session/odd does */
+    if (held_is_full(&r->held))
         st = end_held(r, INT64_MAX, &more);
     held_add(&r->held, (uint64_t)seq, r->line_t_us + SERVER_LINES_WAIT_US);
     return st;
@@ -100,7 +101,8 @@ static int pass_noise(struct cassette_reader *r, const struct server_line *line)
 /* Writes the id of a request as JSON text into r->id. */
 static struct slice write_request_id(struct cassette_reader *r, const struct pairing_request *q)
 {
-    struct slice key = pairing_text(&r->pairing, q->key_at, q->key_n); /* direction, type, text */
+    /* direction, JSON type and text of the id */
+    struct slice key = pairing_text(&r->pairing, q->key_at, q->key_n);
     struct slice text = {key.p + 2, key.n - 2};
     buf_clear(&r->id);
     if (key.p[1] == 's')

@@ -15,15 +15,15 @@
 struct cassette_writer {
     cassette_sink_fn sink;
     void *ctx;
-    struct buf out;     /* owned; lines not passed to the sink yet */
+    struct buf out;     /* owned; lines that were not passed to the sink yet */
     struct buf body;    /* owned; the body as written in the line */
     struct buf scratch; /* owned */
     struct pairing pairing;
-    int64_t *seqs; /* owned; seqs of the written messages, as in the session */
+    int64_t *seqs; /* owned; seqs of the written messages, as in the vault */
     size_t n, cap;
     int64_t last_batch;
-    int64_t last_t_us; /* of the last message written */
-    int version;       /* of the format */
+    int64_t last_t_us; /* time of the last message written */
+    int version;       /* version of the format that is written */
 };
 
 int cassette_write_open(struct cassette_writer **ret, cassette_sink_fn sink, void *ctx)
@@ -173,7 +173,8 @@ int cassette_write_message(struct cassette_writer *w, const struct query_message
     bool says_re = re != derived_re || re != oldest_re;
     line.request_seq = says_re ? re : -1;
     if (line.t_us <
-        w->last_t_us) /* a call that had to wait is recorded with the time of its arrival */
+        w->last_t_us) /* out of order: a call that had to wait is recorded with the time of its
+                       * arrival */
         line.t_us = w->last_t_us;
     w->last_t_us = line.t_us;
     line.batch_seq = m->batch_seq > 0 && w->last_batch > 0 &&
@@ -226,10 +227,10 @@ static int write_whole_session(struct writing *wr, const struct query_session *s
         st = query_has_revisions(wr->q, s->id, &whole.has_revisions);
     if (st < 0)
         return st;
-    if (whole.ended_at_us == 0) /* as import.c does */
+    if (whole.ended_at_us == 0) /* no end is recorded: choose an end as import.c does */
         whole.ended_at_us = s->started_at_us + last_t_us;
     if (whole.ended_at_us < s->started_at_us)
-        whole.ended_at_us = s->started_at_us; /* the wall clock was set back */
+        whole.ended_at_us = s->started_at_us; /* the wall clock was set back during the session */
     st = cassette_write_session(wr->w, &whole);
     if (st == 0)
         st = query_timeline(wr->q, s->id, 0, last_seq, cassette_write_on_message, NULL, wr);

@@ -36,7 +36,8 @@ static void otlp_duration_count(struct otlp_durations *d, const struct buf *attr
     d->failed |= p == NULL;
     if (p == NULL)
         return;
-    while (bucket < OTLP_BUCKETS - 1 && us > bounds_us[bucket]) /* bounds are inclusive */
+    /* the upper bound belongs to its bucket */
+    while (bucket < OTLP_BUCKETS - 1 && us > bounds_us[bucket])
         bucket++;
     p->bucket[bucket]++;
     p->count++;
@@ -121,7 +122,7 @@ void otlp_durations_add(struct otlp_request *r, const struct otlp_session *s,
     json_out_str(j, "description", metrics[d->metric].description);
     json_out_str(j, "unit", "s");
     json_out_object(j, "histogram");
-    json_out_int(j, "aggregationTemporality", 1); /* DELTA */
+    json_out_int(j, "aggregationTemporality", 1); /* 1 is DELTA */
     json_out_array(j, "dataPoints");
     for (size_t i = 0; i < d->n; i++)
         add_point(j, s, d, &d->point[i], from_us, to_us);

@@ -20,7 +20,7 @@ static void set_trace(struct otlp_session *ret, const struct query_session *s)
         const char *d = memchr(digits, toupper((unsigned char)uid.p[i]), 32);
         unsigned v = d != NULL ? (unsigned)(d - digits) : 0;
         for (unsigned bit = 0; bit < 5; bit++) {
-            size_t at = 6 + 5 * i + bit; /* bit of 136 */
+            size_t at = 6 + 5 * i + bit; /* number of the bit, of 136 */
             if ((v >> (4 - bit) & 1) != 0)
                 id[at / 8] = (unsigned char)(id[at / 8] | 1U << (7 - at % 8));
         }

@@ -5,7 +5,7 @@
 #include "wire/json/text.h"
 #include "wire/mcp/rule.h"
 
-#define DETAIL_MAX 256 /* bytes of a text in the detail of an event */
+#define DETAIL_MAX 256 /* longest text in the detail of an event, in bytes */
 #define KEY_MAX 40
 
 static void add_severity(struct json_out *j, enum severity s)
@@ -55,7 +55,8 @@ void otlp_add_finding(struct otlp_request *r, const struct otlp_session *s, stru
 {
     struct json_out *j = &r->j;
     struct finding_info info;
-    bool known = finding_by_name(name, &info); /* unknown if recorded by a newer version */
+    /* false: a newer version of this program recorded the finding */
+    bool known = finding_by_name(name, &info);
     struct slice method = m->method.p != NULL ? m->method : m->request_method;
     struct slice target = m->method.p != NULL ? m->target : m->request_target;
     otlp_log_begin(r, s, m->t_us, known ? info.severity : SEVERITY_NOTE,

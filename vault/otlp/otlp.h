@@ -22,8 +22,9 @@ enum otlp_signal { OTLP_SPANS, OTLP_LOGS, OTLP_METRICS, OTLP_SIGNALS };
 
 struct otlp_session {
     const struct query_session *s; /* borrowed */
-    char trace[33]; /* for calls without a trace of the client: lower-case hexadecimal */
-    uint64_t seed;  /* seed of span ids */
+    char trace[33]; /* trace id for calls to which the client gave no trace: lower-case
+                     * hexadecimal */
+    uint64_t seed;  /* seed for the span ids */
     /* Host of the remote server that the command names (base/server_url.h); "" if there is none. */
     char address[254];
     int port;
@@ -33,7 +34,7 @@ struct otlp_session otlp_make_session(const struct query_session *s);
 
 /* A call made of several requests: its span is the parent of their spans. */
 struct otlp_operation {
-    int64_t seq; /* seq of its first request; 0: none */
+    int64_t seq; /* seq of the operation's first request; 0: the request belongs to no operation */
     char trace[33];
 };
 
@@ -45,22 +46,23 @@ struct otlp_operation otlp_make_operation(const struct otlp_session *s, int64_t 
  * the message. */
 struct otlp_call {
     const struct query_message *request; /* borrowed; its method is not {NULL, 0} */
-    struct slice body;                   /* of the request; {NULL, 0} if it is not recorded */
+    struct slice body;                   /* body of the request; {NULL, 0}: not recorded */
     struct slice answer; /* body of the answer, for `content`; {NULL, 0}: none, or not recorded */
     enum call_status status;
-    int64_t end_us; /* microseconds since the start of the session */
+    int64_t end_us; /* end of the call, in microseconds since the session's start */
     bool has_error_code;
     int64_t error_code;
-    const char *error_message;       /* of a JSON-RPC error; NULL: none */
+    const char *error_message;       /* message of a JSON-RPC error; NULL: no error */
     struct otlp_operation operation; /* the operation that the request belongs to */
 };
 
-#define OTLP_TEXT_MAX 4096 /* bytes of a URI or a trace state */
+#define OTLP_TEXT_MAX 4096 /* longest URI or trace state, in bytes */
 #define OTLP_CONTENT_MAX                                                                           \
-    ((size_t)16 << 10) /* bytes of arguments, a result or a variable; longer ones are truncated */
-#define OTLP_ANSWER_MAX (INT64_C(1) << 20) /* bytes; of a longer answer, the result is omitted */
-#define OTLP_VARIABLES_MAX 32              /* variables of a prompt */
-#define OTLP_MESSAGE_MAX 1024 /* bytes of an error message; longer ones are truncated */
+    ((size_t)16 << 10) /* longest arguments, result or variable, in bytes; longer ones are
+                        * truncated */
+#define OTLP_ANSWER_MAX (INT64_C(1) << 20) /* if an answer has more bytes, its result is omitted */
+#define OTLP_VARIABLES_MAX 32              /* most variables of a prompt that are sent */
+#define OTLP_MESSAGE_MAX 1024 /* longest error message, in bytes; longer ones are truncated */
 /* The message of a JSON-RPC error, allocated. NULL if there is none, or no memory. */
 char *otlp_error_message(struct slice body);
 
@@ -68,7 +70,7 @@ struct otlp_request {
     struct json_out j;
     struct buf *text; /* borrowed; scratch */
     enum otlp_signal signal;
-    bool content; /* spans have arguments and results; set it after otlp_begin_request() */
+    bool content; /* true: spans include arguments and results; set it after otlp_begin_request() */
 };
 
 void otlp_begin_request(struct otlp_request *r, enum otlp_signal signal, struct buf *b,
@@ -90,8 +92,8 @@ void otlp_end_request(struct otlp_request *r);
 
 /* The call that a log belongs to. */
 struct otlp_origin {
-    int64_t seq;       /* of the request; 0: it belongs to no call */
-    struct slice body; /* of the request; {NULL, 0}: not recorded */
+    int64_t seq;       /* seq of the request; 0: the message belongs to no call */
+    struct slice body; /* body of the request; {NULL, 0}: not recorded */
 };
 
 /* Writes a log record for a finding. name: one of those in the column `finding` of m. */
@@ -108,12 +110,13 @@ int64_t otlp_event_seq(const struct query_event *e);
 #define OTLP_BUCKETS 15
 
 struct otlp_point {
-    size_t at, n; /* its attributes, in `text` */
+    size_t at, n; /* range of `text` that contains the point's attributes */
     int64_t count, sum_us, min_us, max_us;
     int64_t bucket[OTLP_BUCKETS];
 };
 
-enum otlp_metric { OTLP_OPERATION, OTLP_SESSION }; /* mcp.client.{operation,session}.duration */
+/* Metrics mcp.client.operation.duration and mcp.client.session.duration. */
+enum otlp_metric { OTLP_OPERATION, OTLP_SESSION };
 
 /* Durations of the calls of a session, or of the session itself: a histogram for each combination
  * of attributes. {0} is an empty list for calls. */
@@ -122,7 +125,7 @@ struct otlp_durations {
     struct otlp_point *point; /* owned */
     size_t n, cap;
     struct buf text; /* owned */
-    bool failed;     /* no memory */
+    bool failed;     /* true: out of memory */
 };
 
 /* Adds the duration of a call that has ended. */

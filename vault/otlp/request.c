@@ -43,7 +43,7 @@ void otlp_add_remote_attributes(struct json_out *j, const struct otlp_session *s
 
 void otlp_add_time(struct json_out *j, const char *name, int64_t at_us)
 {
-    otlp_add_integer(j, name, at_us, "000"); /* nanoseconds */
+    otlp_add_integer(j, name, at_us, "000"); /* append zeros to convert to nanoseconds */
 }
 
 /* ---- the envelope ---- */

@@ -189,7 +189,7 @@ static void add_status(struct json_out *j, const struct otlp_call *c)
     if (!c->has_error_code && (c->status == CALL_OK || c->status == CALL_OPEN))
         return;
     json_out_object(j, "status");
-    json_out_int(j, "code", 2); /* ERROR */
+    json_out_int(j, "code", 2); /* 2 is the span status ERROR */
     if (c->error_message != NULL)
         json_out_str(j, "message", c->error_message);
     json_out_end(j);
@@ -238,7 +238,7 @@ void otlp_add_operation_span(struct otlp_request *r, const struct otlp_session *
     json_out_text(j, "traceId", otlp_trace_id(s, &context));
     json_out_str(j, "spanId", id);
     add_parent(r, &context, NULL);
-    add_head(r, s, &c, "operation ", 1); /* INTERNAL */
+    add_head(r, s, &c, "operation ", 1); /* 1 is the span kind INTERNAL */
     json_out_array(j, "attributes");
     otlp_add_attribute(j, "mcp.method.name", first->method);
     if (message_is_tool_call(first) || message_is_prompt(first))
@@ -269,7 +269,7 @@ void otlp_add_span(struct otlp_request *r, const struct otlp_session *s, const s
     json_out_object(j, NULL);
     otlp_add_ids(j, s, c->request->seq, &context);
     add_parent(r, &context, same_trace ? id : NULL);
-    add_head(r, s, c, "", 3); /* CLIENT */
+    add_head(r, s, c, "", 3); /* 3 is the span kind CLIENT */
     json_out_array(j, "attributes");
     add_span_attributes(r, s, c, &context);
     if (r->content)

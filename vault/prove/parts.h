@@ -12,13 +12,14 @@ struct prove_leaf {
     int64_t n;
     enum leaf_type type;
     struct buf text; /* owned */
-    int64_t records; /* records that the seal covers */
+    int64_t records; /* number of records that the seal covers */
     bool wanted;
 };
 
 /* A record that has a place in the tree. */
 struct prove_row {
-    int64_t row; /* 0: the session; > 0: seq of a message; < 0: -id of an event */
+    int64_t row; /* what the record is: 0: the session; > 0: seq of a message; < 0: -id of an
+                  * event */
     bool wanted;
 };
 
@@ -27,10 +28,11 @@ struct prove {
     const struct prove_what *what;
     struct buf *error;
     struct buf note;     /* owned */
-    int64_t size;        /* of the checkpoint */
-    struct digest *hash; /* owned; of leaves before `size`, then of inner nodes (tree_fill()) */
+    int64_t size;        /* number of leaves that the checkpoint covers */
+    struct digest *hash; /* owned; hashes of the leaves before `size`, then of the inner nodes
+                          * (tree_fill()) */
     size_t hash_n, hash_cap;
-    struct prove_leaf *leaf; /* owned; by number */
+    struct prove_leaf *leaf; /* owned; sorted by number */
     size_t leaf_n, leaf_cap;
     int64_t seal;              /* number of the last seal before `size`; -1: none */
     int64_t last_seal;         /* number of the last seal in the log; -1: none */

@@ -15,10 +15,11 @@
 
 struct prove_what {
     int64_t session_id;
-    struct slice uid;  /* of the session */
-    int64_t seq;       /* this message with its request or answer; 0: all records */
-    struct slice note; /* the checkpoint; {NULL, 0}: use `size` */
-    int64_t size;      /* size of a checkpoint of this vault; 0: the newest */
+    struct slice uid;  /* uid of the session */
+    int64_t seq;       /* seq of a message that is proved together with its request or answer; 0:
+                        * prove all records */
+    struct slice note; /* text of the checkpoint to use; {NULL, 0}: choose it by `size` */
+    int64_t size;      /* size of the checkpoint to use; 0: the newest checkpoint of this vault */
 };
 
 MI_MUST int prove_write(struct query *q, const struct prove_what *what, struct buf *ret,

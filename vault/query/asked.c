@@ -11,7 +11,7 @@
 
 #include <stdlib.h>
 
-#define OPEN_MAX 256 /* open questions of one call */
+#define OPEN_MAX 256 /* most open questions of one call */
 
 /* A call during which the server may have asked. */
 struct candidate {
@@ -23,7 +23,7 @@ struct candidate {
 };
 
 struct open {
-    struct asked a; /* its texts are numbers in `texts` until it is passed on */
+    struct asked a; /* its texts are numbers in `texts` until the row is passed on */
     uint32_t key, what, mode, host, message;
     bool is_answered;
 };
@@ -34,7 +34,7 @@ struct asking {
     struct candidate *list; /* owned */
     size_t n, cap;
     struct intern texts; /* owned */
-    struct open *open;   /* owned; OPEN_MAX */
+    struct open *open;   /* owned; array of OPEN_MAX */
     size_t open_n;
     struct buf text, body; /* owned; scratch */
     const struct candidate *now;
@@ -136,7 +136,8 @@ static int asked_collect_requests(struct asking *x)
     struct filter sessions = *x->question->filter;
     struct call_question ask = {
         .filter = &sessions, .side = CALLS_OF_PEERS, .not_sent = !x->question->sent};
-    sessions.tool = sessions.method = NULL; /* requests that continue a call have others */
+    sessions.tool = sessions.method = NULL; /* do not filter by tool and method here: requests that
+                                             * continue a call have others */
     sessions.since_us = INT64_MIN;
     sessions.until_us = INT64_MAX;
     ask.around =
@@ -165,7 +166,8 @@ static void asked_begin(struct asking *x, const struct query_message *m, struct 
                         struct json_value request)
 {
     struct input_request r;
-    if (request.type != JSON_OBJECT) /* the sanitizer has replaced the text */
+    /* the text is not JSON any more: the sanitizer has replaced it */
+    if (request.type != JSON_OBJECT)
         x->unread++;
     if (x->open_n == OPEN_MAX || !input_request_read(request, &r))
         return;

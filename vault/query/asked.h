@@ -10,22 +10,22 @@
 
 #include "vault/query/reader.h"
 
-#define ASKED_MAX ((size_t)1 << 20) /* bytes; longer messages are not read */
+#define ASKED_MAX ((size_t)1 << 20) /* longest message that is read, in bytes */
 
 struct asked {
-    int64_t session_id, seq; /* of the message that asks */
+    int64_t session_id, seq; /* session and seq of the message that asks */
     int64_t at_us;
     struct slice server;
     struct slice method, target; /* of the call; {NULL, 0}: unknown (model/asker.h) or none */
-    struct slice what, mode, host, message; /* struct input_request; without escapes */
-    struct slice answer;                    /* input_outcome_word(), or "never" */
-    int64_t after_us;                       /* -1: not answered */
+    struct slice what, mode, host, message; /* parts of struct input_request, without escapes */
+    struct slice answer;                    /* the outcome: input_outcome_word(), or "never" */
+    int64_t after_us;                       /* time until the answer; -1: no answer */
 };
 
 /* The questions that asked_read() passes on. */
 struct asked_question {
     const struct filter *filter; /* tool: the tool of the call; times: the times of the question */
-    bool sent;                   /* include sessions that `send` made */
+    bool sent;                   /* true: include sessions that `send` made */
 };
 
 /* Returns false to stop. Texts are borrowed for the call. */

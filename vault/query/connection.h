@@ -10,18 +10,18 @@
 struct query {
     struct db d;         /* owned */
     bool has_calls;      /* the vault had the table `calls` and sessions.calls when last asked */
-    bool has_binaries;   /* likewise: its columns of version 5 */
-    bool has_operations; /* likewise: the table `operations` had rows */
-    bool has_derived_operations; /* likewise: temp.operations had rows */
-    bool any;                    /* the schema may be one of another program */
+    bool has_binaries;   /* likewise: whether the vault had the columns of version 5 in `calls` */
+    bool has_operations; /* likewise: whether the table `operations` had rows */
+    bool has_derived_operations; /* likewise: whether temp.operations had rows */
+    bool any;                    /* true: the database may have the schema of another program */
     /* Owned; writes to temp.calls (call_rows.c). NULL: there is no such table yet. */
     struct call_batch *derived;
-    struct remote *remote; /* owned; NULL: it is a vault */
-    struct each each;      /* what call_rows_each() passes on */
-    int dir_fd;            /* owned; -1: there is none */
+    struct remote *remote; /* owned; connection to a store; NULL: `d` is a vault */
+    struct each each;      /* callback and its data for call_rows_each() */
+    int dir_fd;            /* owned; directory of the vault; -1: there is none */
     char *path; /* owned; the vault's absolute path without symbolic links, or a store's name */
-    struct page_row *session; /* owned; the last result of query_session() */
-    struct buf error;         /* owned; of d */
+    struct page_row *session; /* owned; the row that query_session() returned last */
+    struct buf error;         /* owned; errors of `d` */
 };
 
 /* Call before a transaction: connects again if a writer has started since the database was opened without SQLite's

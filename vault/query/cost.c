@@ -40,7 +40,7 @@ static int cost_add_server(struct cost *c, struct slice name, size_t *ret)
 struct cost_reading_session {
     int64_t id, started_at_us;
     size_t server,
-        at; /* at: index of the session in the server's `session`, if it is below session_n */
+        at; /* index of the session in the server's `session`, if it is below session_n */
 };
 
 /* A call made of several requests: `result` is the sum over its requests. */
@@ -54,15 +54,15 @@ struct cost_operation {
 struct cost_reading {
     struct cost *c;
     struct query *q;
-    struct cost_reading_session *session; /* owned; by id once all are known */
+    struct cost_reading_session *session; /* owned; sorted by id after all are known */
     size_t session_n, session_cap;
     size_t at; /* index of the session of the last call; session_n: none */
     struct cost_status {
         int64_t id;
         enum call_status status;
-    } * several; /* owned; calls that were several requests, by id once all are known */
+    } * several; /* owned; calls made of several requests, sorted by id after all are known */
     size_t several_n, several_cap;
-    struct cost_operation *operation; /* owned; by id */
+    struct cost_operation *operation; /* owned; sorted by id */
     size_t operation_n, operation_cap;
     int status;
 };
@@ -253,7 +253,7 @@ static int cost_on_call(void *ctx, sqlite3_value **column)
             x->at = x->session_n;
     }
     if (x->at == x->session_n)
-        return 0; /* the session is of another server, or is new */
+        return 0; /* skip the call: its session is of another server, or is new */
     int64_t first = sqlite3_value_int64(column[10]);
     int64_t at_us = x->session[x->at].started_at_us + each_read_time(column[5]);
     struct context_result result = {cost_number(column[4], COST_RESULT_MAX),
@@ -447,7 +447,8 @@ int cost_read(struct cost *c, struct query *q)
                                      .side = CALLS_OF_ALL,
                                      .recorded = !c->imported,
                                      .not_sent = !c->sent};
-    if (c->server != NULL && !filter_is_glob(c->server)) /* a glob does not always match itself */
+    /* compare the name itself; a glob does not always match its own text */
+    if (c->server != NULL && !filter_is_glob(c->server))
         f.server = c->server;
     *c = (struct cost){.server = c->server,
                        .filter = c->filter,

@@ -19,31 +19,35 @@
 #include "model/context.h"
 #include "vault/query/reader.h"
 
-#define COST_RESULT_MAX ((int64_t)UINT32_MAX) /* tokens, or binaries; higher values count as this */
-#define COST_BINARY_SIZE_MAX ((int64_t)1 << 40) /* bytes of one result; likewise */
+/* Highest number of tokens or binaries of a result; higher values count as this. */
+#define COST_RESULT_MAX ((int64_t)UINT32_MAX)
+/* Highest number of bytes of a result; higher values count as this. */
+#define COST_BINARY_SIZE_MAX ((int64_t)1 << 40)
 
 struct cost_results {
-    uint32_t *tokens; /* owned; one for each result */
+    uint32_t *tokens; /* owned; number of tokens of each result */
     size_t n, cap;
     int64_t sum;
 };
 
 /* Images, audio and blobs in results. */
 struct cost_binaries {
-    int64_t n;         /* -1: known of none of the answered calls */
-    int64_t size;      /* bytes; -1: likewise */
-    int64_t counted;   /* number of results in which they were counted */
-    int64_t uncounted; /* number of answered calls of which they are not known */
+    int64_t n;         /* number of images, audio and blobs; -1: unknown for all answered calls */
+    int64_t size;      /* sum of the bytes of the images, audio and blobs; -1: likewise */
+    int64_t counted;   /* number of results whose binaries were counted */
+    int64_t uncounted; /* number of answered calls whose binaries are unknown */
 };
 
 struct cost_tool {
     struct slice name;
-    int64_t definition_tokens; /* -1: the tool is not in the list */
+    int64_t definition_tokens; /* tokens of the tool's definition; -1: the list does not have the
+                                * tool */
     int64_t calls, errors, uncounted;
-    int64_t last_at_us; /* 0: never */
+    int64_t last_at_us; /* time of the last call; 0: the tool was never called */
     struct cost_results results;
-    int64_t result_tokens; /* sum; -1: known of none of the answered calls */
-    int64_t p50, p95;      /* percentiles of the results; -1: there are no results */
+    int64_t result_tokens; /* sum of the tokens of all results; -1: unknown for all answered
+                            * calls */
+    int64_t p50, p95;      /* percentiles of the tokens of a result; -1: there are no results */
     struct cost_binaries binaries;
 };
 
@@ -58,15 +62,18 @@ struct cost_session {
 struct cost_server {
     struct slice server;
     int64_t sessions;          /* number of sessions that match */
-    int64_t tools, used;       /* -1: no list is known */
-    int64_t definition_tokens; /* sum of all tools in the list */
-    int64_t never_used_tokens; /* sum of tools in the list that were not called */
-    int64_t instruction_tokens, prompt_tokens, resource_tokens; /* -1: not known */
+    int64_t tools, used;       /* number of tools in the list, and of those called; -1: no list is
+                                * known */
+    int64_t definition_tokens; /* tokens of all tools in the list */
+    int64_t never_used_tokens; /* tokens of the tools in the list that were never called */
+    int64_t instruction_tokens, prompt_tokens, resource_tokens; /* tokens of these parts; -1: not
+                                                                 * known */
     int64_t calls, errors, uncounted, last_at_us;
-    int64_t result_tokens; /* as in struct cost_tool */
-    int64_t p50, p95;      /* percentiles of the results */
+    int64_t result_tokens; /* sum of the tokens of all results, as in struct cost_tool */
+    int64_t p50, p95;      /* percentiles of the tokens of a result */
     struct cost_binaries binaries;
-    struct cost_tool *tool; /* owned; tools in the list, and tools that were called; by name */
+    struct cost_tool *tool; /* owned; sorted by name; tools in the list and tools that were
+                             * called */
     size_t tool_n, tool_cap;
     struct cost_session *session; /* owned; the newest sessions, at most TOOL_LIST_SESSIONS */
     size_t session_n, session_cap;
@@ -74,18 +81,19 @@ struct cost_server {
 };
 
 struct cost {
-    const char *server; /* a name, not a glob; NULL: all servers */
+    const char *server; /* name of the server, not a glob; NULL: all servers */
     struct filter filter;
-    bool imported; /* count imported sessions */
-    bool sent;     /* count sessions that `send` made */
+    bool imported; /* true: include imported sessions */
+    bool sent;     /* true: include sessions that `send` made */
     /* Returns the result of a request, by the seq of the request; CONTEXT_NO_RESULT if it is not
      * known. NULL: the columns of `calls` have it. */
     struct context_result (*result)(void *ctx, int64_t seq);
     void *ctx;
 
-    struct cost_server *list; /* owned; highest definition_tokens first */
+    struct cost_server *list; /* owned; sorted by definition_tokens, highest first */
     size_t n, cap;
-    bool left_out;       /* sessions were skipped: imported, or made by `send` */
+    bool left_out;       /* true: sessions were left out, because they were imported or made by
+                          * `send` */
     struct intern names; /* owned; names of the servers */
 };
 

@@ -23,21 +23,21 @@ struct lists_reading {
     struct cost_server *s;
     struct query *q;
     const char *uid;       /* uid of the session */
-    bool wants_tools;      /* no newer session has a complete list */
-    struct tool_rule rule; /* owned; rule of the session */
-    struct buf seen;       /* owned; a list without the tools that the rule hid */
+    bool wants_tools;      /* true: no newer session has a complete list of tools */
+    struct tool_rule rule; /* owned; tool rule of the session */
+    struct buf seen;       /* owned; a list without the tools that the rule hides */
     struct tools tools;
     struct buf body;
     struct {
         int64_t seq;
-        uint64_t cursor;      /* hash of the cursor; 0: the first page */
+        uint64_t cursor;      /* hash of the requested page's cursor; 0: the first page */
     } request[REQUESTS_KEPT]; /* the last requests for a list */
     size_t request_n;
     struct {
-        int64_t tokens; /* sum of the pages so far */
+        int64_t tokens; /* tokens of the pages read so far */
         bool begun;
         uint64_t next; /* hash of the cursor of the missing page */
-        int64_t whole; /* tokens of the last complete list; -1: none */
+        int64_t whole; /* tokens of the last complete list; -1: no list was complete */
     } list[LISTS];
     int64_t instruction_tokens;
     int status;
@@ -120,7 +120,8 @@ static int lists_remove_hidden(struct lists_reading *x, struct slice body, struc
         if (st == 0) {
             changes_write(&c, body, x->seen.p);
             x->seen.n = n;
-            st = rpc_read(buf_slice(&x->seen), m) < 0 ? MI_ENOMEM : 0; /* valid before the cut */
+            /* the list was valid JSON before tools were removed, so it still is */
+            st = rpc_read(buf_slice(&x->seen), m) < 0 ? MI_ENOMEM : 0;
         }
     }
     changes_close(&c);

@@ -12,8 +12,8 @@
 
 static const struct {
     const char *name;
-    const char *key; /* columns of the parts of the key */
-    bool tools;      /* only calls of tools */
+    const char *key; /* SQL columns that make up the key */
+    bool tools;      /* true: only calls of tools are counted */
 } ways[COUNT_WAYS] = {
     [COUNT_TOOL] = {"tool", "s.name, c.target", true},
     [COUNT_SERVER] = {"server", "s.name, NULL", false},
@@ -35,7 +35,7 @@ enum count_by count_by_name_of_way(const char *name)
     return (enum count_by)i;
 }
 
-#define PART_END '\xFF' /* does not occur in UTF-8 */
+#define PART_END '\xFF' /* separates the parts of a key: this byte does not occur in UTF-8 */
 
 static void add_part(struct buf *b, struct slice part)
 {
@@ -60,9 +60,9 @@ struct repeated_call {
 
 struct counting {
     struct count *c;
-    struct repeated_call *repeat; /* owned; ascending ids */
+    struct repeated_call *repeat; /* owned; sorted by id */
     size_t repeats_n, repeats_cap;
-    struct person_list person; /* owned; persons' shares of calls made of one request */
+    struct person_list person; /* owned; a person's share of each call made of one request */
     struct buf key;            /* owned; scratch */
 };
 
@@ -91,7 +91,8 @@ static void make_key(struct counting *x, sqlite3_stmt *st, int64_t at_us)
 static int count_read_repeats(struct counting *x, struct query *q, const struct filter *f)
 {
     sqlite3_stmt *st = NULL;
-    if (!x->c->repeats_too || query_is_store(q)) /* a store would send all of its events */
+    /* do not read repeats from a store: it would send all of its events */
+    if (!x->c->repeats_too || query_is_store(q))
         return 0;
     int rc = SQLITE_DONE, status = call_rows_prepare(q, f);
     struct where w = {.has_cwd = q->has_calls};

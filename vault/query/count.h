@@ -12,26 +12,27 @@
 enum count_by { COUNT_TOOL, COUNT_SERVER, COUNT_CLIENT, COUNT_DAY, COUNT_METHOD, COUNT_WAYS };
 
 struct count {
-    enum count_by by; /* COUNT_TOOL: only calls of tools */
-    bool imported;    /* count imported sessions */
-    bool sent;        /* count sessions that `send` made */
-    bool tokens;      /* tokens of results are wanted */
-    bool repeats_too; /* also count the calls that repeat another one */
-    bool requests;    /* if a call was several requests (model/operations.h), count each of them */
+    enum count_by by; /* what to group by; COUNT_TOOL: only calls of tools are counted */
+    bool imported;    /* true: include imported sessions */
+    bool sent;        /* true: include sessions that `send` made */
+    bool tokens;      /* true: count the tokens of results */
+    bool repeats_too; /* true: also count the calls that repeat another call */
+    bool requests;    /* true: a call made of several requests (model/operations.h) counts once for
+                       * each request */
     struct filter filter;
     /* as in struct call_question */
     bool (*goes_on)(void *ctx);
     void *ctx;
 
-    bool several;  /* the vault has calls that were several requests */
-    bool left_out; /* sessions were skipped: imported, or made by `send` */
+    bool several;  /* true: the vault has calls made of several requests */
+    bool left_out; /* true: sessions were left out, because they were imported or made by `send` */
     /* Calls that repeat a call which may have run (docs/repeats.md), and how many of them the
      * server got. Not counted without repeats_too, and for a store. */
     int64_t repeats, repeats_forwarded;
-    struct tally tally; /* the keys of its groups are read with count_part() */
+    struct tally tally; /* the groups; count_part() splits their keys into parts */
 };
 
-const char *count_by_name(enum count_by by); /* "tool", … */
+const char *count_by_name(enum count_by by); /* returns the word of the option: "tool", … */
 /* Returns the value with this name; COUNT_WAYS if there is none. */
 enum count_by count_by_name_of_way(const char *name);
 /* Zeroes `count`, except for its first nine members, and counts. Call count_close() in any case. */

@@ -13,7 +13,8 @@
 
 #include <sqlite3.h>
 
-typedef int (*each_fn)(void *ctx, sqlite3_value **column); /* returns 0, or an error */
+/* Called for each row; returns 0 or an error. */
+typedef int (*each_fn)(void *ctx, sqlite3_value **column);
 
 struct each {
     each_fn fn;

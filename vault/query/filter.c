@@ -213,7 +213,7 @@ static void add_tool(struct where *w, const char *method, const char *target, co
     if (tool == NULL)
         return;
     buf_printf(&w->sql, " AND %s = 'tools/call'", method);
-    filter_add_name(w, target, strcmp(tool, "*") != 0 ? tool : NULL); /* any */
+    filter_add_name(w, target, strcmp(tool, "*") != 0 ? tool : NULL); /* NULL: any tool */
 }
 
 void where_add_call(struct where *w, const struct filter *f)
@@ -261,7 +261,7 @@ void where_add_message(struct where *w, const struct filter *f, int64_t started_
         buf_adds(&w->sql, " AND ");
         add_words(&w->sql, "m.kind", &row_kinds, f->kinds);
     }
-    if (f->failed) { /* also an answer that was rejected, whatever it contains */
+    if (f->failed) { /* true also for an answer that was rejected, whatever its body contains */
         buf_adds(&w->sql, " AND (m.action = 'refused' OR ");
         add_message_statuses(w, bits_of_failed_statuses());
         buf_addc(&w->sql, ')');

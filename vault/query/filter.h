@@ -19,15 +19,17 @@ struct query_message;
 struct query_event;
 
 struct filter {
-    const char *server, *client; /* borrowed; NULL: any */
-    const char *project; /* borrowed; a directory (with those below it) or a glob; NULL: any */
-    const char *method, *tool; /* borrowed; NULL: any */
-    bool failed;               /* call_status_failed() */
-    unsigned statuses;         /* 1 << enum call_status: of calls, or message_status(); 0: any */
-    unsigned kinds;            /* bits 1 << enum row_kind: of messages. 0: any */
-    int64_t slow_us;           /* calls that took at least this long; 0: any */
-    int64_t session_id;        /* 0: any */
-    int64_t up_to_id;          /* sessions with this id or a lower one; 0: any */
+    const char *server, *client; /* borrowed; name of the server or client; NULL: any */
+    const char *project; /* borrowed; a directory, which includes those below it, or a glob; NULL:
+                          * any */
+    const char *method, *tool; /* borrowed; method or tool of the call; NULL: any */
+    bool failed;               /* true: only calls for which call_status_failed() is true */
+    unsigned statuses;         /* bits 1 << enum call_status: status of a call, or message_status();
+                                * 0: any */
+    unsigned kinds;            /* bits 1 << enum row_kind: kind of a message; 0: any */
+    int64_t slow_us;           /* shortest duration of a call; 0: any */
+    int64_t session_id;        /* id of the session; 0: any */
+    int64_t up_to_id;          /* highest id of a session; 0: any */
     int64_t since_us, until_us;
     /* Borrowed: another filter that must match as well, but its project, session and times must be
      * those of FILTER_ANY. NULL: none. */
@@ -43,7 +45,7 @@ struct filter {
 
 /* Which time of a session since_us and until_us are compared with. */
 enum filter_time {
-    FILTER_BEGAN, /* compare the session's start: for a list of sessions */
+    FILTER_BEGAN, /* compare the start of the session: for a list of sessions */
     FILTER_HOLDS /* compare the time span of the session, which may contain messages long after its start */
 };
 
@@ -71,17 +73,19 @@ bool filter_selects_rows(const struct filter *f);
 
 /* ---- conditions ---- */
 
-#define WHERE_FIRST 9 /* number of its first parameter; ?1 to ?8 belong to the statement */
+/* Number of the filter's first SQL parameter; ?1 to ?8 belong to the statement. */
+#define WHERE_FIRST 9
 #define WHERE_VALUES 16
 
 /* " AND … AND …", and the values of its parameters, which are borrowed from the filter. */
 struct where {
-    bool by_uid;    /* sessions are read by UID (of a store): its time helps to skip old ones */
-    bool has_cwd;   /* the table has the column */
+    bool by_uid;    /* true: sessions are found by UID (in a store), whose time helps to skip old
+                     * sessions */
+    bool has_cwd;   /* true: the table has the column `cwd` */
     struct buf sql; /* owned */
     struct cell value[WHERE_VALUES];
     size_t n;
-    char uid[16]; /* text of a value */
+    char uid[16]; /* text of an SQL value */
 };
 
 /* Adds the condition of a session, whose alias is `s`. */

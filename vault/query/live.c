@@ -7,7 +7,7 @@ int query_version(struct query *q, int64_t *ret)
 {
     int status = query_number(q, Q_VERSION, 0, ret);
     if (status == 0)
-        *ret += q->d.connections << 32; /* each connection counts separately */
+        *ret += q->d.connections << 32; /* a new connection changes the result, too */
     return status;
 }
 

@@ -7,9 +7,9 @@
 /* The events of a session that have not been passed to the callback yet. */
 struct event_reader {
     struct where where;           /* owned */
-    struct page_row *page, *next; /* next lies in page */
-    int64_t session_id, after;    /* after: the id of the last one loaded */
-    query_event_fn fn;            /* NULL: no more events */
+    struct page_row *page, *next; /* held; `next` is a row in `page` */
+    int64_t session_id, after;    /* `after`: id of the last row that was read */
+    query_event_fn fn;            /* callback for events; NULL: all events were passed on */
 };
 
 #define LISTS                                                                                      \

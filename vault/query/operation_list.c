@@ -87,7 +87,7 @@ int operation_list_read(struct operation_list *l, struct query *q, int64_t sessi
         st = call_rows_check_operations(q, &has);
     x.operations = true;
     x.from = x.up_to = 0;
-    l->n = l->end_n = 0; /* any operation may have changed */
+    l->n = l->end_n = 0; /* empty the list, because any operation may have changed */
     if (st == 0 && has)
         st = query_calls_of(q, &x, operation_list_on_operation, l);
     l->last_seq = st == 0 ? last_seq : l->last_seq;

@@ -12,25 +12,25 @@
 #include "vault/query/reader.h"
 
 struct listed_operation {
-    int64_t seq; /* of its first request */
+    int64_t seq; /* seq of the operation's first request */
     enum row_direction direction;
     int64_t requests, asked;
     enum call_status status;
     bool has_error_code;
     int64_t error_code;
     int64_t t_us;
-    int64_t closing_seq, duration_us; /* 0 and -1 while it is open */
+    int64_t closing_seq, duration_us; /* values while the operation is open: 0 and -1 */
     int64_t server_us, person_us;
 };
 
 struct operation_list {
-    struct listed_operation *operation; /* owned; by seq */
+    struct listed_operation *operation; /* owned; sorted by seq */
     size_t n, cap;
     struct listed_hop {
         int64_t seq, operation_seq;
-    } * hop,  /* owned; requests that continue an operation, by seq */
-        *of,  /* owned; the same ones, ordered by operation, then by seq */
-        *end; /* owned; messages that ended one, by seq */
+    } * hop,  /* owned; requests that continue an operation, sorted by seq */
+        *of,  /* owned; the same requests, sorted by operation, then by seq */
+        *end; /* owned; messages that ended an operation, sorted by seq */
     size_t hop_n, hop_cap;
     size_t end_n, end_cap;
     int64_t last_seq; /* seq of the last message whose requests were read */

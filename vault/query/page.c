@@ -35,8 +35,8 @@ void page_free(struct page_row *row)
  * range. In a damaged file it may not: then the next page might not advance. */
 struct page_query {
     enum query_statement statement;
-    const struct where *where;    /* NULL: all rows */
-    int64_t first, second, third; /* ?1, ?2, ?3 */
+    const struct where *where;    /* condition on the rows; NULL: all rows */
+    int64_t first, second, third; /* SQL parameters ?1, ?2 and ?3 */
     copy_fn copy;
     size_t max_bytes;
     struct query_range rows;

@@ -21,11 +21,11 @@ struct asking {
 struct reading {
     struct person_list *l;
     enum person_order order;
-    const char *asks;       /* the SQL condition of such a request */
+    const char *asks;       /* SQL condition for a request that asks a person */
     struct asking *session; /* owned */
     size_t n, cap;
-    const struct asking *now; /* the session that is read */
-    struct asker open;        /* calls of the session that are open */
+    const struct asking *now; /* session that is being read */
+    struct asker open;        /* open calls of that session */
 };
 
 static int person_on_session(void *ctx, sqlite3_stmt *st)
@@ -48,7 +48,7 @@ static int add_call(struct reading *r, struct asker_call *c, sqlite3_stmt *st)
     int status = 0;
     if (!asker_counts_as_call(connect_column(st, 3)))
         return 0;
-    if (r->order == PERSON_BY_ASK) { /* only readers that list requests use the texts */
+    if (r->order == PERSON_BY_ASK) { /* skip the texts: only readers that list requests use them */
         status = intern_add(&r->l->texts, connect_column(st, 3), &c->method);
         if (status == 0)
             status = intern_add(&r->l->texts, connect_column(st, 4), &c->target);
@@ -85,7 +85,7 @@ static int person_on_call(void *ctx, sqlite3_stmt *st)
     c.operation_seq = first != 0 ? first : c.seq;
     c.end_us = c.closing_seq != 0 && lasted_us >= 0 ? t_us + lasted_us : INT64_MAX;
     if (!slice_is(connect_column(st, 8), "peer") || slice_is(connect_column(st, 9), "refused"))
-        return 0; /* the message was not delivered to the other side */
+        return 0; /* ignore it: the message was not delivered to the other side */
     if (slice_is(connect_column(st, 2), "c2s"))
         return add_call(r, &c, st);
     enum asks what = asker_kind_of_request(connect_column(st, 3));
@@ -101,7 +101,8 @@ static int read_session(struct reading *r, struct query *q, const struct call_qu
 {
     struct filter f = FILTER_ANY;
     struct call_question x = {.filter = &f,
-                              .side = CALLS_OF_ALL, /* person_on_call() checks the rest */
+                              .side = CALLS_OF_ALL, /* no filter here: person_on_call() checks the
+                                                     * side */
                               .from = a->first & ~SCHEMA_SEQ_MAX,
                               .up_to = a->last,
                               .goes_on = question->goes_on,

@@ -14,16 +14,17 @@
 #include "vault/query/reader.h"
 
 struct person_share {
-    int64_t ask, call;       /* ids of the server's request, and of its call or operation */
-    int64_t us;              /* a person's share of the call */
-    uint32_t method, target; /* of the call: person_text() */
+    int64_t ask, call;       /* ids of the server's request, and of the call or operation during
+                              * which it was sent */
+    int64_t us;              /* time of the call that a person used */
+    uint32_t method, target; /* method and target of the call: person_text() returns them */
 };
 
 /* PERSON_BY_CALL: only elicitations, without texts. */
 enum person_order { PERSON_BY_CALL, PERSON_BY_ASK };
 
 struct person_list {
-    struct person_share *share; /* owned; ordered by enum person_order */
+    struct person_share *share; /* owned; sorted by enum person_order */
     size_t n, cap;
     struct intern texts; /* owned */
 };

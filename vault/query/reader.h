@@ -43,7 +43,8 @@ struct query_session {
         SESSION_FIELDS(FIELD_MEMBER)
     };
     int64_t id;     /* identifies the session in the functions below */
-    int64_t number; /* the id in its vault, for people; `id` differs only in a store */
+    int64_t number; /* id of the session in its vault, for people; differs from `id` only in a
+                     * store */
     enum query_evidence evidence;
     size_t uid_unique; /* length of the shortest prefix of uid that no other session has */
     /* Its messages may have revisions: query_has_revisions(), or the cassette's version. */
@@ -74,16 +75,17 @@ struct query_event {
 
 /* The client's requests of one session. */
 struct query_summary {
-    int64_t last_seq; /* 0: no messages */
+    int64_t last_seq; /* seq of the last message; 0: no messages */
     int64_t last_t_us;
     int64_t calls;
     int64_t by_status[CALL_UNKNOWN]; /* number of calls with each status */
-    int64_t operations;              /* likewise, but a call made of several requests counts once */
+    int64_t operations;              /* number of calls; a call made of several requests counts
+                                      * once */
     int64_t ended_as[CALL_UNKNOWN];  /* number of operations with each status */
     int64_t person_us;               /* sum over all operations */
     bool tools_changed; /* the server's tools differ from those of the previous session */
     bool unfinished;    /* the server left a line unfinished for a long time */
-    uint64_t *waiting;  /* owned; bit N is set if request N is open. NULL: not requested */
+    uint64_t *waiting;  /* owned; bit N is set if request N is open; NULL: not requested */
     size_t waiting_n;   /* number of words */
 };
 
@@ -93,11 +95,12 @@ struct query_call {
         CALL_FIELDS(FIELD_MEMBER)
     };
     int64_t session_id, request_seq;
-    struct slice server; /* the name of the session */
+    struct slice server; /* name of the session's server */
     /* The following members describe the operation if operations were requested
      * (model/operations.h), else the call. */
     int64_t requests, asked, server_us, person_us;
-    int64_t operation_seq; /* of the operation that this request continues; else 0 */
+    int64_t operation_seq; /* operation that this request continues: seq of its first request; 0:
+                            * none */
     int64_t started_at_us; /* start of the request */
 };
 
@@ -110,31 +113,34 @@ typedef bool (*query_call_fn)(void *ctx, const struct query_call *c);
 /* Which calls a query selects. */
 enum call_side {
     CALLS_OF_CLIENT, /* requests of the client: what people count as calls */
-    CALLS_OF_PEERS,  /* and requests of the server */
-    CALLS_OF_ALL     /* and requests of the interposer */
+    CALLS_OF_PEERS,  /* requests of the client and of the server */
+    CALLS_OF_ALL     /* requests of the client, the server and the interposer */
 };
 enum call_sort {
     CALLS_UNSORTED,
     CALLS_SLOWEST,
     CALLS_LARGEST
-}; /* the value that is largest in the first rows */
+}; /* column to sort by; the first row has the largest value */
 struct call_question {
     const struct filter *filter; /* its times are compared with the times of requests */
-    bool any_time;               /* its times select sessions only, not calls */
+    bool any_time;               /* true: times in the filter select sessions only, not calls */
     enum call_side side;
-    bool operations; /* a call made of several requests is one row, of the first */
+    bool operations; /* true: a call made of several requests is one row, that of its first
+                      * request */
     bool
         several; /* only calls with several requests; without `operations`: only the requests after the first one */
     bool recorded;              /* only recorded sessions, not imported ones */
     bool not_sent;              /* only sessions that `send` did not make */
-    bool newest_first;          /* by descending id; else by ascending id within each session */
+    bool newest_first;          /* true: sort by descending id; false: by ascending id within each
+                                 * session */
     int64_t from, up_to;        /* range of ids (query_call_id()); 0: no limit */
     enum call_sort sort;        /* if set, newest_first must be false */
-    const char *around;         /* a statement where @calls are the calls; NULL: read the calls */
+    const char *around;         /* SQL in which @calls stands for the calls; NULL: read the calls
+                                 * themselves */
     bool (*goes_on)(void *ctx); /* called before and between rows; false ends reading. May be
                                  * NULL */
     void *ctx;
-    int64_t skip, limit; /* if sorted: number of rows to skip, and then to return */
+    int64_t skip, limit; /* if sorted: number of rows to skip, and most rows to return */
 };
 
 /* MI_ENOENT (nothing is recorded), MI_ESTORE or MI_ENOMEM, with a sentence in `error`. */
@@ -151,7 +157,7 @@ MI_MUST int query_open_empty(struct query **ret, const char *vault);
 MI_MUST int query_open_store(struct query **ret, const struct remote_store *store,
                              const char *name);
 void query_close(struct query *q);           /* NULL is fine */
-bool query_is_store(const struct query *q);  /* false: a vault */
+bool query_is_store(const struct query *q);  /* true: a store; false: a vault */
 bool query_is_stored(const struct query *q); /* true for a vault with a directory: query_open() */
 /* Whether sessions of several vaults are read, so that numbers may not be unique. */
 MI_MUST int query_several(struct query *q, bool *ret);
@@ -283,7 +289,7 @@ MI_MUST int query_has_revisions(struct query *q, int64_t session_id, bool *ret);
 #define QUERY_ROOT 65
 struct query_seal {
     int64_t records;
-    char root[QUERY_ROOT]; /* hex */
+    char root[QUERY_ROOT]; /* root hash in hexadecimal */
 };
 MI_MUST int query_seal(struct query *q, const struct query_session *s, struct query_seal *ret);
 
@@ -296,8 +302,10 @@ MI_MUST int query_body(struct query *q, struct slice uid, const struct query_mes
 
 /* A number that changes when another connection has changed the database. */
 MI_MUST int query_version(struct query *q, int64_t *ret);
-MI_MUST int query_newest(struct query *q, int64_t *ret_id); /* id of the newest session; 0: none */
-MI_MUST int query_end(struct query *q, int64_t session_id, int64_t *ret_ended_at_us); /* 0: none */
+/* Gives the id of the newest session; 0: there is none. */
+MI_MUST int query_newest(struct query *q, int64_t *ret_id);
+/* Gives 0 if the session has no end. */
+MI_MUST int query_end(struct query *q, int64_t session_id, int64_t *ret_ended_at_us);
 /* Seq and time of the newest message; 0 and 0 if there is none. */
 MI_MUST int query_last_message(struct query *q, int64_t session_id, int64_t *ret_seq,
                                int64_t *ret_t_us);

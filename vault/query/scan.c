@@ -8,7 +8,7 @@ struct reading {
     query_message_fn fn;
     void *ctx;
     int64_t left;         /* number of messages that may still be passed on */
-    enum query_body body; /* query_rows() */
+    enum query_body body; /* which bodies query_rows() reads */
 };
 
 static int scan_pass_message(struct reading *r, const struct query_message *m)
@@ -44,7 +44,7 @@ int query_fields(const struct record_fields *s, sqlite3_stmt *st, int i, enum qu
             *field_number(f, record) = connect_time(st, i);
             break;
         default:
-            *field_number(f, record) = sqlite3_column_int64(st, i); /* NULL gives 0 */
+            *field_number(f, record) = sqlite3_column_int64(st, i); /* NULL is read as 0 */
             break;
         }
         if (f->null == VALUE_UNLESS)

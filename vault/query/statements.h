@@ -70,7 +70,7 @@ MI_MUST int query_number(struct query *q, enum query_statement i, int64_t id, in
 /* A range of rows of a session: the first column, a seq or an id, is from `from` to `to`. */
 struct query_range {
     int64_t session_id, from, to;
-    bool backwards; /* newest first; the statement has this order as well */
+    bool backwards; /* true: newest rows first; the statement has a variant for this order */
 };
 /* Checks that the current row lies in the range and after the previous row, and removes it from the
  * range, so that a damaged file cannot make reading endless. Rows of a store are checked when they

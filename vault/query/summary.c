@@ -24,7 +24,7 @@ static int summary_on_open_call(void *ctx, sqlite3_stmt *st)
 
 struct summing {
     struct query_summary *s;
-    bool asks; /* the server has sent a request that asks a person */
+    bool asks; /* true: the server has sent a request that asks a person */
 };
 
 static int summary_on_call(void *ctx, sqlite3_stmt *st)

@@ -11,7 +11,7 @@ struct reading {
     const char *server, *except_uid;
     enum tool_list_from from;
     int64_t before;
-    bool passed; /* the session `before` was passed */
+    bool passed; /* true: the session `before` was passed */
     struct candidate found[TOOL_LIST_SESSIONS];
     size_t n;
     /* the session being read: */

@@ -13,12 +13,12 @@
 #include "wire/schema/tools.h"
 
 #define TOOL_LIST_MESSAGES 500
-#define TOOL_LIST_SESSIONS 100 /* sessions of the server that are searched, newest first */
+#define TOOL_LIST_SESSIONS 100 /* most sessions of a server that are searched, newest first */
 
 struct tool_list {
     struct tools tools;
     char uid[32];
-    int64_t session_id, number, started_at_us; /* number: as in struct query_session */
+    int64_t session_id, number, started_at_us; /* `number` is explained in struct query_session */
 };
 
 /* Which sessions are read. Where an imported session was recorded, another server may have the

@@ -38,7 +38,8 @@ int pages_find_seq(struct remote *r, enum remote_table table, int64_t session, i
     }
     struct block *b = find_block(r, table, session, first);
     b->used = ++r->lookups;
-    if (b->page != NULL && page_is_before(b->page, seq)) { /* the session has grown */
+    /* the session has grown since this page was read */
+    if (b->page != NULL && page_is_before(b->page, seq)) {
         page_drop(b->page);
         b->page = NULL;
     }

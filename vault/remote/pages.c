@@ -9,8 +9,8 @@
 
 struct filling {
     struct page *page;
-    int64_t bytes; /* bytes of bodies */
-    int64_t texts; /* bytes of other texts */
+    int64_t bytes; /* bytes of the bodies in the page */
+    int64_t texts; /* bytes of the other texts in the page */
     const struct remote_ask *ask;
 };
 
@@ -161,7 +161,7 @@ int pages_session(struct remote *r, int64_t id, struct page **ret, size_t *ret_r
         int st = page_read(r, &ask, &p);
         if (st < 0)
             return st;
-        page_drop(r->session); /* the next look-ups are for the same session */
+        page_drop(r->session); /* drop the page: the next look-ups are for the same session */
         r->session = p;
         if (!find_uid(p, ask.session, ret_row))
             return MI_ENOENT;
@@ -334,7 +334,8 @@ static int add_next_sessions(struct remote *r, int64_t last_id, struct group *g,
         if (pages_session_id(r, session, &g->id[g->n]) < 0)
             return MI_ENOMEM;
     }
-    if (pages_set_session(r, g->id[0], ask)) { /* set again: the texts may have moved */
+    /* pass the names again: they may have moved in memory */
+    if (pages_set_session(r, g->id[0], ask)) {
         ask->more = &g->uid[1];
         ask->more_n = g->n - 1;
     }
@@ -436,7 +437,7 @@ static int read_summaries(struct remote *r, int64_t id)
     }
     page_drop(r->summaries);
     r->summaries = NULL;
-    r->summary_of[0] = id; /* the session that was requested last, even if it has no row */
+    r->summary_of[0] = id; /* remember the session that was requested last, even if it has no row */
     if (st == 0)
         st = copy_rows(all, &ask, 0, all->n, false, &r->summaries);
     for (size_t i = 0; st == 0 && i < all->n; i++)

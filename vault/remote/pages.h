@@ -12,19 +12,21 @@
 #include "base/intern.h"
 #include "vault/remote/remote.h"
 
-#define PAGES_BLOCK 256 /* messages, or calls, whose seqs share a block */
+/* Number of seqs in a block; the messages or calls of a block share a page. */
+#define PAGES_BLOCK 256
 #define PAGES_BLOCKS 32
-#define PAGES_SESSIONS 65 /* in a page: the sessions of one statement, and the next older one */
+/* Most rows in a page of sessions: the sessions of one statement, and the next older one. */
+#define PAGES_SESSIONS 65
 
 struct page {
     int holders;
-    bool last;  /* the store has no more rows after these */
-    bool first; /* a page of sessions, newest first: no session is newer than these */
-    bool
-        whole; /* a page of sessions in which no session between the first and the last is omitted */
-    bool bounded;      /* likewise: older sessions may exist, but were not requested */
-    size_t n, cap;     /* rows */
-    size_t width;      /* cells in a row */
+    bool last;     /* true: the store has no rows after those of the page */
+    bool first;    /* true: no session is newer than those of the page (a page of sessions, newest
+                    * first) */
+    bool whole;    /* true: the page omits no session between its first and its last one */
+    bool bounded;  /* true: older sessions may exist, but were not requested */
+    size_t n, cap; /* number of rows */
+    size_t width;  /* number of cells in a row */
     struct cell *cell; /* owned */
     struct buf text;   /* owned; texts of the cells */
 };
@@ -32,7 +34,7 @@ struct page {
 struct block {
     enum remote_table table;
     int64_t session, first; /* id of the session, and the first seq */
-    uint64_t used;          /* number of the look-up that used it last */
+    uint64_t used;          /* number of the look-up that last used the block */
     struct page *page;      /* held; NULL: the block is free */
 };
 
@@ -47,13 +49,13 @@ struct remote {
     struct remote_store store;
     struct intern uids;   /* owned; a session's id is the index of its uid + 1 */
     struct intern vaults; /* owned */
-    uint32_t *vault;      /* owned; for each uid, the index in `vaults` */
+    uint32_t *vault;      /* owned; for each uid, the index of its vault in `vaults` */
     size_t vault_cap;
     struct page *sessions[2]; /* held; the last pages of sessions, newest first */
     struct page *listed[4];   /* held; the last pages of sessions in any order, newest first */
-    struct page *session;     /* held; the last session that was read alone */
+    struct page *session;     /* held; page of the last session that was read alone */
     struct kept kept[4];      /* the last pages of messages */
-    size_t kept_next;         /* index of the entry that is replaced next */
+    size_t kept_next;         /* index of the entry of `kept` that is replaced next */
     struct kept calls[1 + REMOTE_SESSIONS_MORE]; /* pages that reach a session's last call */
     int64_t calls_session;  /* id of the session whose calls were requested last */
     struct page *summaries; /* held; the last summaries, for the sessions in summary_of */

@@ -115,7 +115,7 @@ static int add_found(void *ctx, const struct cell *cell)
 {
     struct page_found *p = ctx;
     struct slice uid = cell[0].text;
-    assert(p->n < SEARCH_ROWS && uid.n == UID_LEN); /* as struct remote_words demands */
+    assert(p->n < SEARCH_ROWS && uid.n == UID_LEN); /* struct remote_words requires this */
     struct found *f = &p->row[p->n++];
     *f = (struct found){.seq = cell[1].number};
     memcpy(f->uid, uid.p, uid.n);

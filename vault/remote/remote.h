@@ -44,15 +44,16 @@ enum remote_table {
  * CELL_TEXT; each may be CELL_NULL. */
 struct remote_shape {
     const char *name;  /* name of the table */
-    const char *cells; /* "iitt" */
-    const char *sql;   /* columns: an id made here, the cells, derived values */
+    const char *cells; /* types of the cells, one letter for each: "iitt" */
+    const char *sql;   /* SQL that selects the columns: an id made here, the cells, derived
+                        * values */
 };
 extern const struct remote_shape remote_shape[REMOTE_TABLES];
 
 /* Positions of cells. */
 enum { REMOTE_SESSION_VAULT = 0, REMOTE_SESSION_UID = 1 };
 enum { REMOTE_MESSAGE_SEQ = 0, REMOTE_MESSAGE_BODY = 8 };
-#define REMOTE_CELLS_MAX 32 /* cells of a row */
+#define REMOTE_CELLS_MAX 32 /* most cells of a row */
 
 struct remote_ask {
     enum remote_table table;
@@ -62,13 +63,14 @@ struct remote_ask {
     struct slice vault, session;
     int64_t from, to;
     const struct slice
-        *more; /* further sessions: their calls follow in order; or their summaries */
+        *more; /* further sessions, whose calls follow in order; or the sessions whose summaries are
+                * read */
     size_t more_n;
-    bool bodies; /* of messages: wanted, at most about REMOTE_BYTES of them */
+    bool bodies; /* true: read the bodies of messages, about REMOTE_BYTES of them at most */
     /* sessions with uid >= first and < before; leaves that begin with `first`. {NULL, 0}: any */
     struct slice first, before;
-    struct slice name; /* sessions of this server; {NULL, 0}: any */
-    int64_t number;    /* sessions with this id in their vault; 0: any */
+    struct slice name; /* name of the server whose sessions are read; {NULL, 0}: any server */
+    int64_t number;    /* id of the sessions in their vault; 0: any id */
 };
 
 /* Searches messages with words that match, in sessions with first <= uid <= last, newest first. In
@@ -76,7 +78,7 @@ struct remote_ask {
 struct remote_words {
     struct slice first, last;
     int64_t before;
-    const char *match; /* as search_terms_tsquery() writes it */
+    const char *match; /* search condition, as written by search_terms_tsquery() */
     int64_t rows;      /* most rows that are read */
 };
 
@@ -124,6 +126,6 @@ MI_MUST int remote_body(struct remote *r, struct slice uid, int64_t seq, size_t 
 typedef bool (*remote_found_fn)(void *ctx, struct slice uid, int64_t seq);
 MI_MUST int remote_search(struct remote *r, struct slice first, struct slice last,
                           const char *match, remote_found_fn fn, void *ctx);
-const char *remote_error(const struct remote *r); /* the sentence of MI_ESTORE */
+const char *remote_error(const struct remote *r); /* returns the sentence of the last MI_ESTORE */
 
 #endif

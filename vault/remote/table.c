@@ -17,12 +17,12 @@ struct cursor {
     sqlite3_vtab_cursor base;
     struct remote_ask ask;          /* the request for the next page */
     int64_t session;                /* id of the session, for messages, events and calls */
-    int64_t id;                     /* id of the only wanted row; 0: a range of rows */
-    bool none;                      /* a condition matches no row */
+    int64_t id;                     /* id of the only row that is wanted; 0: a range of rows */
+    bool none;                      /* true: the conditions match no row */
     struct buf first, before, name; /* owned; texts of the request */
-    struct page *page;              /* held; NULL: the end */
+    struct page *page;              /* held; the current page; NULL: all rows were read */
     size_t row;
-    bool one; /* the row is the only one */
+    bool one; /* true: the request can match at most one row */
 };
 
 static int remote_table_fail(struct cursor *c, int st)
@@ -101,7 +101,7 @@ static int remote_table_load_next(struct cursor *c)
 {
     struct remote_ask *ask = &c->ask;
     const struct cell *last = page_row(c->page, c->page->n - 1);
-    int64_t key = last[0].number; /* seq, or id of an event */
+    int64_t key = last[0].number; /* seq of the last row, or its id if it is an event */
     if (c->one || c->page->last || ask->table == REMOTE_LEAVES) {
         remote_table_drop(c);
         return SQLITE_OK;
@@ -112,7 +112,7 @@ static int remote_table_load_next(struct cursor *c)
     } else if (ask->table == REMOTE_SESSIONS) {
         buf_clear(&c->first);
         buf_slice_add(&c->first, last[REMOTE_SESSION_UID].text);
-        buf_addc(&c->first, '\1'); /* a text that is the next one in the order of texts */
+        buf_addc(&c->first, '\1'); /* append \1 to make the next greater text */
     } else if (ask->backwards) {
         ask->to = key - 1;
     } else {
@@ -141,7 +141,7 @@ static void limit_sessions(struct cursor *c, int64_t from, int64_t to)
     struct remote_ask above = {0};
     c->none |= to < from;
     assert(c->none || from == to ||
-           from <= 1); /* no statement selects sessions that are newer than another */
+           from <= 1); /* no statement selects sessions that are newer than a given one */
     if (from == to) {
         c->id = to;
         c->none |= to < 1;
@@ -173,7 +173,7 @@ static void cursor_take_text(struct cursor *c, struct buf *to, sqlite3_value *v,
     buf_clear(to);
     buf_add(to, text, (size_t)sqlite3_value_bytes(v));
     if (after)
-        buf_addc(to, '\1'); /* the smallest text that is greater */
+        buf_addc(to, '\1'); /* append \1 to make the smallest greater text */
     c->none |= to->n == 0 && to == &c->name;
 }
 
@@ -345,7 +345,8 @@ static int remote_table_connect(sqlite3 *db, void *ctx, int argc, const char *co
     if (t == NULL)
         return SQLITE_NOMEM;
     t->remote = ctx;
-    while (strcmp(remote_shape[t->table].name, argv[0]) != 0) /* the module's name */
+    /* argv[0] is the name of the module */
+    while (strcmp(remote_shape[t->table].name, argv[0]) != 0)
         t->table++;
     char *sql = sqlite3_mprintf("CREATE TABLE t (%s)", remote_shape[t->table].sql);
     int rc = sql != NULL ? sqlite3_declare_vtab(db, sql) : SQLITE_NOMEM;
@@ -364,7 +365,7 @@ static int remote_table_disconnect(sqlite3_vtab *base)
 }
 
 static const sqlite3_module module = {
-    .xConnect = remote_table_connect, /* without xCreate: the table exists by its name */
+    .xConnect = remote_table_connect, /* xCreate is NULL, so the table exists without CREATE */
     .xBestIndex = remote_table_best_index,
     .xDisconnect = remote_table_disconnect,
     .xOpen = open_cursor,

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define FORMAT 1    /* PRAGMA user_version; files with another value are created again */
+#define FORMAT 1    /* value of PRAGMA user_version; a file with another value is created again */
 #define BATCH 20000 /* messages added in one transaction */
 #define NAME_MAX_LEN 32
 
@@ -146,7 +146,8 @@ struct adding {
     const struct search_session *session;
     void (*on_read)(void *ctx);
     void *ctx;
-    int64_t last, n; /* of this transaction: the last seq and the number of messages */
+    int64_t last, n; /* in this transaction: the seq of the last message, and the number of
+                      * messages */
     int status;
 };
 
@@ -203,8 +204,7 @@ static int add_batch(struct search *s, const struct search_session *x, struct ad
     if (st < 0)
         return st;
     st = read_done(
-        s, x,
-        &done); /* the position is read again, because another process may have added messages */
+        s, x, &done); /* read the position again, because another process may have added messages */
     a->n = a->status = 0;
     a->last = done;
     if (st == 0)
@@ -267,7 +267,7 @@ static int search_index_update(struct search *s, const struct search_session *se
     if (s->path == NULL)
         return MI_EIO;
     int st = fill_file(s, session, n, &a);
-    if (st == MI_EIO) { /* invalid or broken */
+    if (st == MI_EIO) { /* MI_EIO: the file is invalid or broken */
         close_file(s);
         remove_file(s->dir_fd, search_file_number(session[0].id));
         st = fill_file(s, session, n, &a);
@@ -280,7 +280,7 @@ static int search_index_update(struct search *s, const struct search_session *se
 static int ask_file(struct search *s, const struct search_session *session, size_t n,
                     const char *query, search_fn fn, void *ctx)
 {
-    (void)session, (void)n; /* the file has no other sessions */
+    (void)session, (void)n; /* ignore both: the file contains no other session */
     sqlite3_stmt *q;
     bool more = true, damaged = false;
     int64_t last = INT64_MAX;
@@ -380,7 +380,7 @@ int search_forget(const char *vault, int64_t session_id)
     s.path = path;
     if (file_exists(s.dir_fd, name)) {
         if (search_index_connect_to(&s, number) == 0)
-            (void)!db_exec(&s.d, "BEGIN EXCLUSIVE"); /* the file is removed even on an error */
+            (void)!db_exec(&s.d, "BEGIN EXCLUSIVE"); /* remove the file even if this fails */
         remove_and_overwrite(s.dir_fd, number);
         close_file(&s);
     }

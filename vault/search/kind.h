@@ -21,11 +21,13 @@ struct search {
     const struct search_kind *kind;
     struct query *q; /* borrowed */
     /* for the files of a vault: */
-    char *path;       /* owned; VAULT/Search; NULL: it cannot be opened or created */
+    char *path;       /* owned; path of VAULT/Search; NULL: the folder cannot be opened or
+                       * created */
     int dir_fd;       /* owned; -1: none */
-    int64_t number;   /* number of the open file */
+    int64_t number;   /* number of the open index file */
     struct db d;      /* owned; d.db NULL: no file is open */
-    struct buf why;   /* owned; errors of d: not reported, because the file is created again */
+    struct buf why;   /* owned; errors of `d`, which are not reported because the file is created
+                       * again */
     struct buf text;  /* owned; text of a message */
     struct buf large; /* owned; a large body */
 };

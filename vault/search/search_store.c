@@ -6,7 +6,7 @@
 /* The first groups of sessions end before these numbers: they are small, so a frequent word is
  * found soon. */
 static const int64_t first_groups[] = {64, 1024};
-#define GROUP 4096 /* number of sessions in each further group */
+#define GROUP 4096 /* number of sessions in each group after the first one */
 
 static int64_t search_group_of_session(int64_t session_id)
 {
@@ -20,7 +20,7 @@ static int search_store_update(struct search *s, const struct search_session *se
                                void (*on_read)(void *ctx), void *ctx)
 {
     (void)s, (void)session, (void)n, (void)on_read, (void)ctx;
-    return 0; /* machines send the words with their messages */
+    return 0; /* nothing to do: machines send the words with their messages */
 }
 
 /* Passes on found sessions that are among the searched ones. Both lists have the same order. */
@@ -38,7 +38,7 @@ static bool search_store_on_found(void *ctx, struct slice uid, int64_t seq)
         size_t n = strlen(p->session[p->at].uid);
         int order = memcmp(p->session[p->at].uid, uid.p, size_min(n, uid.n));
         if (order < 0)
-            return true; /* this session is not searched */
+            return true; /* true: continue, because this session is not searched */
         p->at++;
     }
     return p->at < p->n && p->fn(p->ctx, p->session[p->at].id, seq);

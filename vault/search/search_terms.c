@@ -123,7 +123,7 @@ int search_terms_find(struct search_terms *t, struct slice text, struct slice *r
 {
     bool listed = false;
     *ret = (struct slice){text.p, 0};
-    for (size_t i = 0; i < t->n; i++) { /* exact terms first: they are the cheapest */
+    for (size_t i = 0; i < t->n; i++) { /* test exact terms first, because they are the cheapest */
         struct slice at;
         if (t->term[i].exact && !find_exact(&t->term[i], text, &at))
             return MI_ENOENT;
@@ -175,7 +175,8 @@ struct slice search_text_of_body(enum row_kind kind, struct slice body, struct b
     if (!plain && memchr(body.p, '\\', body.n) != NULL &&
         (json_scan(body, NULL, NULL, &scan) == 0 || (long_body && scan.fault.kind == JSON_CUT))) {
         buf_clear(b);
-        search_terms_unescape(b, body); /* escapes occur only inside strings */
+        /* unescape the whole body: valid JSON has escapes only inside strings */
+        search_terms_unescape(b, body);
         if (!b->failed)
             body = buf_slice(b);
     }

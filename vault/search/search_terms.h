@@ -19,15 +19,15 @@
 #define SEARCH_TERMS_MAX 32
 
 struct search_term {
-    struct buf text; /* owned; as given */
+    struct buf text; /* owned; the text of the search as given */
     struct search_list list;
     bool exact;
-    bool prefix; /* the last word is a prefix: `time*` */
+    bool prefix; /* true: the last word is a prefix, as in `time*` */
 };
 
 struct search_terms {
     struct search_words *words; /* owned */
-    struct search_term *term;   /* owned; SEARCH_TERMS_MAX of them */
+    struct search_term *term;   /* owned; array of SEARCH_TERMS_MAX terms */
     size_t n;
     struct search_list list; /* owned; scratch: the words of the current text */
 };

@@ -12,7 +12,7 @@
 struct search_words {
     sqlite3 *db; /* owned; an empty database in memory, which provides the tokenizer */
     fts5_tokenizer use;
-    Fts5Tokenizer *it; /* owned */
+    Fts5Tokenizer *it; /* owned; the tokenizer */
 };
 
 /* FTS5 passes its interface to `SELECT fts5(?)` through a pointer of this name. */

@@ -17,8 +17,8 @@
 struct search_words; /* the tokenizer */
 
 struct search_word {
-    size_t from, to;  /* offsets in the text */
-    size_t word, len; /* offset and length in list.text */
+    size_t from, to;  /* offsets of the word in the text */
+    size_t word, len; /* offset and length of the word in list.text */
 };
 
 /* The words of one text. Zero is an empty list. */

@@ -16,9 +16,10 @@
 #include <unistd.h>
 
 #define BUSY_MS 2000
-#define LOCK_TRIES 200 /* times LOCK_PAUSE_MS: another process may check for a long time */
+/* Tries, LOCK_PAUSE_MS apart: another process may check the database for a long time. */
+#define LOCK_TRIES 200
 #define LOCK_PAUSE_MS 50
-#define NAMES_MAX 100 /* names tried for one second */
+#define NAMES_MAX 100 /* names that are tried within one second */
 
 bool aside_is_damage(int code)
 {
@@ -32,7 +33,8 @@ static bool database_is_damaged(const char *path, struct buf *why)
 {
     sqlite3 *db;
     int rc = connect_open(&db, path, NULL, SQLITE_OPEN_READWRITE, BUSY_MS);
-    if (rc == SQLITE_OK) /* without this, closing the database would change the file */
+    /* change this setting, because otherwise closing the database would change the file */
+    if (rc == SQLITE_OK)
         rc = sqlite3_db_config(db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
     if (rc == SQLITE_OK)
         rc = rebuild_check(db, why);

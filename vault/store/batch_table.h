@@ -14,7 +14,7 @@
 
 struct batch_table {
     const char *name;
-    const char *declaration; /* CREATE TABLE, with the names of the columns */
+    const char *declaration; /* statement CREATE TABLE with the names of the columns */
     size_t (*count)(const void *rows);
     /* The value of a column; if it sets none, the value is NULL. */
     void (*column)(const void *rows, size_t row, sqlite3_context *to, int column);

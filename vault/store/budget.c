@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-#define PART 1000000 /* steps between two calls of the progress handler */
+#define PART 1000000 /* number of steps between two calls of the progress handler */
 
 struct budget {
     sqlite3 *db;

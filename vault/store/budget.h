@@ -19,8 +19,8 @@
 #include <sqlite3.h>
 
 #define BUDGET_PER_BYTE 64
-#define BUDGET_COMPRESSED 16  /* a file system may compress this many bytes into one */
-#define BUDGET_LEAST 50000000 /* steps: about a second */
+#define BUDGET_COMPRESSED 16  /* compression ratio of a file system that is allowed for */
+#define BUDGET_LEAST 50000000 /* smallest budget in steps, which take about a second */
 
 /* SQLITE_OK or SQLITE_NOMEM. */
 MI_MUST int budget_set(sqlite3 *db);

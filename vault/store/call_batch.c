@@ -391,7 +391,7 @@ int call_batch_add(struct call_batch *b, sqlite3 *db, const struct call_message 
     late->result = call_message_result(m);
     late->body = (struct slice){0};
     late->read = NULL;
-    if (m->link.kind != LINK_NONE) /* the next message may continue the operation */
+    if (m->link.kind != LINK_NONE) /* wait for the next message: it may continue the operation */
         return end_stored(b, db, late);
     if (call_set_keep_text(&b->calls, &late->finding) < 0)
         return MI_ENOMEM;

@@ -25,32 +25,36 @@
 
 #include <sqlite3.h>
 
-#define CALL_BATCH_MAX 1024 /* messages in a batch */
-#define CALL_KEPT_MAX 256   /* open calls that are kept */
-#define CALL_KEPT_TEXT 96   /* bytes of a call's texts; a call with longer texts is not kept */
+#define CALL_BATCH_MAX 1024 /* most messages in a batch */
+#define CALL_KEPT_MAX 256   /* most open calls that are kept */
+/* Longest texts of a call, in bytes; a call with longer texts is not kept. */
+#define CALL_KEPT_TEXT 96
 
 /* A call that is stored as open. */
 struct kept_call {
-    struct call call; /* the call has ended, so its row must be written again */
+    struct call call; /* a call that has ended, so its row must be written again */
     char text[CALL_KEPT_TEXT];
 };
 
 enum call_statement { CALL_PUT, CALL_GET, CALL_END, CALL_OWN, CALL_SESSION, CALL_STATEMENTS };
 
 struct call_batch {
-    sqlite3_stmt *q[CALL_STATEMENTS]; /* owned; each prepared at its first use */
+    sqlite3_stmt *q[CALL_STATEMENTS]; /* owned; each statement is prepared at its first use */
     int64_t session_id;               /* 0: no session is remembered */
-    bool on;                          /* this session has rows */
-    bool knows_own;                   /* the proxy's requests before this batch are in `calls` */
-    bool knows_operations;            /* likewise, in `operations` */
-    struct call_set calls;            /* calls that begin in this batch */
-    struct kept_call *kept;           /* owned; the last open calls, by seq */
+    bool on;                          /* true: the table `calls` has rows of this session */
+    bool knows_own;                   /* true: `calls` contains the requests that the proxy sent
+                                       * before this batch */
+    bool knows_operations;            /* true: `operations` contains the operations before this
+                                       * batch */
+    struct call_set calls;            /* the calls that begin in this batch */
+    struct kept_call *kept;           /* owned; the last open calls, sorted by seq */
     size_t kept_n;
     uint16_t ended[CALL_KEPT_MAX]; /* indexes in `kept` of calls that this batch has ended */
     size_t ended_n;
-    struct call_message *late; /* owned; messages that may end an earlier call: CALL_BATCH_MAX */
+    struct call_message *late; /* owned; CALL_BATCH_MAX messages that may end a call of an earlier
+                                * batch */
     size_t late_n;
-    size_t n;                      /* messages in the batch */
+    size_t n;                      /* number of messages in the batch */
     struct operations *operations; /* owned; NULL: no message so far belongs to an operation */
     struct operation_rows operation_rows;
 };

@@ -64,7 +64,7 @@ static int call_fill_in_transaction(struct call_fill *f, struct writer *w)
 {
     int64_t id = f->session_id, state[2], step[2];
     int st = read_numbers(w->db, STATE, &id, state);
-    if (st == MI_ENOENT) { /* the session was removed or filled in meanwhile */
+    if (st == MI_ENOENT) { /* another process has removed the session or filled it in */
         f->session_id = 0;
         return 0;
     }
@@ -81,7 +81,8 @@ static int call_fill_in_transaction(struct call_fill *f, struct writer *w)
         return st;
     call_batch_continue(&w->calls, id);
     st = add_calls(f, &w->calls, w->db, step[0]);
-    call_batch_forget(&w->calls); /* the batch remembered this session, not the writer's own */
+    /* forget the session, which is not the one that the writer records */
+    call_batch_forget(&w->calls);
     f->after = step[0] > f->after ? step[0] : f->after;
     if (st == 0 && f->after >= state[0]) {
         int64_t none;

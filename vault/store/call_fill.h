@@ -16,12 +16,12 @@
 
 #include "vault/store/writer.h"
 
-#define CALL_FILL_MESSAGES 1000 /* messages in a step */
+#define CALL_FILL_MESSAGES 1000 /* number of messages in a step */
 
 struct call_fill {
-    int64_t session_id; /* 0: the next step chooses one */
-    int64_t after;      /* messages up to this number were read */
-    int64_t may_link;   /* CALL_MAY_LINK of the session; -1: not read */
+    int64_t session_id; /* id of the session; 0: the next step chooses one */
+    int64_t after;      /* seq of the last message that was read */
+    int64_t may_link;   /* value of CALL_MAY_LINK for the session; -1: not read yet */
 };
 
 /* *ret_more is false if no session is left. */

@@ -61,7 +61,8 @@ const char *connect_vfs(void)
         if (sqlite3_vfs_register(&vfs, 0) == SQLITE_OK)
             system_vfs = found;
     }
-    return system_vfs != NULL ? vfs.zName : "none"; /* a name with which opening fails */
+    return system_vfs != NULL ? vfs.zName : "none"; /* no VFS has the name "none", so opening
+                                                     * fails */
 }
 
 /* ---- connections ---------------------------------------------------------------------------- */

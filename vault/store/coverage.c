@@ -58,7 +58,8 @@ static void coverage_fill(struct slots *s, sqlite3_stmt *q, int i, uint64_t plac
         return;
     struct digest *d = &s->to->rest[place - s->from];
     s->filled[place - s->from] = true;
-    if (!commitment_digest(q, i, d)) /* verification will find that the record was removed */
+    /* no digest: verification will find that the record was removed */
+    if (!commitment_digest(q, i, d))
         memset(d, 0, sizeof *d);
 }
 

@@ -24,20 +24,21 @@
 struct coverage {
     int64_t session_id; /* 0: no session is remembered */
     bool covered;
-    bool ended;        /* ended_at_us is stored */
-    bool changed;      /* the tree or the number of records is not saved */
+    bool ended;        /* true: the end of the session is stored */
+    bool changed;      /* true: the tree or the number of records has changed and is not saved
+                        * yet */
     uint64_t last_seq; /* seq of the last message that is stored */
     struct places places;
     struct salts salts;
-    sqlite3_stmt *save; /* owned; prepared at its first use */
-    struct buf packed;  /* owned; the tree as bytes */
+    sqlite3_stmt *save; /* owned; statement that saves the coverage; prepared at its first use */
+    struct buf packed;  /* owned; the tree, encoded as bytes */
 };
 
 struct covered_event {
     int64_t t_us;
     struct slice kind, detail;
     /* Set by coverage_add_event(): */
-    bool covered; /* false: the next members are not set */
+    bool covered; /* true: the session is covered; false: the next members are not set */
     int64_t place;
     struct salt salt;
     struct digest commitment;

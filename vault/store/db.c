@@ -57,7 +57,7 @@ int db_reconnect(struct db *d)
     const struct db_kind *k = d->kind;
     const char *file = buf_str(&d->file);
     db_disconnect(d);
-    d->tables = 0; /* the new connection may be to another file */
+    d->tables = 0; /* forget the known tables: the new connection may be to another file */
     d->connections++;
     int rc;
     if (k->writes)
@@ -86,7 +86,7 @@ int db_open(struct db *d, const struct db_kind *kind, const char *file, struct b
 int db_open_memory(struct db *d, const struct db_kind *kind, const char *name, struct buf *error)
 {
     int st = begin_db(d, kind, name, error);
-    d->shared = true; /* the connection must not create files */
+    d->shared = true; /* shared: the connection must not create files */
     if (st == 0 && connect_open(&d->db, ":memory:", NULL, SQLITE_OPEN_READWRITE, 0) != SQLITE_OK)
         st = db_fail(d);
     return st;
@@ -111,7 +111,7 @@ static bool has_open_statement(sqlite3 *db)
 
 bool db_is_outdated(const struct db *d)
 {
-    struct buf file = d->file; /* d->file is NUL-terminated since it was opened */
+    struct buf file = d->file; /* the path in d->file has been NUL-terminated since it was opened */
     return !d->shared && d->db != NULL && read_only_is_shared(buf_str(&file)) &&
            sqlite3_get_autocommit(d->db) && !has_open_statement(d->db);
 }

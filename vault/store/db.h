@@ -25,29 +25,32 @@
 struct db_kind {
     bool writes;
     int wait_ms;
-    const char *settings; /* PRAGMAs that each connection runs; NULL: none */
+    const char *settings; /* PRAGMAs that each connection runs first; NULL: none */
     const char *const *sql;
     size_t n;            /* number of statements */
-    const char *can_not; /* the verb in the error's sentence: "read", "use", "change" */
+    const char *can_not; /* verb for the sentence of an error, as in "can not read": "read", "use"
+                          * or "change" */
 };
 
-#define DB_KEPT 4   /* kept statements whose text is made at run time, such as that of a filter */
-#define DB_TABLES 8 /* tables whose existence is remembered */
+/* Number of kept statements whose text is made at run time, such as that of a filter. */
+#define DB_KEPT 4
+#define DB_TABLES 8 /* number of tables whose existence is remembered */
 
 struct db {
     const struct db_kind *kind; /* borrowed */
     sqlite3 *db;                /* owned; NULL: not connected */
-    sqlite3_stmt **q;           /* owned; indexed by name; NULL: not prepared yet */
+    sqlite3_stmt **q;           /* owned; prepared statements, indexed by name; NULL: not prepared
+                                 * yet */
     bool shared;         /* the connection shares SQLite's files with writers, or is a writer */
     unsigned depth;      /* nesting depth of db_begin() */
     int64_t connections; /* number of connections so far */
-    int64_t version;     /* of the schema; -1: not read yet */
+    int64_t version;     /* version of the database's schema; -1: not read yet */
     bool locked; /* the last failure was caused by a lock of another process, so waiting helps */
-    bool store;  /* its tables are those of a store (vault/remote/remote.h) */
+    bool store;  /* true: the tables are those of a store (vault/remote/remote.h) */
     /* Owned; the last statements of db_ask_text() that are not in use; or NULL. */
     sqlite3_stmt *kept[DB_KEPT];
     unsigned kept_n;              /* number of statements that were kept so far */
-    const char *table[DB_TABLES]; /* tables that exist, as db_has_table() has found */
+    const char *table[DB_TABLES]; /* names of tables that exist, as found by db_has_table() */
     size_t tables;
     struct buf file;   /* owned; path of the database, or its name */
     struct buf *error; /* borrowed */

@@ -117,7 +117,8 @@ bool vault_dir_is_linked(int fd)
     return fstat(fd, &st) == 0 && st.st_nlink > 0;
 }
 
-#define WAL_WRITE_LOCK 120 /* byte of the -shm; sqlite.org/walformat.html */
+/* Offset of the write lock in the -shm file; see sqlite.org/walformat.html. */
+#define WAL_WRITE_LOCK 120
 
 pid_t vault_dir_writer_pid(const char *vault)
 {

@@ -15,13 +15,13 @@
 #define VAULT_DB "interposer.db"
 #define VAULT_BODIES "Bodies"
 #define VAULT_LOGS "Logs"
-#define VAULT_ACTIONS "MCP_Actions" /* in VAULT_LOGS */
+#define VAULT_ACTIONS "MCP_Actions" /* name of a folder in VAULT_LOGS */
 #define VAULT_ESCALATIONS "Escalations"
 #define VAULT_SEARCH "Search"
 
 struct vault_dir {
-    int fd;     /* -1: closed */
-    char *path; /* owned; absolute, without symbolic links */
+    int fd;     /* descriptor of the folder; -1: closed */
+    char *path; /* owned; absolute path of the folder, without symbolic links */
 };
 
 /* Opens the vault. create: makes missing directories, also the vault's parents. 0, MI_ENOENT (the

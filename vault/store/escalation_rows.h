@@ -11,7 +11,7 @@
 
 #include "vault/store/writer.h"
 
-#define ESCALATION_FILE_MAX 128 /* bytes of a file's name, with the NUL */
+#define ESCALATION_FILE_MAX 128 /* longest name of an escalation file, in bytes with the NUL */
 
 /* Borrowed for the call. */
 struct escalation_row {

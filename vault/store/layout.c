@@ -31,7 +31,8 @@ _Static_assert(SCHEMA_VERSION == SCHEMA_BINARIES,
 #define MARK_ZERO
 #define MARK_MINUS_ONE
 #define MARK_UNLESS(flag)
-#define V3_1 1 /* indexed by the version that added a column: whether version 3 has it */
+/* Index is the version that added a column; the value tells whether version 3 has the column. */
+#define V3_1 1
 #define V3_2 1
 #define V3_4 0
 #define COLUMN(name, type, ...) COLUMN_(name, type, __VA_ARGS__, )
@@ -46,9 +47,9 @@ _Static_assert(SCHEMA_VERSION == SCHEMA_BINARIES,
 #define ROWID_TABLE ") STRICT"
 #define KEYED_TABLE ") STRICT, WITHOUT ROWID"
 static const struct object {
-    int first, last; /* first and last version that has the object */
+    int first, last; /* first and last schema version that has the object */
     const char *type, *name, *table;
-    bool needed; /* false: some vaults of these versions lack it */
+    bool needed; /* true: each vault of these versions has the object; false: some lack it */
     const char *key, *text, *end;
 } known[] = {
     {BEFORE_CALLS, "table", "sessions", "sessions", true, "id INTEGER 1",
@@ -134,7 +135,7 @@ struct comparing {
     void *ctx;
     int64_t version;
     bool found[MI_COUNT(known)];
-    bool old; /* a version without evidence: only what readers depend on is compared */
+    bool old; /* true: the version has no evidence, so only what readers depend on is compared */
 };
 
 static const char *object_type_name(struct slice type)

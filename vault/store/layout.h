@@ -21,11 +21,13 @@ enum layout_kind { LAYOUT_ADDED, LAYOUT_REMOVED, LAYOUT_CHANGED };
 struct layout_fault {
     enum layout_kind kind;
     const char *type;   /* "table", "index", "view", "trigger", "object" */
-    struct slice name;  /* read from the file: any bytes */
-    struct slice table; /* of an index: its table, read from the file; of others: the name */
-    bool deceives;      /* it is a table of this program, or an index of such a table */
-    bool
-        misleads; /* its kind, key or an index can make queries return other values than the rows have */
+    struct slice name;  /* name of the object, read from the file: any bytes */
+    struct slice table; /* index: name of its table, read from the file; other objects: their own
+                         * name */
+    bool deceives;      /* true: the object is a table of this program, or an index of such a
+                         * table */
+    bool misleads; /* true: the kind, key or an index of the table can make queries return values
+                    * that its rows do not have */
 };
 
 typedef void (*layout_fn)(void *ctx, const struct layout_fault *f);

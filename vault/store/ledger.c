@@ -12,7 +12,7 @@ static int mark_unsent(sqlite3 *db, struct slice uid)
     sqlite3_stmt *q = NULL;
     int rc =
         sqlite3_table_column_metadata(db, "main", "shipped", NULL, NULL, NULL, NULL, NULL, NULL);
-    if (rc == SQLITE_ERROR) /* an older vault lacks the table */
+    if (rc == SQLITE_ERROR) /* SQLITE_ERROR: the table is missing, as in older vaults */
         return 0;
     if (rc == SQLITE_OK)
         rc = sqlite3_prepare_v2(db, sql, -1, &q, NULL);

@@ -15,14 +15,16 @@
 
 /* Our data, which follows SQLite's own data of a file. */
 struct more {
-    const char *name;    /* the database's name, borrowed from SQLite; NULL: another kind of file */
-    struct stat at_lock; /* the file when it was locked */
+    const char *name;    /* borrowed from SQLite; name of the database file; NULL: another kind of
+                          * file */
+    struct stat at_lock; /* status of the file when it was locked */
 };
 
-static sqlite3_vfs *own;                 /* SQLite's VFS */
+static sqlite3_vfs *own;                 /* the default VFS of SQLite */
 static const sqlite3_io_methods *files;  /* SQLite's functions for database files */
-static sqlite3_io_methods private_files; /* those functions, some replaced by the functions below */
-static size_t more_at;                   /* offset of struct more in a file */
+static sqlite3_io_methods private_files; /* copy of `files` in which some functions are replaced by
+                                          * those below */
+static size_t more_at;                   /* offset of struct more in SQLite's struct for a file */
 
 static struct more *more_of_file(sqlite3_file *f)
 {
@@ -172,8 +174,10 @@ static void make_private(sqlite3_file *f)
 /* SQLite ignores a write-ahead log without this header, but only if it has shared memory. */
 static bool has_log_header(const char *name)
 {
-    static const unsigned char magic[] = {0x37, 0x7f, 0x06}; /* followed by 0x82 or 0x83 */
-    unsigned char head[32];                                  /* sqlite.org/fileformat2.html */
+    /* first bytes of the -wal file; 0x82 or 0x83 follows */
+    static const unsigned char magic[] = {0x37, 0x7f, 0x06};
+    unsigned char head[32]; /* header of the -wal file; see
+                             * sqlite.org/fileformat2.html */
     int fd = open(name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
         return false;

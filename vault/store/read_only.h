@@ -17,7 +17,7 @@
 
 #include "vault/store/connect.h"
 
-#define READ_ONLY_CHANGED SQLITE_BUSY_SNAPSHOT /* an extended result code */
+#define READ_ONLY_CHANGED SQLITE_BUSY_SNAPSHOT /* extended result code: the file has changed */
 
 /* *ret_shared: the connection shares SQLite's two files. ret_shared may be NULL if the connection
  * is for one short use. */

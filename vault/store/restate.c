@@ -17,7 +17,7 @@
 
 /* A record with a new commitment: a line of the leaf's digest. */
 struct line {
-    char record[32]; /* the record's name */
+    char record[32]; /* name of the record */
     struct digest old, now;
 };
 

@@ -18,14 +18,15 @@ enum restate_kind { RESTATE_MESSAGE, RESTATE_EVENT, RESTATE_SESSION };
 
 struct restated {
     enum restate_kind kind;
-    int64_t id; /* seq of the message, or events.id */
+    int64_t id; /* seq of the message, or id of the event */
 };
 
 struct restate {
     sqlite3 *db;         /* borrowed */
     struct salts *salts; /* borrowed */
     int64_t session_id;
-    int bodies_fd; /* borrowed: the session's file in Bodies/; -1: no large bodies */
+    int bodies_fd; /* borrowed; the session's file in Bodies/; -1: the session has no large
+                    * bodies */
 };
 
 /* Gives these records new commitments. A record may be in the list twice. */

@@ -40,14 +40,14 @@
 struct batch_row {
     int64_t id, session_id;
     MESSAGE_FIELDS(BATCH_MEMBER)
-    bool covered; /* false: salt and commitment are NULL */
+    bool covered; /* true: the record has a salt and a commitment; false: they are NULL */
     struct salt salt;
     struct digest commitment;
 };
 
 struct row_batch {
-    struct batch_row *row; /* owned; ROW_BATCH_ROWS */
-    char *text;            /* owned; of all rows */
+    struct batch_row *row; /* owned; array of ROW_BATCH_ROWS rows */
+    char *text;            /* owned; texts of all rows */
     size_t n, text_n;
     /* All rows are of one session, have ROW_BATCH_ORIGIN, ROW_BATCH_ACTION and no redactions, and
      * NULL in the RARE columns (model/records.h). */

@@ -366,11 +366,11 @@ static bool session_has_journal(const char *uid)
 {
     struct journal_file f;
     struct ring r;
-    if (!uid_is_valid(slice_of(uid))) /* another program may have written the uid */
+    if (!uid_is_valid(slice_of(uid))) /* check the uid: another program may have written it */
         return false;
     int st = journal_file_open(&f, uid);
     if (st < 0)
-        return st == MI_EFULL; /* MI_EFULL: a process is storing it now */
+        return st == MI_EFULL; /* MI_EFULL: a process stores the journal now */
     bool readable = ring_open(&r, f.fd) == 0;
     if (readable)
         ring_close(&r);

@@ -24,23 +24,24 @@
 
 struct running_row {
     int64_t session_id;
-    char uid[32], name[80], host[256], client[80]; /* client: clientInfo.name, or "" */
-    int64_t started_at_us, last_at_us; /* last_at_us: time of the last message, or the start */
-    bool ended;                        /* the session is closed, but its row still exists */
+    char uid[32], name[80], host[256], client[80]; /* `client` is clientInfo.name, or "" */
+    int64_t started_at_us, last_at_us; /* `last_at_us` is the time of the last message, or of the
+                                        * start */
+    bool ended;                        /* true: the session is closed, but its row still exists */
     struct running r;
 };
 
 struct running_list {
     struct running_row *row; /* owned */
     size_t n;
-    int lock; /* owned; VAULT/running.lock; -1: the file does not exist */
+    int lock; /* owned; descriptor of VAULT/running.lock; -1: the file does not exist */
 };
 
 /* Reads the table, ordered by session. Empty if the vault does not have the table (older, or nothing recorded yet).
  * 0, MI_ESTORE or MI_ENOMEM. */
 MI_MUST int running_open(struct running_list *ret, const char *vault, struct buf *error);
 void running_close(struct running_list *l); /* safe to call twice */
-bool running_has_rows(sqlite3 *db);         /* false also if that cannot be read */
+bool running_has_rows(sqlite3 *db);         /* false also if the table cannot be read */
 /* Reads the row of one session. 0; MI_ENOENT: the session has no row; MI_ESTORE: see failure.h. */
 MI_MUST int running_read(sqlite3 *db, int64_t session_id, struct running *ret);
 

@@ -45,7 +45,8 @@ int running_lock_take(int fd, int vault, int64_t session_id)
         close(other);
     if (!seen || pwrite(fd, &mark, 1, session_id) != 1)
         return MI_EIO;
-    (void)set_lock(fd, F_UNLCK, 0, session_id); /* the session's lock is kept */
+    /* release the locks of all other bytes; the lock of the session is kept */
+    (void)set_lock(fd, F_UNLCK, 0, session_id);
     (void)set_lock(fd, F_UNLCK, session_id + 1, 0);
     return 0;
 }

@@ -3,7 +3,7 @@
 #include "base/text.h"
 #include "wire/json/text.h"
 
-#define LARGE ((size_t)1 << 20) /* buffers of more bytes are freed after use */
+#define LARGE ((size_t)1 << 20) /* buffers with more bytes are freed after use */
 
 void sanitize_close(struct row_sanitizer *k)
 {
@@ -97,7 +97,7 @@ static int clean_name(struct row_sanitizer *k, struct redact *r, struct clean_na
         return st;
     struct slice head = text_head(buf_slice(&k->text), STORED_NAME_MAX);
     buf_slice_add(&k->clean, head);
-    *name = (struct slice){NULL, head.n}; /* the buffer may move, so the pointer is set later */
+    *name = (struct slice){NULL, head.n}; /* set the pointer later, because the buffer may move */
     return k->clean.failed ? MI_ENOMEM : 0;
 }
 

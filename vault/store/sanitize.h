@@ -13,27 +13,29 @@
 #include "journal/entry.h"
 #include "redact/sanitizer.h"
 
-#define STORED_NAME_MAX 4096 /* stored bytes of an id, a method or a target */
+#define STORED_NAME_MAX 4096 /* longest stored id, method or target, in bytes */
 
 /* A name in which the sanitizer has found nothing. It is remembered because the same few names
  * occur again and again. */
 struct clean_name {
-    const struct redact *rules; /* the rules it was searched with; NULL: no name yet */
+    const struct redact *rules; /* rules with which the name was searched for secrets; NULL: there
+                                 * is no name yet */
     size_t n;
     char p[64];
 };
 
 struct row_sanitizer {
     enum record_level level;
-    struct clean_name method, target;      /* the last clean names */
+    struct clean_name method, target;      /* the names that were sanitized last */
     struct buf scratch, clean, body, text; /* owned */
 };
 
 struct sanitized_row {
-    struct slice rpc_id, method, target, body; /* valid UTF-8, without NUL; {NULL, 0}: absent */
+    struct slice rpc_id, method, target, body; /* texts to store: valid UTF-8, without NUL; {NULL,
+                                                * 0}: absent */
     /* Also {NULL, 0} if the sanitizer changes the text, because then it is not a revision. */
     struct slice revision;
-    uint64_t redactions; /* the number in row.redactions included */
+    uint64_t redactions; /* number of redactions, including row.redactions */
 };
 
 /* Whether the sanitizer finds nothing in a name (not {NULL, 0}). Remembers it in *last. */

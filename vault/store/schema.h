@@ -14,10 +14,11 @@
 #include <sqlite3.h>
 
 #define SCHEMA_VERSION 5
-#define SCHEMA_RUNNING 2  /* the first version with the table `running` */
-#define SCHEMA_EVIDENCE 3 /* the first version with evidence (docs/evidence.md) */
-#define SCHEMA_CALLS 4    /* the first version with the table `calls` */
-#define SCHEMA_BINARIES 5 /* the first version with calls.result_binaries and result_binary_size */
+#define SCHEMA_RUNNING 2  /* first schema version with the table `running` */
+#define SCHEMA_EVIDENCE 3 /* first schema version with evidence (docs/evidence.md) */
+#define SCHEMA_CALLS 4    /* first schema version with the table `calls` */
+/* First schema version with calls.result_binaries and calls.result_binary_size. */
+#define SCHEMA_BINARIES 5
 /* For a field, by the version that added it (model/records.h): whether its column is before the
  * columns of evidence (FIRST) or after them (LAST), as the additions of version 4 are. */
 #define SCHEMA_FIRST_1 1

@@ -73,7 +73,7 @@ struct reading {
     struct tree tree;
     /* Roots that are wanted. */
     struct wanted {
-        uint64_t size; /* UINT64_MAX: none */
+        uint64_t size; /* size of the log for which the root is wanted; UINT64_MAX: no size */
         bool found;
         struct digest root;
     } at[1 + SIGNING_KEPT_MAX];
@@ -180,7 +180,7 @@ static int read_last_checkpoint(struct signing *s, struct checkpoint *ret, bool 
         buf_printf(s->error, "the last checkpoint of %s is damaged; " SEE_VERIFY, s->vault);
         st = MI_EINVAL;
     }
-    ret->origin = (struct slice){0}; /* the text was borrowed from the row */
+    ret->origin = (struct slice){0}; /* clear it: the text was borrowed from the row */
     sqlite3_finalize(q);
     return st;
 }

@@ -19,7 +19,8 @@
 #include <sqlite3.h>
 
 #define SIGNING_WAIT_MS 5000
-#define SIGNING_ORIGIN_MAX (sizeof CHECKPOINT_ORIGIN + LEAF_UID) /* bytes, with a NUL */
+/* Size of the buffer for an origin, in bytes with the NUL. */
+#define SIGNING_ORIGIN_MAX (sizeof CHECKPOINT_ORIGIN + LEAF_UID)
 
 #define SIGNING_KEPT_MAX 2
 
@@ -32,9 +33,10 @@ struct signing_kept {
 
 struct signing {
     sqlite3 *db;       /* owned */
-    const char *vault; /* borrowed; the directory */
+    const char *vault; /* borrowed; path of the vault's directory */
     struct buf *error; /* borrowed */
-    bool changed;      /* the log does not continue the log that was signed before, or is damaged */
+    bool changed;      /* true: the log is damaged, or does not continue the log that was signed
+                        * before */
     /* Set by the caller after signing_open(): the log must continue each of these. */
     const struct signing_kept *kept; /* borrowed */
     size_t kept_n;
@@ -42,10 +44,10 @@ struct signing {
 
 struct log_head {
     char origin[SIGNING_ORIGIN_MAX];
-    uint64_t size; /* leaves */
+    uint64_t size; /* number of leaves */
     struct digest root;
     bool has_key;
-    struct public_key key; /* of the last leaf `key` */
+    struct public_key key; /* key in the last leaf `key` */
 };
 
 /* vault: its directory, without symbolic links. The arguments must outlive *ret. */

@@ -137,7 +137,8 @@ int writer_end_without_lock(struct writer *s, bool own, int st)
 int writer_use_coverage(struct writer *s, int64_t session_id)
 {
     bool other = s->coverage.session_id != session_id && s->coverage.changed;
-    int st = other ? writer_take_lock(s) : 0; /* needed to save the state of the previous session */
+    /* another session: the state of the previous one must be saved under the lock */
+    int st = other ? writer_take_lock(s) : 0;
     if (st == 0 && (st = coverage_use_session(&s->coverage, s->db, session_id)) < 0)
         st = writer_fail_coverage(s, st);
     return st;
@@ -415,7 +416,7 @@ static int add_rules(struct writer *s, int64_t session_id, uint64_t seq, struct 
 {
     char text[2200];
     struct covered_event e = {.kind = slice_of(EVENT_FINDING_ADDED)};
-    int st = insert_rows(s); /* the message may be one of the waiting rows */
+    int st = insert_rows(s); /* insert the waiting rows first: the message may be one of them */
     if (st == 0)
         st = add_finding(s, schema_message_id(session_id, seq), names, &e.t_us);
     if (st < 0 || e.t_us < 0)

@@ -20,7 +20,8 @@
 #include "vault/store/running.h"
 #include "vault/store/sanitize.h"
 
-#define WRITER_BODY_MAX ((size_t)64 << 10) /* longer bodies are stored in VAULT/Bodies */
+/* Longest body that is stored in the database; longer bodies are stored in VAULT/Bodies. */
+#define WRITER_BODY_MAX ((size_t)64 << 10)
 
 struct writer;
 
@@ -90,15 +91,17 @@ MI_MUST int writer_session_of_event(struct writer *s, const char *kind, struct s
 /* calls bodies_take_new_range() */
 bool writer_new_bodies(struct writer *s, int64_t *ret_from, int64_t *ret_to);
 
-const char *writer_error(const struct writer *s); /* why the last call failed */
+const char *writer_error(const struct writer *s); /* returns the reason why the last call failed */
 bool writer_is_busy(const struct writer *s);
 bool writer_is_damaged(const struct writer *s);
 bool writer_is_full(
-    const struct writer *s); /* out of space or memory: the connection is still usable */
+    const struct writer *s); /* true: out of disk space or memory, so the connection is still
+                              * usable */
 /* Whether the vault's path no longer leads to the open database. */
 bool writer_database_vanished(const struct writer *s, const char *vault);
 int64_t
-writer_wal_pages(const struct writer *s); /* number of pages in the log after the last commit */
+writer_wal_pages(const struct writer *s); /* returns the number of pages in the write-ahead log
+                                           * after the last commit */
 /* Checkpoints and restarts the write-ahead log (vault/store/checkpoint.h); waits for the disk. Call
  * it outside a transaction. 0, or MI_ESTORE; if writer_is_busy(), another process prevents it now, and
  * the log grows until a later call. */

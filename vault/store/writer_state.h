@@ -16,7 +16,7 @@ enum writer_query {
     Q_BEGIN,
     Q_COMMIT,
     Q_ROWS,
-    Q_ROWS_USUAL, /* faster; if row_batch.usual */
+    Q_ROWS_USUAL, /* faster statement, for rows with row_batch.usual */
     Q_RULES,
     Q_EVENT,
     Q_EVENT_SESSION,
@@ -32,25 +32,25 @@ enum writer_query {
 
 struct writer {
     sqlite3 *db;              /* owned */
-    sqlite3_stmt *q[Q_COUNT]; /* owned; prepared once */
+    sqlite3_stmt *q[Q_COUNT]; /* owned; prepared once, when the writer is opened */
     struct row_sanitizer sanitizer;
-    struct row_batch batch;  /* rows of the transaction that are not inserted yet */
-    struct call_batch calls; /* calls that follow from these rows */
+    struct row_batch batch;  /* rows of the transaction that were not inserted yet */
+    struct call_batch calls; /* calls that follow from the rows of `batch` */
     struct bodies bodies;
-    struct coverage coverage; /* of the session that was written to last */
-    dev_t dev;                /* of the database file when it was opened */
+    struct coverage coverage; /* evidence of the session that was written to last */
+    dev_t dev;                /* device of the database file when it was opened */
     ino_t ino;
-    int64_t wait_us;       /* how long the busy handler may wait */
-    int64_t busy_until_us; /* deadline of the busy handler; 0: not called yet */
+    int64_t wait_us;       /* longest time that the busy handler may wait */
+    int64_t busy_until_us; /* time at which the busy handler gives up; 0: it was not called yet */
     int64_t wal_pages;
-    bool begins;       /* the next statement begins the transaction */
-    bool want_bodies;  /* writer_want_bodies() */
-    bool left_body;    /* writer_left_body() */
-    struct slice body; /* writer_last_body() */
-    bool covered;      /* the message that was added last has a commitment */
+    bool begins;       /* true: the next statement begins the transaction */
+    bool want_bodies;  /* value set by writer_want_bodies() */
+    bool left_body;    /* value returned by writer_left_body() */
+    struct slice body; /* value returned by writer_last_body() */
+    bool covered;      /* true: the message that was added last has a commitment */
     struct digest commitment;
-    bool body_lost; /* the last long body could not be written; a warning was logged */
-    int rc;         /* SQLite's extended code for the last failed call */
+    bool body_lost; /* true: the last long body could not be written, and a warning was logged */
+    int rc;         /* SQLite's extended result code of the last failed call */
     char error[200];
 };
 

@@ -16,8 +16,8 @@
 /* How far a session was sent to a target. */
 struct cursor {
     int64_t session_id;
-    int64_t seq, event; /* all messages and events up to these numbers were sent */
-    bool complete;      /* the session has ended, and all of it was sent */
+    int64_t seq, event; /* seq of the last message and id of the last event that were sent */
+    bool complete;      /* true: the session has ended, and all of it was sent */
 };
 
 /* One target. Texts are borrowed. */
@@ -25,8 +25,8 @@ struct target_state {
     struct slice url;
     int64_t tried_at_us,
         sent_at_us;     /* times of the last attempt and of the last success; 0: never */
-    int64_t leaves;     /* leaves of the log that were sent */
-    struct slice error; /* error of the last attempt; {NULL, 0}: none */
+    int64_t leaves;     /* number of leaves of the log that were sent */
+    struct slice error; /* error of the last attempt; {NULL, 0}: it succeeded */
 };
 
 /* Stores n cursors, in one transaction. */
@@ -46,9 +46,10 @@ MI_MUST int cursors_next(struct unsent *u, struct slice url, int64_t after, stru
 
 /* Counts of rows that are missing at a target. */
 struct target_lag {
-    int64_t sessions; /* sessions of which messages, events, the end or a redaction are missing */
+    int64_t sessions; /* number of sessions of which messages, events, the end or a redaction were
+                       * not sent */
     int64_t messages, events, bytes;
-    int64_t oldest_at_us; /* time of the oldest missing message; 0: none */
+    int64_t oldest_at_us; /* time of the oldest message that was not sent; 0: there is none */
 };
 typedef int (*target_fn)(void *ctx, const struct target_state *t, const struct target_lag *lag);
 /* Passes on each target. The vault is not changed; if it does not exist, there are no targets. 0,

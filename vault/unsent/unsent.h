@@ -25,12 +25,12 @@ enum unsent_rows {
     /* With a <= id <= b: the SESSION_ columns, the last of which are hidden. If c is not 0, without
      * the arguments of the command and the rules of the sanitizer. */
     UNSENT_SESSIONS,
-    UNSENT_MESSAGES,    /* of session a with b <= seq <= c: MESSAGE_ columns */
-    UNSENT_EVENTS,      /* of session a with b <= id <= c: EVENT_ columns */
-    UNSENT_LEAVES,      /* with n >= a: n, leaf */
-    UNSENT_CHECKPOINTS, /* with size > a: size, at_us, note */
-    UNSENT_REPLACED, /* of session a and leaf b, without the first c rows: record, leaf, commitment,
-                      * session_id, and the number in `record` */
+    UNSENT_MESSAGES,    /* messages of session a with b <= seq <= c; columns: MESSAGE_… */
+    UNSENT_EVENTS,      /* events of session a with b <= id <= c; columns: EVENT_… */
+    UNSENT_LEAVES,      /* leaves with n >= a; columns: n, leaf */
+    UNSENT_CHECKPOINTS, /* checkpoints with size > a; columns: size, at_us, note */
+    UNSENT_REPLACED,    /* replaced commitments of session a and leaf b, without the first c rows;
+                         * columns: record, leaf, commitment, session_id, and the number in `record` */
     UNSENT_KINDS
 };
 
@@ -47,13 +47,14 @@ enum {
     SESSION_ID,
     SESSION_UID,
     SESSION_FIELDS(SESSION_FIRST)
-    SESSION_EVIDENCE, /* salt, commitment, end_salt, end_commitment, records, tree */
+    SESSION_EVIDENCE, /* first column of the evidence: salt, commitment, end_salt, end_commitment,
+                       * records, tree */
     SESSION_BEFORE_LATER = SESSION_EVIDENCE + 5,
     SESSION_FIELDS(SESSION_LAST)
     SESSION_COLUMNS,
-    SESSION_LATER = SESSION_BEFORE_LATER + 1, /* columns from here on are not in old stores */
-    SESSION_SEQ = SESSION_COLUMNS, /* seq of its last message: not sent */
-    SESSION_EVENT,                 /* id of its last event: not sent */
+    SESSION_LATER = SESSION_BEFORE_LATER + 1, /* first column that old stores do not have */
+    SESSION_SEQ = SESSION_COLUMNS, /* column: seq of the session's last message; not sent */
+    SESSION_EVENT,                 /* column: id of the session's last event; not sent */
     SESSION_ENDED_AT_US = SESSION_ended_at_us
 };
 enum {
@@ -65,8 +66,9 @@ enum {
     MESSAGE_COLUMNS,
     MESSAGE_KIND = MESSAGE_kind,
     MESSAGE_BODY = MESSAGE_body,
-    MESSAGE_LENGTH = MESSAGE_body_length, /* of a body in a file; else NULL */
-    MESSAGE_OFFSET = MESSAGE_body_offset  /* offset in that file */
+    MESSAGE_LENGTH = MESSAGE_body_length, /* column: length of a body in a file; NULL: the body is
+                                           * in the row */
+    MESSAGE_OFFSET = MESSAGE_body_offset  /* column: offset of the body in that file */
 };
 /* clang-format on */
 enum { EVENT_ID = 0, EVENT_KIND = 2, EVENT_DETAIL = 3, EVENT_COLUMNS = 7 };
@@ -78,7 +80,7 @@ typedef int (*unsent_fn)(void *ctx, const struct cell *cell);
 MI_MUST int unsent_open(struct unsent **ret, const char *vault, struct buf *error);
 void unsent_close(struct unsent *u); /* NULL is fine */
 const char *unsent_error(struct unsent *u);
-const char *unsent_vault(const struct unsent *u); /* absolute path */
+const char *unsent_vault(const struct unsent *u); /* returns the absolute path of the vault */
 
 /* *ret_n: the number of rows passed on. It is less than the number of rows if the limits of a batch
  * are reached. */

@@ -14,9 +14,10 @@
 #define HEALTH_ORIGIN (sizeof CHECKPOINT_ORIGIN + LEAF_UID)
 
 struct health {
-    int64_t version; /* of the schema; 0: no tables yet */
+    int64_t version; /* version of the database's schema; 0: no tables yet */
     int64_t db_bytes, wal_bytes, free_bytes;
-    int64_t sessions, gaps; /* gaps: events `gap`, which say that something was not recorded */
+    int64_t sessions, gaps; /* `gaps` is the number of events `gap`, each of which reports something
+                             * that was not recorded */
     bool journal_is_wal;
 };
 
@@ -40,7 +41,7 @@ MI_MUST int health_check_signed(const char *vault, int64_t before_us, int64_t *r
  * ends the log. Returns as health_read(); a vault without evidence has no origin. */
 struct health_log {
     uint64_t size;
-    char origin[HEALTH_ORIGIN]; /* "" if there is none */
+    char origin[HEALTH_ORIGIN]; /* origin of the log; "": there is none */
     bool found;
     struct digest root;
 };

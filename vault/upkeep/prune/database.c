@@ -77,7 +77,7 @@ int prune_is_sent(struct prune *p, int64_t id, bool *ret)
     if (*ret)
         return 0;
     int st = db_has_table(&p->d, "shipped", &has);
-    if (st < 0 || !has) /* nothing was ever sent */
+    if (st < 0 || !has) /* nothing was ever sent from this vault */
         return st;
     st = db_read_number(&p->d, P_SENT, &sent,
                         DB_WITH(db_text(slice_of(p->rule.target)), db_int(id), db_int(SENT_US)));

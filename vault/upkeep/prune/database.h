@@ -18,7 +18,7 @@ enum prune_query {
     P_SENT,
     P_UID,
     P_HAS_UID,
-    P_SIZE_MESSAGES, /* rows of a session, ?1, as prune_size_session() counts them */
+    P_SIZE_MESSAGES, /* statement: rows of session ?1, as prune_size_session() counts them */
     P_SIZE_MESSAGES_BEFORE_EVIDENCE,
     P_SIZE_EVENTS,
     P_SIZE_REPLACED,
@@ -26,7 +26,7 @@ enum prune_query {
     P_SIZE_CALLS,
     P_SIZE_OPERATIONS,
     /* for removals; ?1: the session, ?2: how many rows */
-    P_REMOVE_NEXT_CALLS, /* calls of the messages that P_REMOVE_NEXT_MESSAGES removes */
+    P_REMOVE_NEXT_CALLS, /* statement: calls of the messages that P_REMOVE_NEXT_MESSAGES removes */
     P_REMOVE_NEXT_MESSAGES,
     P_REMOVE_EVENTS,
     P_REMOVE_REPLACED,
@@ -34,7 +34,7 @@ enum prune_query {
     P_REMOVE_CALLS,
     P_REMOVE_OPERATIONS,
     P_REMOVE_SESSION,
-    P_REMOVE_ESCALATION, /* ?1: the name of the escalation's file */
+    P_REMOVE_ESCALATION, /* statement; ?1 is the name of the escalation's file */
     PRUNE_QUERIES
 };
 

@@ -88,7 +88,7 @@ static int find_in_folder(struct prune *p, struct prune_files *f, int fd, file_f
     if (d == NULL) {
         if (again >= 0)
             close(again);
-        return 0; /* missing or unreadable: there is nothing to remove */
+        return 0; /* nothing to remove: the folder is missing or unreadable */
     }
     int found = 0;
     for (struct dirent *e; found >= 0 && (e = readdir(d)) != NULL;) {

@@ -12,12 +12,12 @@
 
 struct candidate {
     int64_t id, started_us, ended_us;
-    int64_t since_us; /* the earliest start of this session and all newer ones */
+    int64_t since_us; /* earliest start of this session and of all newer ones */
     bool running, removable, planned;
 };
 
 struct candidates {
-    struct candidate *c; /* owned; oldest first */
+    struct candidate *c; /* owned; candidates, oldest first */
     size_t n, cap;
 };
 
@@ -26,7 +26,8 @@ struct candidates {
 static int read_candidates(struct prune *p, struct candidates *l)
 {
     sqlite3_stmt *q;
-    bool grows = true; /* in a damaged file, the same row may be returned again and again */
+    bool grows = true; /* true: each id is higher than the one before; in a damaged file the same
+                        * row may be returned again and again */
     int st = db_begin_query(&p->d, P_SESSIONS, &q,
                             DB_WITH(db_int(p->rule.keep_last > 0 ? p->rule.keep_last : 1)));
     if (st < 0)
@@ -64,7 +65,7 @@ static int plan_session(struct prune *p, struct candidate *c, int64_t *bytes)
     int st = prune_is_sent(p, c->id, &sent);
     if (st < 0)
         return st;
-    c->removable = false; /* decided now */
+    c->removable = false; /* do not consider this candidate again */
     p->plan.unsent += !sent;
     if (!sent)
         return 0;
@@ -216,7 +217,8 @@ int prune_make_plan(struct prune *p)
             p->rule.session != 0 ? plan_named_session(p, &l, &freed) : plan_by_rules(p, &l, &freed);
     p->plan.bytes_after = p->plan.bytes_before - freed;
     free(l.c);
-    if (p->n > 1) /* sessions planned for their age may be newer than sessions planned for size */
+    /* sort again: sessions planned for their age may be newer than sessions planned for size */
+    if (p->n > 1)
         qsort(p->session, p->n, sizeof *p->session, compare_numbers);
     p->plan.sessions = (int64_t)p->n;
     p->plan.file_bytes = sum_planned(&p->bodies, &p->plan.bodies) +

@@ -213,7 +213,7 @@ static int prune_file_step(struct prune_files *f, int64_t *count, struct prune_r
     struct stat s;
     const char *name = f->file[f->at++].name;
     if (fstatat(f->fd, name, &s, AT_SYMLINK_NOFOLLOW) != 0)
-        return 0; /* removed by another process */
+        return 0; /* another process has removed the session */
     if (unlinkat(f->fd, name, 0) != 0) {
         buf_printf(error, "cannot remove %s: %s", name, strerror(errno));
         return MI_EIO;

@@ -29,20 +29,21 @@
 /* 0: the rule is not set; keep_last is then 1. */
 struct retention {
     int64_t older_us, keep_last, max_bytes;
-    int64_t session;    /* id of the only session to remove; 0: use the rules */
-    const char *target; /* borrowed: only sessions completely sent there an hour ago; NULL: any */
+    int64_t session;    /* id of the only session to remove; 0: choose sessions by the rules */
+    const char *target; /* borrowed; remove only sessions that were completely sent to this target
+                         * an hour ago; NULL: all sessions */
 };
 
 struct prune_report {
     int64_t sessions, messages, bodies, logs, escalations;
     int64_t file_bytes; /* size of the removed files */
-    int64_t unsent;     /* sessions that are kept because of `target` */
-    int64_t free_bytes; /* free pages of the database, for new messages */
+    int64_t unsent;     /* number of sessions that are kept because of `target` */
+    int64_t free_bytes; /* bytes in free pages of the database, which new messages can use */
     /* The size of the vault without free pages of its database. bytes_after: in a plan, what will
      * remain; else, what remained after the last step. In a plan, bytes_after and `messages` are
      * known only with max_bytes, or after prune_measure(). */
     int64_t bytes_before, bytes_after;
-    bool shrunk; /* the database was made smaller */
+    bool shrunk; /* true: the database file was made smaller */
 };
 
 struct prune;
@@ -54,7 +55,8 @@ MI_MUST int prune_open(struct prune **ret, const char *vault, const struct reten
 void prune_close(struct prune *p); /* NULL is fine */
 /* The totals of the plan. */
 const struct prune_report *prune_plan(const struct prune *p);
-size_t prune_sessions(const struct prune *p, const int64_t **ret_ids); /* oldest first */
+/* Ids of the sessions that are planned to be removed, oldest first. */
+size_t prune_sessions(const struct prune *p, const int64_t **ret_ids);
 /* Completes the totals of the plan by reading the rows of its sessions. 0, MI_ESTORE, MI_EFULL or
  * MI_ENOMEM, as above. */
 MI_MUST int prune_measure(struct prune *p, struct buf *error);
@@ -62,7 +64,7 @@ MI_MUST int prune_measure(struct prune *p, struct buf *error);
 /* Runs one step. 0, or an error as above. MI_EFULL: call it again later. MI_EBUSY: a session was
  * changed and must be sent again; make another plan. *ret_done: it was the last step. */
 MI_MUST int prune_step(struct prune *p, bool *ret_done, struct buf *error);
-const struct prune_report *prune_done(const struct prune *p); /* what was removed so far */
+const struct prune_report *prune_done(const struct prune *p); /* returns what was removed so far */
 /* Whether no other connection has written to the database since the last call. */
 bool prune_is_quiet(struct prune *p);
 

@@ -25,18 +25,18 @@ struct lines {
     const char *folder;
     int dir_fd; /* owned */
     enum scrub_kind kind;
-    const char *uid; /* NULL: all sessions */
+    const char *uid; /* uid of the session to search; NULL: all sessions */
 };
 
 /* A file being searched, and its replacement. */
 struct copy {
-    FILE *in, *out; /* out: NULL until a secret is replaced */
+    FILE *in, *out; /* `out` is NULL until a secret is replaced */
     char name[272], wip[288], path[320];
 };
 
 /* ---- the table `escalations` ---- */
 
-enum { NAMES = 3 }; /* server, tool, method */
+enum { NAMES = 3 }; /* number of columns with names: server, tool, method */
 
 static struct slice scrub_escalations_column(sqlite3_stmt *q, int i)
 {
@@ -121,7 +121,8 @@ static int open_copy(struct lines *l, struct copy *c, long upto)
 {
     char block[64 << 10];
     snprintf(c->wip, sizeof c->wip, WIP "%s", c->name);
-    (void)unlinkat(l->dir_fd, c->wip, 0); /* an interrupted run may have left this file */
+    /* remove the file first: an interrupted run may have left one */
+    (void)unlinkat(l->dir_fd, c->wip, 0);
     c->out = open_stream(l->dir_fd, c->wip, O_WRONLY | O_CREAT | O_EXCL, "w");
     if (c->out == NULL || fseek(c->in, 0, SEEK_SET) != 0)
         return scrub_fail(l->s, "write", c->path);
@@ -222,7 +223,9 @@ static int scrub_file(struct lines *l, const char *name)
     struct stat file;
     int st = 0;
     if (fstat(fileno(c.in), &file) != 0 ||
-        !bodies_are_written(fileno(c.in), 0, file.st_size)) { /* a line needs memory */
+        !bodies_are_written(fileno(c.in), 0, file.st_size)) { /* reject a file with large holes,
+                                                               * because its lines could need much
+                                                               * memory */
         errno = EFBIG;
         st = scrub_fail(l->s, "read", c.path);
     }

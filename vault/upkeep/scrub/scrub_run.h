@@ -21,12 +21,15 @@
 #define SCRUB_WAIT_MS 10000
 
 struct scrub_hit {
-    int64_t session_id; /* 0: the hit is in a file */
-    int64_t seq;        /* of a message; 0: elsewhere */
-    const char *where;  /* "body", "method", "target", "session", "event", "stderr", "noise" */
-    const char *file;   /* for a line: its file's path in the vault; otherwise NULL */
-    size_t line;        /* 1, 2, … */
-    struct slice rules; /* "github-token, password 2" */
+    int64_t session_id; /* id of the session; 0: the secret is in a file */
+    int64_t seq;        /* seq of the message; 0: the secret is elsewhere */
+    const char *where;  /* place of the secret: "body", "method", "target", "session", "event",
+                         * "stderr" or "noise" */
+    const char *file;   /* path of the file in the vault, if the secret is in a line of a file;
+                         * otherwise NULL */
+    size_t line;        /* number of the line: 1, 2, … */
+    struct slice rules; /* rules that found secrets, with their counts: "github-token, password
+                         * 2" */
     size_t n;           /* number of secrets found at this place */
 };
 typedef void (*scrub_fn)(void *ctx, const struct scrub_hit *hit);

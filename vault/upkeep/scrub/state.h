@@ -8,7 +8,7 @@
 #include "vault/store/restate.h"
 #include "vault/upkeep/scrub/scrub_run.h"
 
-#define SCRUB_BATCH 256 /* changed rows per transaction */
+#define SCRUB_BATCH 256 /* number of changed rows per transaction */
 
 /* Statements; their SQL and parameters are in database.c. */
 enum scrub_query {
@@ -32,23 +32,25 @@ struct scrub_range {
 
 struct scrub {
     struct query *q;      /* borrowed */
-    struct db d;          /* owned; d.db NULL: nothing is changed */
+    struct db d;          /* owned; d.db is NULL if nothing is changed */
     struct vault_dir dir; /* owned */
     scrub_fn fn;
     void *ctx;
     struct redact *rules;                         /* borrowed: the active rules */
-    struct redact_lines lines[2];                 /* for noise and for stderr */
+    struct redact_lines lines[2];                 /* state of the search in the lines of noise and
+                                                   * of stderr */
     struct buf clean, second, body, names, error; /* owned */
-    size_t waiting; /* changed rows since the last commit; 0: no transaction is open */
-    struct restated changed[SCRUB_BATCH]; /* changed records of the session in this transaction */
+    size_t waiting; /* number of rows changed since the last commit; 0: no transaction is open */
+    struct restated changed[SCRUB_BATCH]; /* records of the session that this transaction has
+                                           * changed */
     size_t changed_n;
     struct salts salts;
-    int bodies_fd;              /* file of the session; -1: none */
+    int bodies_fd;              /* descriptor of the session's file in Bodies/; -1: none */
     struct scrub_range *ranges; /* owned; ranges of that file to which rows refer */
     size_t ranges_n, ranges_cap;
     int64_t session_id;
     const char *uid;
-    size_t found; /* secrets in this session */
+    size_t found; /* number of secrets found in this session */
     int status;   /* result of the last callback */
 };
 
