@@ -13,7 +13,7 @@
 
 struct doctor {
     const char *vault; /* an absolute path if the vault exists */
-    bool verbose;      /* list what is fine, too */
+    bool verbose;      /* also list the checks that found no problem */
     struct reporting reporting;
     /* owned; for each result that is fine, the name of its check and its text, both ended by a
      * NUL */

@@ -15,12 +15,12 @@
 struct rules_server {
     char name[SERVER_NAME_MAX]; /* the name of the server in recordings */
     struct deadlines deadlines;
-    int64_t max_us; /* of --max-timeout, in microseconds; 0: none */
+    int64_t max_us; /* value of --max-timeout; 0: there is no maximum */
 };
 
 struct rules {
     const struct settings *settings; /* borrowed; the settings of `doctor` */
-    struct rules_server others;      /* for servers that are in no client's file */
+    struct rules_server others;      /* rules for servers that are in no client's file */
     struct rules_server *server;     /* owned; the wrapped servers */
     size_t n, cap;
 };

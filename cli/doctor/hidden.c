@@ -10,7 +10,7 @@
 
 struct hidden {
     struct doctor *d;
-    size_t found; /* the number of tools */
+    size_t found; /* number of tools found so far */
 };
 
 static struct buf visible_name(struct slice text)

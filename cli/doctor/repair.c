@@ -31,8 +31,8 @@
 struct repair {
     struct doctor *d;
     const char *name;
-    int dir;         /* the directory of the vault */
-    int own;         /* the directory with the links */
+    int dir;         /* descriptor of the vault's directory */
+    int own;         /* descriptor of the directory with the links */
     char path[4200]; /* the path of `own` */
     struct query *q;
     int64_t *id; /* owned; the ids of the sessions */
@@ -49,7 +49,7 @@ struct repair {
     int64_t last; /* the number of the last message */
     int64_t got;
     struct buf large;
-    int status; /* of the import */
+    int status; /* result of the import */
 };
 
 static void repair_report_lost(struct repair *p, const char *why)
@@ -93,7 +93,7 @@ static bool repair_make_header(const struct repair *p, char *ret, struct buf *er
     struct writer *w = NULL;
     bool done = vault_dir_open(&dir, p->path, false, error) == 0 &&
                 writer_open(&w, &dir, false, error) == 0;
-    writer_close(w); /* moves the write-ahead log into the file */
+    writer_close(w); /* closing moves the write-ahead log into the database file */
     int fd = done ? vault_dir_open_file(p->own, VAULT_DB, O_RDONLY) : -1;
     done = fd >= 0 && pread(fd, ret, HEADER, 0) == HEADER;
     if (fd >= 0)
@@ -165,7 +165,8 @@ static bool repair_link(struct repair *p, struct buf *error)
         return false;
     if (!has_header && !repair_make_header(p, header, error))
         return false;
-    (void)!linkat(p->dir, wal, p->own, VAULT_DB "-wal", 0); /* there may be no log */
+    /* an error is ignored: a vault may have no write-ahead log */
+    (void)!linkat(p->dir, wal, p->own, VAULT_DB "-wal", 0);
     repair_each_body(p, true);
     return has_header ? linkat(p->dir, p->name, p->own, VAULT_DB, 0) == 0
                       : repair_copy_with_header(p, header);
@@ -330,7 +331,7 @@ static void repair_database(void *ctx, const char *name)
         st = query_open(&p.q, p.path, &error);
     if (st == 0 && query_sessions(p.q, 0, on_repaired_session, &p) < 0)
         repair_report_lost(&p, query_error(p.q));
-    while (st == 0 && p.n > 0) /* oldest first */
+    while (st == 0 && p.n > 0) /* the oldest session is last in p.id and is repaired first */
         st = repair_one_session(&p, p.id[--p.n], &error);
     query_close(p.q);
     repair_unlink(&p);

@@ -10,8 +10,8 @@ struct unsealed {
     struct query *q;
     struct running_list running;
     int64_t now_us;
-    int64_t covered;                /* all sessions, sealed or not */
-    int64_t ended, lost, elsewhere; /* the sessions that are not sealed, by the reason */
+    int64_t covered;                /* number of all sessions, sealed or not */
+    int64_t ended, lost, elsewhere; /* numbers of sessions that are not sealed, by reason */
 };
 
 static const struct running_row *seals_find(const struct running_list *l, int64_t session_id)
@@ -73,7 +73,7 @@ void doctor_check_seals(struct doctor *d)
         st = query_open(&x.q, d->vault, &error);
     if (st == 0)
         st = query_sessions(x.q, 0, seals_on_session, &x);
-    if (st == 0) /* if not, the check of the database has reported the error */
+    if (st == 0) /* after an error: the check of the database has reported it */
         seals_report_all(d, &x);
     query_close(x.q);
     running_close(&x.running);

@@ -14,8 +14,8 @@ struct slow {
     const struct rules *rules;
     struct buf server, tool; /* owned */
     int64_t deadline_us, longest_us;
-    int64_t ended; /* the number of calls that the deadline ended */
-    size_t found;  /* the number of tools */
+    int64_t ended; /* number of calls of the tool that timed out */
+    size_t found;  /* number of tools reported so far */
 };
 
 static void report_tool(struct slow *s)

@@ -65,7 +65,7 @@ enum action {
 
 struct keys_row {
     enum action action;
-    int key[KEYS_EACH]; /* 0: none */
+    int key[KEYS_EACH]; /* codes of the keys; 0: no further key */
     const char *names;  /* names of the keys, for the help */
     const char *what;   /* what the action does, for the help */
 };

@@ -17,7 +17,7 @@ struct advice {
     /* owned; names of servers that were wrapped before; new `proxy` arguments do not reach them */
     struct buf kept;
     struct buf elsewhere; /* owned; paths of files of other directories with wrapped servers */
-    struct buf lines;     /* owned; complete lines */
+    struct buf lines;     /* owned; other advice, as complete lines */
 };
 
 void advice_close(struct advice *a);

@@ -462,7 +462,7 @@ static void report_script(struct work *k, bool named)
 
 int wrap_file(struct wrapping *w, const struct client_file *where, bool named)
 {
-    struct work *k = calloc(1, sizeof *k); /* too large for the stack */
+    struct work *k = calloc(1, sizeof *k); /* struct work is too large for the stack */
     if (k == NULL)
         return MI_ENOMEM;
     k->w = w;

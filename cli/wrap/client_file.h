@@ -34,7 +34,7 @@ struct wrapping {
     struct wanted wanted;
     struct out out;
     struct table table;
-    bool changes; /* something was changed, or would be with --dry-run */
+    bool changes; /* a file was changed; with --dry-run: it would be changed */
     bool failed;
 };
 

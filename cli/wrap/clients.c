@@ -52,7 +52,7 @@ enum base {
     HOME,
     CONFIG,      /* $XDG_CONFIG_HOME, else ~/.config */
     DIRECTORY,   /* the value of the environment variable `variable` */
-    FILE_ITSELF, /* likewise, but the variable holds the path of the file itself; `below` is NULL */
+    FILE_ITSELF, /* the environment variable has the path of the file itself; `below` is NULL */
     HERE,        /* the working directory */
 };
 
@@ -62,7 +62,7 @@ enum base {
 #define PLUGINS "plugins/cache/*/*/*/" /* MARKETPLACE/PLUGIN/VERSION */
 
 static const struct place {
-    const char *client; /* "-": no known client reads it */
+    const char *client; /* name of the client; "-": no known client reads the file */
     enum base base;
     /* below: `*` stands for any name that does not begin with a dot */
     const char *below, *variable;
@@ -111,7 +111,8 @@ static const struct place {
     {"vscode", HERE, ".devcontainer/*/devcontainer.json", NULL, CLIENT_FILE_CONTAINER},
     {"vscode", HERE, ".devcontainer.json", NULL, CLIENT_FILE_CONTAINER},
     {"windsurf", HOME, ".codeium/windsurf/mcp_config.json"},
-    {"windsurf", HOME, ".codeium/mcp_config.json"}, /* for JetBrains IDEs */
+    /* the file of Windsurf's plugin for JetBrains IDEs */
+    {"windsurf", HOME, ".codeium/mcp_config.json"},
     {"gemini", HOME, ".gemini/settings.json"},
     {"gemini", HERE, ".gemini/settings.json"},
     {"codex", HOME, ".codex/config.toml"},

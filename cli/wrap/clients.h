@@ -11,7 +11,7 @@
 
 /* What `wrap` and `unwrap` may do with a file. */
 enum client_file_kind {
-    CLIENT_FILE_EDITED, /* change it */
+    CLIENT_FILE_EDITED, /* `wrap` and `unwrap` change the file */
     /* wrap changes the file; its servers run in a container, where paths of this system are not
      * valid */
     CLIENT_FILE_CONTAINER,
@@ -31,7 +31,7 @@ extern const struct client_file_fixed {
 } client_file_fixed[];
 
 struct client_file {
-    const char *client; /* such as "claude-code"; "-": not known */
+    const char *client; /* name of the client, such as "claude-code"; "-": unknown */
     bool desktop;       /* the client is started from a desktop, with a short PATH */
     enum client_file_kind kind;
     char *path; /* owned; absolute */

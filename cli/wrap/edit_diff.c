@@ -198,8 +198,8 @@ static size_t print_lines(struct out *o, char sign, enum out_style style, struct
 
 /* The lines of edits that are near each other, with context. */
 struct hunk {
-    size_t from, to;      /* bytes of the old text, with context */
-    size_t first, beyond; /* the hunk has the edits first..beyond-1 */
+    size_t from, to;      /* range of the hunk in the old text, including context lines */
+    size_t first, beyond; /* the hunk contains the edits first..beyond-1 */
     size_t change_end;    /* end of the last changed line */
 };
 

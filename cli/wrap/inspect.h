@@ -12,10 +12,10 @@
 #define WRAP_ORIGINALS_MAX 3 /* most --original options: a URL, headers and a type */
 
 enum wrap_state {
-    WRAP_PLAIN,   /* not wrapped, but could be */
-    WRAP_WRAPPED, /* started by the interposer */
-    WRAP_REMOTE,  /* has a URL, no command */
-    WRAP_ODD,     /* cannot be edited safely; wrap_view.why says why */
+    WRAP_PLAIN,   /* the server is not wrapped, but can be wrapped */
+    WRAP_WRAPPED, /* the interposer starts the server */
+    WRAP_REMOTE,  /* the server has a URL and no command */
+    WRAP_ODD,     /* the server cannot be edited safely; wrap_view.why has the reason */
 };
 
 struct wrap_view {

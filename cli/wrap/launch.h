@@ -21,7 +21,7 @@ struct launch {
     char *text;                              /* owned; text of the words */
     const char *words[LAUNCH_WORDS_MAX + 1]; /* a command and its first args, ended by NULL */
     bool by_runner;                          /* the words begin with a package runner */
-    bool in_path;                            /* the plain name starts this program too */
+    bool in_path; /* the name without a directory, found in PATH, also starts this program */
 };
 
 /* Finds how to start this program: by the variable, else by its path. Returns 0; MI_EINVAL or

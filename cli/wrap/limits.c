@@ -48,7 +48,7 @@ static int64_t limit_us(const struct mcpfile *f, struct span value, int unit_us)
     if (value.n >= sizeof text)
         return 0;
     for (size_t i = 0; i < value.n; i++)
-        if (f->text.p[value.at + i] != '_') /* TOML allows 1_000 */
+        if (f->text.p[value.at + i] != '_') /* TOML allows `_` between digits, as in 1_000 */
             text[n++] = f->text.p[value.at + i];
     text[n] = '\0';
     char *end;

@@ -62,7 +62,8 @@ void member_add_key(struct edits *e, const struct mcpfile *f, const struct mcpfi
                     const char *name)
 {
     struct span key = beside->key;
-    if (f->format == MCPFILE_TOML) { /* servers.x.command: args gets the same prefix */
+    /* a dotted key such as servers.x.command: the key `args` gets the same prefix */
+    if (f->format == MCPFILE_TOML) {
         size_t n = key.n;
         while (n > 0 && f->text.p[key.at + n - 1] != '.')
             n--;

@@ -13,14 +13,14 @@
 /* Where a server was found. If it was found in several places, the last of these values counts. */
 enum wanted_where {
     WANTED_NOWHERE,
-    WANTED_FIXED,     /* in a file that is not changed */
-    WANTED_ELSEWHERE, /* in a file of another directory */
+    WANTED_FIXED,     /* the server is in a file that the command does not change */
+    WANTED_ELSEWHERE, /* the server is in a file of another directory */
     WANTED_HERE,
 };
 
 struct wanted {
     const struct settings *settings;    /* borrowed */
-    enum wanted_where seen[WANTED_MAX]; /* for each SERVER */
+    enum wanted_where seen[WANTED_MAX]; /* where each SERVER argument was found */
     struct buf names; /* owned; NUL-terminated names of all servers that were found */
 };
 

@@ -29,35 +29,38 @@
 #include "model/status.h"
 #include "wire/finding.h"
 
-#define DETAIL_TEXT_MAX ((size_t)256 << 10)    /* bytes of a text that is unfolded at opening */
-#define DETAIL_VALUES_MAX ((size_t)1 << 20)    /* bytes of a message that are searched for values */
-#define DETAIL_CONTENTS_MAX 16                 /* contents of a result that get a part each */
-#define DETAIL_UNFOLDED_MAX ((size_t)64 << 20) /* bytes of all unfolded strings together */
+/* a text with at most this many bytes is unfolded when the detail opens */
+#define DETAIL_TEXT_MAX ((size_t)256 << 10)
+/* only this many bytes of a message are searched for values */
+#define DETAIL_VALUES_MAX ((size_t)1 << 20)
+#define DETAIL_CONTENTS_MAX 16 /* contents of a result that get a part each */
+/* maximum size of all unfolded strings together, in bytes */
+#define DETAIL_UNFOLDED_MAX ((size_t)64 << 20)
 
 /* ---- the subject, filled by the caller; {NULL, 0} and 0 mean "not known" ---- */
 
 struct detail_message {
     int64_t seq;
-    int64_t t_us; /* since the start of the session */
+    int64_t t_us; /* time since the start of the session */
     bool from_client;
-    bool by_interposer; /* sent by the interposer itself */
+    bool by_interposer; /* the interposer itself has sent the message */
     enum row_kind kind;
     enum row_action action;
     struct slice method, target, id; /* id: JSON text */
-    struct slice finding;            /* names, separated by commas */
-    int64_t size;                    /* in bytes, as received */
+    struct slice finding;            /* names of the findings of the message, separated by commas */
+    int64_t size;                    /* size of the received message in bytes */
     int64_t redactions;
-    struct slice body;      /* {NULL, 0}: missing */
+    struct slice body;      /* text of the message; {NULL, 0}: missing */
     bool is_beginning;      /* the body is only the beginning of what was recorded */
     const char *body_error; /* why the body is missing; NULL: it was not recorded */
 };
 
 /* A finding about a place in a message. */
 struct detail_note {
-    size_t message; /* index in the subject */
+    size_t message; /* index of the message in detail_subject.message */
     struct slice
         pointer; /* JSON Pointer from the root of the message, such as /params/arguments/path */
-    struct slice text; /* "must be a string, is a number" */
+    struct slice text; /* text of the note, such as "must be a string, is a number" */
     enum severity severity;
 };
 
@@ -67,14 +70,17 @@ struct detail_line {
 };
 
 struct detail_subject {
-    int64_t started_at_us; /* of the session, since the Unix epoch; 0: times of day are not known */
-    bool is_call;          /* a request with its other messages; else one message */
-    enum call_status status; /* if is_call */
-    int64_t duration_us;     /* -1: open, or not a call */
-    int64_t waited_us;       /* wait of an open call until now, or until the end of the recording */
-    bool ended;              /* the session has ended: an open call will not be answered */
-    struct slice operation;  /* sentence, if the call is one of several requests, or several */
-    const struct detail_message *message; /* in order; the request of a call first */
+    int64_t started_at_us; /* start of the session, since the Unix epoch; 0: unknown */
+    bool is_call; /* true: the subject is a request with its related messages; false: one message */
+    enum call_status status; /* status of the call, if is_call */
+    /* duration of the call; -1: the call is open, or the subject is one message */
+    int64_t duration_us;
+    int64_t waited_us; /* wait of an open call until now, or until the end of the recording */
+    bool ended;        /* the session has ended: an open call will not be answered */
+    /* sentence about the operation, if it has several requests; else empty */
+    struct slice operation;
+    /* messages in recorded order; a call begins with its request */
+    const struct detail_message *message;
     size_t messages_n;
     const struct detail_note *note;
     size_t notes_n;
@@ -82,7 +88,7 @@ struct detail_subject {
     struct slice post_mortem;       /* text of the escalation (Markdown), or JSON of the event */
     const struct detail_line *stderr_line;
     size_t stderr_n;
-    bool stderr_more; /* there were more lines than stderr_n */
+    bool stderr_more; /* more lines of stderr were recorded than the stderr_n lines here */
 };
 
 /* ---- the document ---- */
@@ -100,7 +106,8 @@ void detail_set_waited(struct detail *d, int64_t waited_us, bool ended);
 /* Returns the number of lines. If *exact is false, the number is an estimate, and at least one more
  * line follows the known ones. */
 size_t detail_count_lines(struct detail *d, bool *exact);
-size_t detail_end(struct detail *d); /* exact number of lines; reads everything */
+/* returns the exact number of lines; reads the whole document */
+size_t detail_end(struct detail *d);
 
 /* Begins c and writes the columns [from, from + width) of a line to it. Returns false, with c
  * empty, if there is no such line. */
@@ -123,7 +130,7 @@ void detail_fold_from_depth(struct detail *d, size_t depth);
 /* ---- searching ---- */
 
 struct detail_hit {
-    size_t line, column; /* column: of the first character of the match */
+    size_t line, column; /* place of the match; column: of its first character */
     bool wrapped;        /* the search wrapped around at the end or the beginning */
 };
 /* Searches a text regardless of case (ASCII letters), also in folded parts, which it unfolds. The

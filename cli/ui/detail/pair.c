@@ -12,8 +12,8 @@
 enum pair_mark {
     PAIR_EQUAL,
     PAIR_CHANGED,
-    PAIR_REMOVED, /* only on the left */
-    PAIR_ADDED,   /* only on the right */
+    PAIR_REMOVED, /* the row is only on the left */
+    PAIR_ADDED,   /* the row is only on the right */
     PAIR_TITLE,
     PAIR_SIZES, /* sizes of the values of a section that was not compared */
     PAIR_GAP,   /* stands for equal rows that are hidden */
@@ -28,7 +28,7 @@ struct pair_row {
 struct section {
     const char *title;
     struct view view[2];
-    size_t size[2]; /* bytes of the values */
+    size_t size[2]; /* sizes of the values on both sides, in bytes */
 };
 
 struct pair {
@@ -96,7 +96,7 @@ static const struct json_node *aligned_node(const struct aligning *a, int side, 
 /* A member of the object on the right. */
 struct member {
     struct slice key;
-    uint32_t node, line; /* its first line */
+    uint32_t node, line; /* index of the member's node, and number of its first line */
     bool taken;
 };
 
@@ -369,7 +369,8 @@ static bool show_run(struct pair *p, size_t from, size_t to)
 {
     size_t head = from > 0 && row_is_difference(&p->row[from - 1]) ? PAIR_CONTEXT : 0;
     size_t tail = to < p->n && row_is_difference(&p->row[to]) ? PAIR_CONTEXT : 0;
-    bool whole = p->all || to - from <= head + tail + 1; /* a gap takes a row itself */
+    /* A gap is a row itself, so it must hide at least two rows. */
+    bool whole = p->all || to - from <= head + tail + 1;
     for (size_t i = from; i < to; i++) {
         if (!whole && i == from + head) {
             struct pair_row gap = {.mark = PAIR_GAP, .section = p->row[i].section};

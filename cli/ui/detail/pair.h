@@ -38,7 +38,8 @@ MI_MUST int pair_add_sizes(struct pair *p, const char *title, const size_t size[
 MI_MUST int pair_set_shown(struct pair *p, bool all);
 
 size_t pair_count_shown(const struct pair *p);
-size_t pair_count_differences(const struct pair *p); /* groups of rows that differ */
+/* returns the number of groups of rows that differ */
+size_t pair_count_differences(const struct pair *p);
 /* Returns the first row of the next (if forward is false, the previous) group of rows that differ;
  * `row` itself if there is none. */
 size_t pair_next(const struct pair *p, size_t row, bool forward);

@@ -11,9 +11,9 @@
 /* A line of a part without a view. */
 struct row {
     const char *label; /* static; NULL: none */
-    int64_t t_us;      /* if not -1, this time is the label */
+    int64_t t_us;      /* if not -1: a time, shown as the label of the row */
     struct slice text; /* borrowed; {NULL, 0}: the text is in rows.text, at `at` */
-    size_t at, n;      /* offset and length in rows.text */
+    size_t at, n;      /* if text.p is NULL: offset and length of the row's text in rows.text */
     enum cells_style style;
 };
 
@@ -30,7 +30,7 @@ struct head_rows {
 enum part_kind {
     PART_HEAD,
     PART_VALUE,    /* a value of a call: its arguments, a content of its result, or its error */
-    PART_FINDINGS, /* of a call; the findings of a single message are in its head */
+    PART_FINDINGS, /* findings of a call; a single message has its findings in its head */
     PART_ABOUT,    /* part of a call: its times and less important facts */
     PART_MESSAGE,
     PART_POST_MORTEM,
@@ -39,20 +39,20 @@ enum part_kind {
 
 struct part {
     enum part_kind kind;
-    size_t message; /* index in the subject */
+    size_t message; /* index of the message in detail_subject.message */
     /* If the part is a value: its range of bytes in the message, its title and pointer, and, if it
      * is a string, its text (owned). */
     size_t from, to;
     char title[PART_TITLE], pointer[PART_POINTER];
     struct buf text;
     bool folded;
-    bool has_view; /* false: it has rows */
+    bool has_view; /* true: `view` is used; false: `rows` is used */
     struct view view;
     struct head_rows rows;
 };
 
 struct detail {
-    struct detail_subject s; /* everything it points to is borrowed */
+    struct detail_subject s; /* the texts and arrays that it points to are borrowed */
     struct part *part;       /* owned */
     size_t n, cap;
     size_t columns;
@@ -61,21 +61,22 @@ struct detail {
     struct buf escaped_needle; /* owned; the needle as JSON text */
     /* owned; escaped_needle with \u escapes for characters beyond ASCII */
     struct buf ascii_needle;
-    bool has_hit; /* the last match is known: */
-    size_t hit_part,
-        hit_at; /* the part that contains the match, and the offset in its view or its row */
+    bool has_hit; /* true: hit_part and hit_at have the place of the last match */
+    /* index of the part with the last match, and the offset of the match in its view or row */
+    size_t hit_part, hit_at;
 };
 
 /* A line of the document. */
 struct spot {
     struct part *part;
-    size_t base; /* line of the part's title */
+    size_t base; /* number of the line with the part's title */
     bool title;
-    size_t row;              /* if the part has rows */
-    struct view_place place; /* if the part has a view */
+    size_t row;              /* index of the row, if the part has rows */
+    struct view_place place; /* place in the view, if the part has a view */
 };
 bool detail_find_spot(struct detail *d, size_t line, struct spot *ret);
-size_t detail_first_line(struct detail *d, size_t part); /* the line of the part's title; exact */
+/* returns the exact number of the line with the part's title */
+size_t detail_first_line(struct detail *d, size_t part);
 /* d->n < d->cap */
 static inline struct part *detail_add_part(struct detail *d, enum part_kind kind)
 {

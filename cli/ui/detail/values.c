@@ -77,7 +77,7 @@ static void open_value(struct detail *d, size_t message, struct json_value v, co
 static const char *content_title(char room[PART_TITLE], const char *title, struct json_value item)
 {
     struct slice type = text_head(json_string_raw(json_get(item, "mimeType")), 20);
-    struct slice data = json_string_raw(json_get(item, "data")); /* base64 */
+    struct slice data = json_string_raw(json_get(item, "data")); /* `data` is base64 text */
     if (type.p == NULL || data.p == NULL)
         return title;
     snprintf(room, PART_TITLE, "%s, %.*s, %s", title, (int)type.n, type.p,
@@ -115,7 +115,7 @@ static enum json_type json_type_of_value_at(struct slice s, size_t at)
     return s.p[at] == '"'   ? JSON_STRING
            : s.p[at] == '{' ? JSON_OBJECT
            : s.p[at] == '[' ? JSON_ARRAY
-                            : JSON_NUMBER; /* or true, false, null */
+                            : JSON_NUMBER; /* a number, true, false or null */
 }
 
 /* Returns false if there is no such value. */

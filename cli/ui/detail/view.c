@@ -176,7 +176,7 @@ size_t view_count(struct view *v)
     struct view_place p;
     while (!v->whole) {
         bool found = view_seek_line(v, SIZE_MAX, &p);
-        (void)found; /* false if the view has fewer lines */
+        (void)found; /* `found` is false if the view has too few lines */
     }
     return v->lines;
 }

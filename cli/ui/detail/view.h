@@ -29,10 +29,10 @@
 enum view_kind { VIEW_TEXT, VIEW_JSON };
 
 struct view_place {
-    size_t at;    /* offset in the text */
-    size_t depth; /* open objects and arrays */
+    size_t at;    /* offset of the place in the text */
+    size_t depth; /* number of objects and arrays that contain the place */
     size_t line;
-    size_t below; /* 0: the first line of the place; else the number of the line below it */
+    size_t below; /* 0: the first line of the place; 1: the line below it, and so on */
 };
 
 struct view_note {
@@ -44,7 +44,7 @@ struct view_note {
 /* A string that is unfolded. */
 struct inner {
     size_t at;         /* offset of the string's opening quote */
-    size_t indent;     /* columns before its lines */
+    size_t indent;     /* number of blank columns before each line of the unfolded string */
     struct view *view; /* owned */
 };
 
@@ -72,7 +72,7 @@ struct view {
     struct view_place *mark; /* owned; the index: remembered places */
     size_t marks_n, marks_cap;
     struct view_place last; /* the place that was found last */
-    bool whole;             /* `lines` is known: */
+    bool whole; /* true: the whole text was read, so the next field, `lines`, is known */
     size_t lines;
     struct view_end end[VIEW_CACHE];
 };
@@ -87,8 +87,9 @@ void view_set_width(struct view *v, size_t width, bool ascii);
 bool view_seek_line(struct view *v, size_t line, struct view_place *ret);
 /* Moves p to the next line. Returns false if p is the last one. */
 bool view_step_line(struct view *v, struct view_place *p);
-size_t view_estimate_lines(struct view *v, bool *exact); /* an estimate if not exact */
-size_t view_count(struct view *v);                       /* exact; reads the whole text */
+/* returns the number of lines; an estimate if *exact is false */
+size_t view_estimate_lines(struct view *v, bool *exact);
+size_t view_count(struct view *v); /* returns the exact number of lines; reads the whole text */
 /* Adds the line to c, after `indent` columns. */
 void view_draw_line(struct view *v, const struct view_place *p, size_t indent, struct cells *c);
 
@@ -97,9 +98,9 @@ void view_draw_line(struct view *v, const struct view_place *p, size_t indent, s
 /* The object, array or string that begins at a line or, if none does, contains the line. */
 struct view_target {
     struct view *view; /* v, or the view of an unfolded string */
-    size_t at;         /* offset of its first byte */
+    size_t at;         /* offset of the first byte of the object, array or string */
     size_t depth;
-    size_t line; /* in v */
+    size_t line; /* number of the line in v */
     bool folded;
 };
 /* Returns false if there is nothing to fold: a text, or a root that is not an object or array. */
@@ -113,7 +114,8 @@ MI_MUST int view_toggle_target(struct view *v, const struct view_target *t, size
 /* Folds JSON for its first display: short JSON is not folded, other JSON is folded to few lines. */
 void view_fold_to_overview(struct view *v);
 void view_fold_from(struct view *v, size_t depth);
-size_t view_unfolded_bytes(const struct view *v); /* bytes of unfolded strings */
+/* returns the size of all unfolded strings in bytes */
+size_t view_unfolded_bytes(const struct view *v);
 /* Whether unfolding this string is useful: it has several lines, is JSON, or is long. */
 bool view_is_text(const struct view *v, size_t at);
 bool view_is_json(struct slice s); /* whether the text is a valid JSON object or array */
@@ -126,7 +128,7 @@ MI_MUST int view_add_note(struct view *v, const struct view_note *n);
 /* The way from the root to a place. */
 struct view_level {
     size_t at;    /* offset of the object or array */
-    size_t index; /* of the element that contains the place */
+    size_t index; /* index of the element that contains the place */
     /* raw key of the member that contains the place; {NULL, 0}: the level is an array */
     struct slice key;
 };
@@ -167,7 +169,8 @@ size_t view_first_inner(const struct view *v, size_t at);
 size_t view_first_note(const struct view *v, size_t at);
 /* the unfolded string at `at`; NULL if it is folded */
 struct inner *view_find_inner(const struct view *v, size_t at);
-size_t view_count_notes(const struct view *v, size_t at); /* number of notes of the value */
+/* returns the number of notes of the value at this offset */
+size_t view_count_notes(const struct view *v, size_t at);
 /* call it if the lines of the value at this byte have changed: drops the line index from there on
  * */
 void view_forget_lines(struct view *v, size_t at);
@@ -177,6 +180,7 @@ size_t view_count_unescaped(const struct view *v, size_t at, size_t to);
  * string. */
 bool view_unescape(const struct view *v, size_t at, size_t end, struct buf *b);
 size_t view_inner_width(const struct view *v, size_t indent);
-size_t view_indent_columns(size_t depth); /* columns before the marker of a line */
+/* returns the number of columns before the fold marker of a line */
+size_t view_indent_columns(size_t depth);
 
 #endif

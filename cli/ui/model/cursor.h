@@ -11,9 +11,9 @@
 #include "base/base.h"
 
 struct cursor {
-    int64_t key;   /* of the selected row; 0: none yet */
-    size_t line;   /* line of the pane, from 0 */
-    bool follows;  /* stays on the last row when rows are added */
+    int64_t key;   /* key of the selected row; 0: no row was selected yet */
+    size_t line;   /* line of the pane with the selected row, counted from 0 */
+    bool follows;  /* the cursor stays on the last row when rows are added */
     size_t height; /* lines of the pane when it was last drawn */
 };
 

@@ -19,7 +19,8 @@ static int figures_find(struct figures *f, struct slice method, struct slice tar
     struct slice name = tool ? target : method.p != NULL ? method : slice_of("");
     uint32_t i;
     *ret = NULL;
-    if (f->tools == FIGURES_TOOLS) { /* the table is full: only finds names */
+    /* the table is full: only names that it has already are found */
+    if (f->tools == FIGURES_TOOLS) {
         for (i = 0; i < f->tools; i++)
             if (slice_eq(intern_text(&f->names, i), name))
                 *ret = &f->tool[i];

@@ -29,9 +29,10 @@ struct tool_figures {
 
 struct figures {
     struct tool_figures all;
-    int64_t others, others_failed; /* requests of the server, which are also in the list */
-    struct intern names;           /* owned */
-    struct tool_figures *tool;     /* owned; tool i has name i */
+    /* numbers of the server's requests, which are also in the list */
+    int64_t others, others_failed;
+    struct intern names;       /* owned */
+    struct tool_figures *tool; /* owned; tool i has name i */
     size_t tools, cap;
 };
 

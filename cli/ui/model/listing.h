@@ -29,7 +29,7 @@ enum listing_mode { LISTING_CALLS, LISTING_MESSAGES };
 struct listed {
     int64_t seq;     /* seq of the request or the message */
     int64_t answer;  /* seq of the message that closed the call; 0: an open call, or a message */
-    int64_t took_us; /* -1: unknown */
+    int64_t took_us; /* duration of the call; -1: unknown */
     enum call_status status;
 };
 
@@ -46,7 +46,7 @@ struct listing_requests {
 
 struct listing {
     enum listing_mode mode;
-    bool every; /* there is no filter */
+    bool every; /* there is no filter: every message is wanted */
     int64_t first,
         last; /* range of messages that were added; first 1: all older messages were added */
     struct listed *old, *young; /* owned; old: newest first; young: oldest first */

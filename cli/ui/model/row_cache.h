@@ -16,7 +16,7 @@
 
 struct row_copy {
     struct query_message m; /* its texts point into `text`; no body */
-    struct slice preview;   /* raw text */
+    struct slice preview;   /* preview of the message, not escaped for display */
     struct buf text;        /* owned */
 };
 

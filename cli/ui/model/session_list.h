@@ -25,9 +25,9 @@ struct session_row {
     struct page_row *page; /* owned; NULL: the row is free */
     enum session_state state;
     int64_t messages, last_t_us; /* seq and time of the last message */
-    int64_t failed;              /* failed calls; -1: not counted yet */
-    int64_t counting,
-        counted; /* counting: failed calls among messages 1..counted; done if counted >= messages */
+    int64_t failed;              /* number of failed calls; -1: not counted yet */
+    /* counting: number of failed calls among messages 1..counted; final if counted >= messages */
+    int64_t counting, counted;
     int64_t counted_us;
     bool stale;
 };
@@ -39,13 +39,13 @@ typedef bool (*sessions_takes_fn)(void *ctx, const struct query_session *s);
 struct sessions {
     int64_t *id; /* owned; newest first */
     size_t n, cap;
-    const struct query *store; /* borrowed; NULL: a vault */
+    const struct query *store; /* borrowed; the store that is listed; NULL: a vault is listed */
     /* newest: highest id that was read; oldest: id that was read last in page order */
     int64_t newest, oldest;
     bool complete; /* all older sessions were read */
     /* set by the caller: count each failed request, not each operation */
     bool requests;
-    sessions_takes_fn takes; /* NULL: the list has all sessions */
+    sessions_takes_fn takes; /* callback that filters sessions; NULL: the list has all sessions */
     void *ctx;
     struct session_row row[SESSIONS_KEPT]; /* a session's row is id % SESSIONS_KEPT */
 };

@@ -21,10 +21,10 @@ static const struct place {
     {MCPFILE_JSON, {"context_servers"}},                            /* Zed */
     {MCPFILE_JSON, {"amp.mcpServers"}},                             /* Amp: one key, with a dot */
     {MCPFILE_JSON, {"customizations", "vscode", "mcp", "servers"}}, /* devcontainer.json */
-    {MCPFILE_TOML, {"mcp_servers"}},                                /* Codex; in Vibe a list */
-    {MCPFILE_YAML, {"extensions"}},                                 /* Goose */
-    {MCPFILE_YAML, {"mcpServers"}},                                 /* Continue, a list */
-    {MCPFILE_YAML, {"mcp_servers"}},                                /* Hermes */
+    {MCPFILE_TOML, {"mcp_servers"}}, /* Codex; Vibe, where the servers are a list */
+    {MCPFILE_YAML, {"extensions"}},  /* Goose */
+    {MCPFILE_YAML, {"mcpServers"}},  /* Continue, where the servers are a list */
+    {MCPFILE_YAML, {"mcp_servers"}}, /* Hermes */
 };
 
 #define NO_LEVEL SIZE_MAX
@@ -40,7 +40,7 @@ enum role {
     ROLE_HEADERS,
     ROLE_ENV,
     ROLE_LOGIN,
-    ROLE_LIMIT, /* + enum mcpfile_limit */
+    ROLE_LIMIT, /* the role of a time limit is ROLE_LIMIT + its enum mcpfile_limit */
 };
 
 #define J (1u << MCPFILE_JSON)
@@ -215,7 +215,8 @@ static struct mcpfile_server *find_or_add_server(struct mcpfile_scan *s, size_t 
     }
     struct mcpfile_server *new = &f->server[f->servers++];
     *new = (struct mcpfile_server){.name = name, .object = s->object, .unnamed = element};
-    if (level == 3 && level_has_text(s, 0, "projects")) /* projects.PATH.mcpServers.NAME */
+    /* the current path is projects.PATH.mcpServers.NAME */
+    if (level == 3 && level_has_text(s, 0, "projects"))
         new->project = copy_level_text(s, 1);
     return new;
 }
@@ -260,7 +261,7 @@ static void note_server_name(struct mcpfile_scan *s, struct mcpfile_server *serv
 {
     struct buf b = {0};
     if (!server->unnamed || v->type != MCPFILE_STRING)
-        return; /* the key of the table is the name */
+        return; /* the server's name is the key of its table */
     mcpfile_append_string(s->f, v->token, &b);
     char *name = b.failed ? NULL : strdup(buf_str(&b));
     s->no_memory |= name == NULL;
@@ -396,7 +397,7 @@ void mcpfile_collect(struct mcpfile_scan *s, const struct mcpfile_value *v)
     else if (role == ROLE_HEADERS)
         add_header(s, v);
     else if (role == ROLE_LOGIN && s->f->format == MCPFILE_TOML)
-        note_server_member(s, level, role, v); /* [mcp_servers.NAME.http_headers] */
+        note_server_member(s, level, role, v); /* in [mcp_servers.NAME.http_headers] */
     else if (role == ROLE_LIMIT + MCPFILE_TIMEOUT && limit_of_timeout_key(s) != MCPFILE_NLIMITS)
         s->limit[limit_of_timeout_key(s)] = v->token;
     level = find_server_level(s, 1);

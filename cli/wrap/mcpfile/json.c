@@ -19,7 +19,7 @@ static size_t json5_space_len(const struct mcpfile_scan *s)
         return 1;
     if (slice_begins(rest, "\xE2\x80") && rest.n > 2 && (unsigned char)rest.p[2] >= 0x80 &&
         (unsigned char)rest.p[2] <= 0x8A)
-        return 3; /* U+2000 to U+200A */
+        return 3; /* length of a space character from U+2000 to U+200A in UTF-8 */
     for (size_t i = 0; i < MI_COUNT(wide); i++)
         if (slice_begins(rest, wide[i]))
             return strlen(wide[i]);

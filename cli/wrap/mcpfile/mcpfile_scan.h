@@ -18,7 +18,7 @@ struct mcpfile_scan {
     const char *p, *end;
     struct span level[MCPFILE_LEVELS];
     size_t depth;   /* levels of the path, including those that are not stored */
-    size_t nesting; /* open brackets */
+    size_t nesting; /* number of open brackets */
     size_t object;  /* offset of the innermost object, or [[table]] of servers */
     /* TOML: path of the last [[table]] of servers; empty if there was none */
     struct span list[MCPFILE_LEVELS];

@@ -45,25 +45,27 @@ enum mcpfile_limit {
     MCPFILE_TOOL_TIMEOUT_SEC,
     MCPFILE_STARTUP_TIMEOUT_SEC,
     MCPFILE_STARTUP_TIMEOUT_MS,
-    MCPFILE_CONNECT_TIMEOUT,    /* seconds */
-    MCPFILE_CONNECTION_TIMEOUT, /* milliseconds */
-    MCPFILE_REQUEST_TIMEOUT,    /* milliseconds */
+    MCPFILE_CONNECT_TIMEOUT,    /* the limit is in seconds */
+    MCPFILE_CONNECTION_TIMEOUT, /* the limit is in milliseconds */
+    MCPFILE_REQUEST_TIMEOUT,    /* the limit is in milliseconds */
     MCPFILE_NLIMITS
 };
 
 struct mcpfile_server {
     char *name;    /* owned */
-    char *project; /* owned; directory of the project it belongs to; NULL: all projects */
-    bool unnamed;  /* an element of a list, and `name` was not read yet */
-    size_t object; /* offset of its object or list element, as an identifier; 0: a TOML table */
+    char *project; /* owned; project directory in which the server is used; NULL: all projects */
+    bool unnamed;  /* the server is an element of a list, and its `name` was not read yet */
+    /* offset of the server's object or list element, used as an identifier; 0: a TOML table */
+    size_t object;
     struct mcpfile_member command, args, url, type, headers,
         env; /* env: `environment` of opencode */
     /* `command` is an array: command.value is its first string, the args are the others */
     bool one_array;
-    size_t first_arg, args_n; /* its args: mcpfile.arg[first_arg..first_arg + args_n - 1] */
-    bool dashes;              /* the args are a YAML list with one dash per line */
-    struct span limit[MCPFILE_NLIMITS]; /* values as written */
-    size_t first_header;                /* its headers: mcpfile.header[first_header…] */
+    /* args of the server: mcpfile.arg[first_arg..first_arg + args_n - 1] */
+    size_t first_arg, args_n;
+    bool dashes;                        /* the args are a YAML list with one dash per line */
+    struct span limit[MCPFILE_NLIMITS]; /* time limits of the server, as written in the file */
+    size_t first_header;                /* headers of the server: mcpfile.header[first_header…] */
     size_t headers_n;
     const char *odd;        /* why the server must not be edited; NULL: it may be */
     const char *remote_odd; /* why the URL must not be replaced by a command; NULL: it may be */
@@ -82,7 +84,7 @@ struct mcpfile {
     size_t args, args_cap;
     struct mcpfile_header *header; /* owned; the headers of all servers */
     size_t headers, headers_cap;
-    struct span limit[MCPFILE_NLIMITS]; /* limits of servers without their own; opencode */
+    struct span limit[MCPFILE_NLIMITS]; /* opencode: time limits for servers that set none */
     struct buf error;                   /* owned */
 };
 

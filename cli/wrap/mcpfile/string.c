@@ -56,7 +56,8 @@ static const char *mcpfile_string_unescape(struct buf *b, const char *p, const c
     p++;
     for (size_t i = 0; i < hex; i++, p++)
         c = c << 4 | (uint32_t)(isdigit((unsigned char)*p) ? *p - '0' : (*p | 0x20) - 'a' + 10);
-    if (c > 0x10FFFF || (c >= 0xD800 && c < 0xE000)) /* not a character: replaced as in JSON */
+    /* the code point is invalid: it is replaced as in JSON */
+    if (c > 0x10FFFF || (c >= 0xD800 && c < 0xE000))
         c = 0xFFFD;
     char utf8[4];
     buf_add(b, utf8, text_utf8_put(c, utf8));
@@ -66,7 +67,7 @@ static const char *mcpfile_string_unescape(struct buf *b, const char *p, const c
 /* Resolves escapes that only JSON5 has. Copies other escapes for json_unescape(). */
 static void append_json5_escape(struct buf *b, const char **p, const char *end)
 {
-    const char *c = *p + 1; /* after the backslash */
+    const char *c = *p + 1; /* `c` points to the character after the backslash */
     if (strchr("\"\\/bfnrtu", *c) != NULL) {
         buf_add(b, *p, 2);
     } else if (*c == 'x') { /* a character below 256 */
@@ -109,7 +110,7 @@ static void append_toml_string(struct slice token, struct buf *b)
 {
     char quote = token.n > 0 ? token.p[0] : '\0';
     if (quote != '"' && quote != '\'') {
-        buf_slice_add(b, token); /* a bare key */
+        buf_slice_add(b, token); /* the token is a key without quotes */
         return;
     }
     bool many = token.n >= 6 && token.p[1] == quote && token.p[2] == quote;

@@ -10,7 +10,7 @@ enum mcpfile_type { MCPFILE_STRING, MCPFILE_ARRAY, MCPFILE_TABLE, MCPFILE_OTHER 
 struct mcpfile_value {
     enum mcpfile_type type;
     struct span token, key;
-    size_t end; /* as in struct mcpfile_member */
+    size_t end; /* offset at which a new member can be inserted after this value */
     bool on_line;
     size_t first_arg, args_n;       /* if args of a server: mcpfile.arg[first_arg…] */
     size_t first_header, headers_n; /* if headers of a server: mcpfile.header[first_header…] */

@@ -190,7 +190,7 @@ static bool scan_yaml_node(struct yaml *y, struct mcpfile_value *v)
     } else if (y->event.type == YAML_MAPPING_START_EVENT) {
         good = scan_yaml_mapping(y, v);
     } else {
-        v->type = MCPFILE_OTHER; /* an alias */
+        v->type = MCPFILE_OTHER; /* the value is an alias */
         v->token = yaml_token_span(y);
         y->end = v->token.at + v->token.n;
     }
