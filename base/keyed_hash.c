@@ -67,7 +67,7 @@ static uint64_t multiply_and_fold(uint64_t a, uint64_t b)
 #define MIX_1 0xe7037ed1a0b428dbu
 #define MIX_2 0x8ebc6af09c88c6e3u
 
-uint64_t keyed_pair(const struct hash_key *key, uint64_t a, uint64_t b)
+uint64_t keyed_hash_pair(const struct hash_key *key, uint64_t a, uint64_t b)
 {
     return multiply_and_fold(a ^ key->k0 ^ MIX_0, multiply_and_fold(b ^ key->k1 ^ MIX_1, MIX_2));
 }
@@ -75,7 +75,7 @@ uint64_t keyed_pair(const struct hash_key *key, uint64_t a, uint64_t b)
 uint64_t keyed_mix(const struct hash_key *key, uint64_t before, struct slice bytes)
 {
     uint64_t k0 = key->k0 ^ MIX_0, k1 = key->k1 ^ MIX_1;
-    uint64_t h = keyed_pair(key, before, bytes.n), a = 0, b = 0;
+    uint64_t h = keyed_hash_pair(key, before, bytes.n), a = 0, b = 0;
     for (; bytes.n > 16; bytes.p += 16, bytes.n -= 16)
         h = multiply_and_fold(read_little_endian(bytes.p, 8) ^ k0,
                               read_little_endian(bytes.p + 8, 8) ^ h);

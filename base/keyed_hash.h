@@ -18,6 +18,6 @@ uint64_t keyed_hash(const struct hash_key *key, struct slice bytes);
 /* `before`: a previous hash, or a number that distinguishes kinds of values. */
 uint64_t keyed_mix(const struct hash_key *key, uint64_t before, struct slice bytes);
 /* Combines two hashes; their order matters. */
-uint64_t keyed_pair(const struct hash_key *key, uint64_t a, uint64_t b);
+uint64_t keyed_hash_pair(const struct hash_key *key, uint64_t a, uint64_t b);
 
 #endif

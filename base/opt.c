@@ -198,7 +198,7 @@ int opt_set_from_config(struct opt_set *s, const char *name, const char *value)
     return 0;
 }
 
-static size_t must_find(const struct opt_set *s, const char *name)
+static size_t opt_must_find(const struct opt_set *s, const char *name)
 {
     size_t i = opt_find(s, name, strlen(name));
     assert(i < s->n); /* the table has no option of this name */
@@ -207,13 +207,13 @@ static size_t must_find(const struct opt_set *s, const char *name)
 
 const char *opt_get(const struct opt_set *s, const char *name)
 {
-    return s->value[must_find(s, name)];
+    return s->value[opt_must_find(s, name)];
 }
 
 /* *at encodes source * OPT_MANY_MAX + index: the list is walked once for each source. */
 const char *opt_next_value(const struct opt_set *s, const char *name, size_t *at)
 {
-    size_t i = must_find(s, name);
+    size_t i = opt_must_find(s, name);
     for (; *at < (OPT_FLAG + 1) * OPT_MANY_MAX; ++*at) {
         size_t k = *at % OPT_MANY_MAX;
         if (k >= s->many_n || s->many[k].i != i || s->many[k].from != *at / OPT_MANY_MAX)
@@ -232,7 +232,7 @@ bool opt_is_on(const struct opt_set *s, const char *name)
 
 enum opt_from opt_source(const struct opt_set *s, const char *name)
 {
-    return s->from[must_find(s, name)];
+    return s->from[opt_must_find(s, name)];
 }
 
 #define HELP_COLUMNS 80

@@ -30,7 +30,7 @@ union block {
     max_align_t align;
 };
 
-static void *pattern_take(size_t n, void *quota)
+static void *allocate_from_quota(size_t n, void *quota)
 {
     union block *b = NULL;
     size_t all = n + sizeof *b;
@@ -113,7 +113,8 @@ int pattern_open(struct pattern **ret, const struct pattern_rules *rules, struct
     int st = 0;
     if (rules->quota != NULL) {
         rules->quota->refused = false;
-        p->memory = pcre2_general_context_create(pattern_take, free_from_quota, rules->quota);
+        p->memory =
+            pcre2_general_context_create(allocate_from_quota, free_from_quota, rules->quota);
         st = p->memory == NULL ? pattern_no_memory(rules) : 0;
     }
     if (st == 0)
@@ -170,14 +171,14 @@ static int pattern_on_callout(pcre2_callout_block *b, void *ctx)
     size_t now = b->current_position;
     size_t way = now > r->at ? now - r->at : r->at - now;
     r->at = now;
-    return work_do(r->work, r->item + way / 8) ? 0 : PCRE2_ERROR_CALLOUT;
+    return work_count_steps(r->work, r->item + way / 8) ? 0 : PCRE2_ERROR_CALLOUT;
 }
 
 enum pattern_result pattern_search(struct pattern *p, struct slice text, struct work *w)
 {
     /* a backreference may compare much without moving */
     struct progress r = {.work = w, .item = 1 + (p->backreferences > 0 ? text.n / 16 : 0)};
-    if (!work_do(w, 20 + text.n / 8))
+    if (!work_count_steps(w, 20 + text.n / 8))
         return PATTERN_GAVE_UP;
     (void)pcre2_set_callout(p->context, pattern_on_callout, &r);
     return pattern_result_of_pcre(pcre2_match(p->code, (PCRE2_SPTR)(text.p != NULL ? text.p : ""),

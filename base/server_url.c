@@ -10,7 +10,7 @@ static size_t url_scheme_len(struct slice word)
 }
 
 /* Returns the number of bytes before the first of these characters. */
-static size_t span_until(struct slice s, const char *ends)
+static size_t length_until(struct slice s, const char *ends)
 {
     size_t n = 0;
     while (n < s.n && (s.p[n] == '\0' || strchr(ends, s.p[n]) == NULL))
@@ -18,7 +18,7 @@ static size_t span_until(struct slice s, const char *ends)
     return n;
 }
 
-bool server_url_take(struct server_url_search *s, struct slice word, struct server_url *ret)
+bool server_url_find_in_word(struct server_url_search *s, struct slice word, struct server_url *ret)
 {
     size_t n = s->began && !s->after_option ? url_scheme_len(word) : 0;
     s->began = true;
@@ -26,11 +26,11 @@ bool server_url_take(struct server_url_search *s, struct slice word, struct serv
     if (n == 0)
         return false;
     struct slice rest = {word.p + n, word.n - n};
-    size_t end = span_until(rest, "/?#"), at = end;
+    size_t end = length_until(rest, "/?#"), at = end;
     while (at > 0 && rest.p[at - 1] != '@')
         at--;
     struct slice path = {rest.p + end, rest.n - end};
-    path.n = span_until(path, "?#");
+    path.n = length_until(path, "?#");
     *ret = (struct server_url){{word.p, n}, {rest.p + at, end - at}, path};
     return true;
 }

@@ -25,6 +25,7 @@ struct server_url_search {
 };
 
 /* Takes the next word of a command. Returns true if the word is the URL. */
-bool server_url_take(struct server_url_search *s, struct slice word, struct server_url *ret);
+bool server_url_find_in_word(struct server_url_search *s, struct slice word,
+                             struct server_url *ret);
 
 #endif

@@ -9,7 +9,7 @@
 #include "base/token_kind.h"
 
 /* Whether a word after a run of this kind is joined to it. */
-static inline bool tokens_joins(uint8_t kind)
+static inline bool tokens_join_next_word(uint8_t kind)
 {
     return (1u << kind & (1u << TOKEN_LOWER | 1u << TOKEN_UPPER | 1u << TOKEN_CAPITALS |
                           1u << TOKEN_DIGIT)) != 0;
@@ -24,7 +24,7 @@ static inline void tokens_end_word(struct tokens *t)
     bool is_long = t->run >= MI_COUNT(classes);
     if (t->kind == TOKEN_CAPITALS)
         t->n[TOKENS_CAPITALS]++;
-    else if (tokens_joins(t->before))
+    else if (tokens_join_next_word(t->before))
         t->n[TOKENS_JOINED]++;
     else
         t->n[is_long ? TOKENS_WORD_LONG : classes[t->run]]++;

@@ -17,7 +17,7 @@ static const int64_t weights[TOKENS_CLASSES] = {
 };
 
 /* Reads the characters before the first one that is not ASCII. Returns their number. */
-static size_t tokens_ascii(struct tokens *t, const char *p, size_t n)
+static size_t tokens_read_ascii(struct tokens *t, const char *p, size_t n)
 {
     size_t i = 0, start;
     while (i < n && token_kinds[(unsigned char)p[i]] != TOKEN_START) {
@@ -82,7 +82,7 @@ void tokens_add(struct tokens *t, const char *p, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         if (t->want == 0)
-            i += tokens_ascii(t, p + i, n - i);
+            i += tokens_read_ascii(t, p + i, n - i);
         if (i == n)
             return;
         unsigned char c = (unsigned char)p[i];
@@ -99,7 +99,7 @@ void tokens_add(struct tokens *t, const char *p, size_t n)
             tokens_add_other(t, TOKENS_CONTROL);
         }
         if (c < 0x80)
-            (void)tokens_ascii(t, p + i, 1);
+            (void)tokens_read_ascii(t, p + i, 1);
         else
             tokens_begin_multibyte(t, c);
     }

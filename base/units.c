@@ -66,7 +66,7 @@ bool units_has_unit(const char *text)
 }
 
 /* A value that would be rounded up to one more digit uses the next unit: 999.6ms is shown as 1.00s. */
-struct units_text units_took(int64_t us)
+struct units_text units_format_duration(int64_t us)
 {
     struct units_text t;
     double ms = (double)us / 1e3;
@@ -100,7 +100,7 @@ struct units_text units_bytes(int64_t bytes)
 
 void units_show_duration(struct buf *b, int64_t us)
 {
-    buf_adds(b, units_took(us).s);
+    buf_adds(b, units_format_duration(us).s);
 }
 
 void units_show_size(struct buf *b, int64_t bytes)

@@ -19,7 +19,7 @@ void units_show_size(struct buf *b, int64_t bytes);  /* 512B, 1.5KiB, 16.0MiB, 1
 struct units_text {
     char s[32];
 };
-struct units_text units_took(int64_t us);
+struct units_text units_format_duration(int64_t us);
 struct units_text units_bytes(int64_t bytes);
 
 #endif

@@ -9,7 +9,7 @@ struct work work_begin(int64_t steps, int64_t cpu_us)
                          .cpu_end_us = cpu_us > 0 ? clock_thread_us() + cpu_us : 0};
 }
 
-bool work_look(struct work *w, size_t n)
+bool work_check_limits(struct work *w, size_t n)
 {
     if (w->steps < 0)
         return false;

@@ -3,7 +3,7 @@
  * Steps     the same data take the same number of steps on every machine. A step is some nanoseconds of work.
  * CPU time  a second limit, for steps that turn out to be expensive. It is checked every WORK_LOOK
  *           steps.
- * Errors    work_do() returns false when a limit is exceeded, and always after that.
+ * Errors    work_count_steps() returns false when a limit is exceeded, and always after that.
  * Owns      nothing.
  * Blocks    never. */
 #ifndef MI_BASE_WORK_H
@@ -22,13 +22,13 @@ struct work {
 /* cpu_us: 0 is no limit of CPU time. */
 struct work work_begin(int64_t steps, int64_t cpu_us);
 /* Counts n steps, and looks at the limits. */
-bool work_look(struct work *w, size_t n);
+bool work_check_limits(struct work *w, size_t n);
 /* Counts n steps. */
-static inline bool work_do(struct work *w, size_t n)
+static inline bool work_count_steps(struct work *w, size_t n)
 {
     int64_t left = w->steps - (int64_t)n;
     if (n > WORK_LOOK || left < w->look || left < 0)
-        return work_look(w, n);
+        return work_check_limits(w, n);
     w->steps = left;
     return true;
 }

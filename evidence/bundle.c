@@ -242,7 +242,7 @@ static struct digest commitment_of_record(const struct bundle_record *r)
     struct digest d;
     record_begin(&sum, &r->salt, bundle_shape[r->kind].name);
     for (size_t i = 0; i < r->n; i++)
-        record_text(&sum, r->field[i]);
+        record_add_text(&sum, r->field[i]);
     record_end(&sum, &d);
     return d;
 }

@@ -77,8 +77,8 @@ void bundle_begin_section(struct bundle_out *o, enum bundle_section s)
     o->in_section = true;
 }
 
-void bundle_leaf(struct bundle_out *o, uint64_t n, struct slice leaf, const struct digest *node,
-                 uint64_t size)
+void bundle_write_leaf(struct bundle_out *o, uint64_t n, struct slice leaf,
+                       const struct digest *node, uint64_t size)
 {
     struct digest proof[TREE_DEPTH];
     bundle_begin_element(o);
@@ -88,27 +88,27 @@ void bundle_leaf(struct bundle_out *o, uint64_t n, struct slice leaf, const stru
     json_out_end(&o->j);
 }
 
-void bundle_redaction(struct bundle_out *o, uint64_t n)
+void bundle_begin_redaction(struct bundle_out *o, uint64_t n)
 {
     bundle_begin_element(o);
     json_out_uint(&o->j, "n", n);
     json_out_array(&o->j, "lines");
 }
 
-void bundle_line(struct bundle_out *o, struct slice line)
+void bundle_write_line(struct bundle_out *o, struct slice line)
 {
     json_out_whitespace(&o->j, "\n");
     json_out_text(&o->j, NULL, line);
 }
 
-void bundle_redaction_end(struct bundle_out *o)
+void bundle_end_redaction(struct bundle_out *o)
 {
     json_out_end(&o->j);
     json_out_end(&o->j);
 }
 
-void bundle_group(struct bundle_out *o, uint64_t g, const struct digest *commitment, size_t k,
-                  const struct digest *node, uint64_t groups)
+void bundle_write_group(struct bundle_out *o, uint64_t g, const struct digest *commitment, size_t k,
+                        const struct digest *node, uint64_t groups)
 {
     struct digest proof[TREE_DEPTH];
     bundle_begin_element(o);
@@ -118,7 +118,7 @@ void bundle_group(struct bundle_out *o, uint64_t g, const struct digest *commitm
     json_out_end(&o->j);
 }
 
-void bundle_record(struct bundle_out *o, uint64_t place, const struct salt *salt)
+void bundle_begin_record(struct bundle_out *o, uint64_t place, const struct salt *salt)
 {
     bundle_begin_element(o);
     json_out_uint(&o->j, "place", place);
@@ -126,25 +126,25 @@ void bundle_record(struct bundle_out *o, uint64_t place, const struct salt *salt
     json_out_array(&o->j, "fields");
 }
 
-void bundle_field(struct bundle_out *o, struct slice text)
+void bundle_write_field(struct bundle_out *o, struct slice text)
 {
     json_out_text(&o->j, NULL, text);
 }
 
-void bundle_field_number(struct bundle_out *o, int64_t v)
+void bundle_write_number(struct bundle_out *o, int64_t v)
 {
     char text[32];
     snprintf(text, sizeof text, "%lld", (long long)v);
     json_out_str(&o->j, NULL, text);
 }
 
-void bundle_record_end(struct bundle_out *o)
+void bundle_end_record(struct bundle_out *o)
 {
     json_out_end(&o->j);
     json_out_end(&o->j);
 }
 
-void bundle_last(struct bundle_out *o, const struct salt *salt)
+void bundle_begin_end_record(struct bundle_out *o, const struct salt *salt)
 {
     end_section(o);
     json_out_whitespace(&o->j, "\n");

@@ -5,16 +5,16 @@
  *
  *     bundle_write(&o, &b, note);
  *     bundle_begin_section(&o, BUNDLE_LEAVES);
- *     bundle_leaf(&o, n, leaf, hashes, size);
+ *     bundle_write_leaf(&o, n, leaf, hashes, size);
  *     …
  *     bundle_begin_section(&o, BUNDLE_RECORDS);
- *     bundle_record(&o, place, &salt);
- *     bundle_field(&o, slice_of("message"));
- *     bundle_field(&o, text);
- *     bundle_record_end(&o);
- *     bundle_last(&o, &salt);        the record `end`
+ *     bundle_begin_record(&o, place, &salt);
+ *     bundle_write_field(&o, slice_of("message"));
+ *     bundle_write_field(&o, text);
+ *     bundle_end_record(&o);
+ *     bundle_begin_end_record(&o, &salt);        the record `end`
  *     …
- *     bundle_record_end(&o);
+ *     bundle_end_record(&o);
  *     bundle_finish(&o);
  *
  * Owns      nothing: the text is appended to a buffer of the caller.
@@ -71,22 +71,22 @@ struct bundle_out {
 void bundle_write(struct bundle_out *o, struct buf *b, struct slice note);
 void bundle_begin_section(struct bundle_out *o, enum bundle_section s);
 /* A leaf of `size`. node: all nodes of the log (tree_fill()). */
-void bundle_leaf(struct bundle_out *o, uint64_t n, struct slice leaf, const struct digest *node,
-                 uint64_t size);
+void bundle_write_leaf(struct bundle_out *o, uint64_t n, struct slice leaf,
+                       const struct digest *node, uint64_t size);
 /* A leaf `redact`: each line, without its newline, then the end. */
-void bundle_redaction(struct bundle_out *o, uint64_t n);
-void bundle_line(struct bundle_out *o, struct slice line);
-void bundle_redaction_end(struct bundle_out *o);
+void bundle_begin_redaction(struct bundle_out *o, uint64_t n);
+void bundle_write_line(struct bundle_out *o, struct slice line);
+void bundle_end_redaction(struct bundle_out *o);
 /* Writes group g of a session with its k commitments. node: all nodes of the tree over the
  * groups. */
-void bundle_group(struct bundle_out *o, uint64_t g, const struct digest *commitment, size_t k,
-                  const struct digest *node, uint64_t groups);
-void bundle_record(struct bundle_out *o, uint64_t place, const struct salt *salt);
-void bundle_field(struct bundle_out *o, struct slice text);
-void bundle_field_number(struct bundle_out *o, int64_t v);
-void bundle_record_end(struct bundle_out *o);
-/* The record `end`, whose fields and bundle_record_end() follow; then bundle_finish(). */
-void bundle_last(struct bundle_out *o, const struct salt *salt);
+void bundle_write_group(struct bundle_out *o, uint64_t g, const struct digest *commitment, size_t k,
+                        const struct digest *node, uint64_t groups);
+void bundle_begin_record(struct bundle_out *o, uint64_t place, const struct salt *salt);
+void bundle_write_field(struct bundle_out *o, struct slice text);
+void bundle_write_number(struct bundle_out *o, int64_t v);
+void bundle_end_record(struct bundle_out *o);
+/* The record `end`, whose fields and bundle_end_record() follow; then bundle_finish(). */
+void bundle_begin_end_record(struct bundle_out *o, const struct salt *salt);
 void bundle_finish(struct bundle_out *o);
 
 #endif

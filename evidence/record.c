@@ -21,7 +21,7 @@ void record_begin(struct record *r, const struct salt *salt, const char *kind)
     r->n = 0;
     record_add(r, "mcpi1", 5);
     record_add(r, salt->b, SALT_N);
-    record_text(r, slice_of(kind));
+    record_add_text(r, slice_of(kind));
 }
 
 /* Unsigned LEB128. */
@@ -35,29 +35,29 @@ static void add_length(struct record *r, uint64_t rest)
     record_add(r, length, n);
 }
 
-void record_length(struct record *r, uint64_t n)
+void record_add_length(struct record *r, uint64_t n)
 {
     add_length(r, n + 1);
 }
 
-void record_bytes(struct record *r, struct slice part)
+void record_add_bytes(struct record *r, struct slice part)
 {
     if (part.n > 0)
         record_add(r, part.p, part.n);
 }
 
-void record_text(struct record *r, struct slice text)
+void record_add_text(struct record *r, struct slice text)
 {
     add_length(r, text.p != NULL ? (uint64_t)text.n + 1 : 0);
-    record_bytes(r, text);
+    record_add_bytes(r, text);
 }
 
-void record_null(struct record *r)
+void record_add_null(struct record *r)
 {
-    record_text(r, (struct slice){0});
+    record_add_text(r, (struct slice){0});
 }
 
-void record_number(struct record *r, int64_t v)
+void record_add_number(struct record *r, int64_t v)
 {
     char digits[20];
     size_t at = sizeof digits;
@@ -68,7 +68,7 @@ void record_number(struct record *r, int64_t v)
     } while (rest > 0);
     if (v < 0)
         digits[--at] = '-';
-    record_text(r, (struct slice){digits + at, sizeof digits - at});
+    record_add_text(r, (struct slice){digits + at, sizeof digits - at});
 }
 
 void record_end(struct record *r, struct digest *ret)

@@ -2,9 +2,9 @@
  *
  *     struct record r;
  *     record_begin(&r, &salt, "event");
- *     record_number(&r, t_us);
- *     record_text(&r, kind);
- *     record_text(&r, detail);
+ *     record_add_number(&r, t_us);
+ *     record_add_text(&r, kind);
+ *     record_add_text(&r, detail);
  *     record_end(&r, &commitment);
  *
  * A field is its length plus one as an unsigned LEB128 number, and its bytes; NULL is a length of 0.
@@ -31,19 +31,19 @@ struct record {
 
 /* kind: the first field. */
 void record_begin(struct record *r, const struct salt *salt, const char *kind);
-void record_text(struct record *r, struct slice text); /* {NULL, 0}: NULL */
+void record_add_text(struct record *r, struct slice text); /* {NULL, 0}: NULL */
 /* Adds a long text in parts: first its length, then its bytes. */
-void record_length(struct record *r, uint64_t n);
-void record_bytes(struct record *r, struct slice part);
-void record_number(struct record *r, int64_t v);
-void record_null(struct record *r);
+void record_add_length(struct record *r, uint64_t n);
+void record_add_bytes(struct record *r, struct slice part);
+void record_add_number(struct record *r, int64_t v);
+void record_add_null(struct record *r);
 /* A number, or NULL. */
-static inline void record_optional(struct record *r, bool has, int64_t v)
+static inline void record_add_optional(struct record *r, bool has, int64_t v)
 {
     if (has)
-        record_number(r, v);
+        record_add_number(r, v);
     else
-        record_null(r);
+        record_add_null(r);
 }
 void record_end(struct record *r, struct digest *ret);
 

@@ -14,7 +14,7 @@ struct out {
     size_t n;
 };
 
-static void journal_form_put(struct out *o, const void *p, size_t n)
+static void put_bytes(struct out *o, const void *p, size_t n)
 {
     if (o->p != NULL && n > 0)
         memcpy(o->p + o->n, p, n);
@@ -23,18 +23,18 @@ static void journal_form_put(struct out *o, const void *p, size_t n)
 
 static void put_uint(struct out *o, uint64_t v)
 {
-    journal_form_put(o, &v, sizeof v);
+    put_bytes(o, &v, sizeof v);
 }
 
 static void put_int(struct out *o, int64_t v)
 {
-    journal_form_put(o, &v, sizeof v);
+    put_bytes(o, &v, sizeof v);
 }
 
 static void put_text(struct out *o, struct slice s)
 {
     put_uint(o, s.p != NULL ? s.n : MISSING);
-    journal_form_put(o, s.p, s.n);
+    put_bytes(o, s.p, s.n);
 }
 
 /* Writes the string with its NUL. */
@@ -49,7 +49,7 @@ struct in {
 };
 
 /* Takes the next n bytes; NULL if there are fewer. */
-static const char *journal_form_get(struct in *i, uint64_t n)
+static const char *get_bytes(struct in *i, uint64_t n)
 {
     if (i->bad || n > i->left.n) {
         i->bad = true;
@@ -63,7 +63,7 @@ static const char *journal_form_get(struct in *i, uint64_t n)
 static uint64_t get_uint(struct in *i)
 {
     uint64_t v = 0;
-    const char *p = journal_form_get(i, sizeof v);
+    const char *p = get_bytes(i, sizeof v);
     if (p != NULL)
         memcpy(&v, p, sizeof v);
     return v;
@@ -72,13 +72,13 @@ static uint64_t get_uint(struct in *i)
 static int64_t get_int(struct in *i)
 {
     int64_t v = 0;
-    const char *p = journal_form_get(i, sizeof v);
+    const char *p = get_bytes(i, sizeof v);
     if (p != NULL)
         memcpy(&v, p, sizeof v);
     return v;
 }
 
-static int64_t get_between(struct in *i, int64_t min, int64_t max)
+static int64_t get_int_between(struct in *i, int64_t min, int64_t max)
 {
     int64_t v = get_int(i);
     if (v >= min && v <= max)
@@ -89,12 +89,12 @@ static int64_t get_between(struct in *i, int64_t min, int64_t max)
 
 static bool get_bool(struct in *i)
 {
-    return get_between(i, 0, 1) != 0;
+    return get_int_between(i, 0, 1) != 0;
 }
 
 static pid_t get_pid(struct in *i)
 {
-    return (pid_t)get_between(i, 0, INT_MAX);
+    return (pid_t)get_int_between(i, 0, INT_MAX);
 }
 
 static struct slice get_text(struct in *i)
@@ -102,7 +102,7 @@ static struct slice get_text(struct in *i)
     uint64_t n = get_uint(i);
     if (i->bad || n == MISSING)
         return (struct slice){0};
-    const char *p = journal_form_get(i, n);
+    const char *p = get_bytes(i, n);
     return p != NULL ? (struct slice){p, n} : (struct slice){0};
 }
 
@@ -199,9 +199,9 @@ static void get_boot(struct in *i, char *to)
 #define GET_PID(name) x->name = get_pid(i);
 #define GET_FLAG(name) x->name = get_bool(i);
 #define GET_WORD(type, words) GET_##type
-#define GET_call_status(name) x->name = (enum call_status)get_between(i, 0, CALL_UNKNOWN - 1);
+#define GET_call_status(name) x->name = (enum call_status)get_int_between(i, 0, CALL_UNKNOWN - 1);
 #define GET_escalation_cause(name)                                                                 \
-    x->name = (enum escalation_cause)get_between(i, 0, ESCALATION_CAUSE_UNKNOWN - 1);
+    x->name = (enum escalation_cause)get_int_between(i, 0, ESCALATION_CAUSE_UNKNOWN - 1);
 #define GET_COUNT(name) x->name = get_uint(i);
 #define GET_SIZE GET_COUNT
 #define GET_TICKS GET_COUNT
@@ -247,7 +247,7 @@ static void get_escalation(struct in *i, struct entry *ret)
     struct escalation *x = &ret->escalation;
     ret->t_us = get_int(i);
     ESCALATION_FIELDS(GET)
-    x->stderr_n = (size_t)get_between(i, 0, ESCALATION_LINES_MAX);
+    x->stderr_n = (size_t)get_int_between(i, 0, ESCALATION_LINES_MAX);
     for (size_t k = 0; k < x->stderr_n; k++)
         ret->lines[k] = get_text(i);
 }
@@ -272,13 +272,13 @@ static void get_lost(struct in *i, struct lost_messages *l)
 
 /* ---- added rules ---- */
 
-static void put_added(struct out *o, const struct added_rules *a)
+static void put_added_rules(struct out *o, const struct added_rules *a)
 {
     put_uint(o, a->seq);
     put_uint(o, a->rules);
 }
 
-static void get_added(struct in *i, struct added_rules *a)
+static void get_added_rules(struct in *i, struct added_rules *a)
 {
     a->seq = get_uint(i);
     a->rules = get_uint(i);
@@ -310,7 +310,7 @@ static void put_entry(struct out *o, const struct entry *e)
         put_lost(o, &e->lost);
         break;
     case ENTRY_RULES:
-        put_added(o, &e->added);
+        put_added_rules(o, &e->added);
         break;
     case ENTRY_MESSAGE:
     case ENTRY_TOOLS_WANTED:
@@ -360,7 +360,7 @@ static int form_read_other(enum entry_kind kind, struct slice bytes, struct entr
         get_lost(&i, &e.lost);
         break;
     case ENTRY_RULES:
-        get_added(&i, &e.added);
+        get_added_rules(&i, &e.added);
         break;
     case ENTRY_TOOLS_WANTED:
         break;
@@ -434,7 +434,7 @@ int form_read_start(struct slice bytes, struct session_start *ret)
     s.redact_rules = get_text(&i);
     s.cwd = get_text(&i);
     s.tools_rule = get_text(&i);
-    s.level = (enum record_level)get_between(&i, 0, RECORD_LEVEL_UNKNOWN - 1);
+    s.level = (enum record_level)get_int_between(&i, 0, RECORD_LEVEL_UNKNOWN - 1);
     s.sync_full = get_bool(&i);
     s.stop_on_error = get_bool(&i);
     s.started_wall_us = get_int(&i);

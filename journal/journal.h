@@ -48,13 +48,14 @@ static inline uint64_t journal_append(const struct journal *j, const struct row 
     return j->append(j->owner, row);
 }
 
-static inline uint64_t journal_answer(const struct journal *j, const struct row *row,
-                                      const struct invocation *x)
+static inline uint64_t journal_append_answer(const struct journal *j, const struct row *row,
+                                             const struct invocation *x)
 {
     return j->answer(j->owner, row, x);
 }
 
-static inline void journal_event(const struct journal *j, const char *kind, const char *detail)
+static inline void journal_append_event(const struct journal *j, const char *kind,
+                                        const char *detail)
 {
     j->event(j->owner, kind, detail);
 }
@@ -64,12 +65,12 @@ static inline void journal_add_rules(const struct journal *j, uint64_t seq, brea
     j->add_rules(j->owner, seq, rules);
 }
 
-static inline void journal_update(const struct journal *j, const struct session_update *u)
+static inline void journal_append_update(const struct journal *j, const struct session_update *u)
 {
     j->update(j->owner, u);
 }
 
-static inline void journal_log(const struct journal *j, const struct invocation *x)
+static inline void journal_append_invocation(const struct journal *j, const struct invocation *x)
 {
     j->log(j->owner, x);
 }

@@ -123,7 +123,7 @@ size_t message_size(const struct row *r, const struct invocation *x)
     return n;
 }
 
-static char *journal_message_put(char *to, const void *p, size_t n)
+static char *append_message_bytes(char *to, const void *p, size_t n)
 {
     if (n > 0)
         memcpy(to, p, n);
@@ -135,7 +135,7 @@ static char *message_put_numbers(char *to, const struct parts *p, uint32_t *flag
     for (size_t i = 0; i < p->numbers; i++)
         if (p->number[i] != 0) {
             *flags |= HAS_NUMBER(i);
-            to = journal_message_put(to, &p->number[i], sizeof p->number[i]);
+            to = append_message_bytes(to, &p->number[i], sizeof p->number[i]);
         }
     return to;
 }
@@ -149,7 +149,7 @@ static char *message_put_places(char *to, const struct parts *p, struct slice bo
         struct place place = {slice_is_within(s, body) ? (uint32_t)(s.p - body.p) : OUTSIDE,
                               (uint32_t)s.n};
         *flags |= HAS_TEXT(i);
-        to = journal_message_put(to, &place, sizeof place);
+        to = append_message_bytes(to, &place, sizeof place);
     }
     return to;
 }
@@ -175,10 +175,10 @@ void message_write(const struct row *r, const struct invocation *x, char *to)
     }
     char *next = message_put_numbers(to + sizeof f, &p, &f.flags);
     next = message_put_places(next, &p, r->body, &f.flags);
-    next = journal_message_put(next, r->body.p, r->body.n);
+    next = append_message_bytes(next, r->body.p, r->body.n);
     for (size_t i = 0; i < p.texts; i++)
         if (p.text[i].p != NULL && !slice_is_within(p.text[i], r->body))
-            next = journal_message_put(next, p.text[i].p, p.text[i].n);
+            next = append_message_bytes(next, p.text[i].p, p.text[i].n);
     memcpy(to, &f, sizeof f);
 }
 
@@ -195,7 +195,7 @@ static bool message_head_is_valid(const struct fixed *f)
 }
 
 /* Takes the next n bytes of *left; NULL if there are fewer. */
-static const char *journal_message_take(struct slice *left, size_t n)
+static const char *cut_message_bytes(struct slice *left, size_t n)
 {
     const char *p = left->p;
     if (n > left->n)
@@ -209,7 +209,7 @@ static bool get_numbers(struct slice *left, uint32_t flags, struct parts *p)
     memset(p->number, 0, sizeof p->number);
     for (flags &= HAS_NUMBER(NUMBERS) - 1; flags != 0; flags &= flags - 1) {
         int i = __builtin_ctz(flags);
-        const char *at = journal_message_take(left, sizeof p->number[i]);
+        const char *at = cut_message_bytes(left, sizeof p->number[i]);
         if (at == NULL)
             return false;
         memcpy(&p->number[i], at, sizeof p->number[i]);
@@ -226,12 +226,12 @@ static bool get_texts(struct slice left, const struct fixed *f, struct slice *re
     for (size_t i = 0; i < TEXTS; i++) {
         if ((f->flags & HAS_TEXT(i)) == 0)
             continue;
-        const char *at = journal_message_take(&left, sizeof place[i]);
+        const char *at = cut_message_bytes(&left, sizeof place[i]);
         if (at == NULL)
             return false;
         memcpy(&place[i], at, sizeof place[i]);
     }
-    struct slice body = {journal_message_take(&left, f->body_n), f->body_n};
+    struct slice body = {cut_message_bytes(&left, f->body_n), f->body_n};
     if (body.p == NULL)
         return false;
     for (size_t i = 0; i < TEXTS; i++) {
@@ -240,7 +240,7 @@ static bool get_texts(struct slice left, const struct fixed *f, struct slice *re
         bool outside = place[i].at == OUTSIDE;
         if (!outside && (place[i].at > body.n || place[i].n > body.n - place[i].at))
             return false;
-        const char *at = outside ? journal_message_take(&left, place[i].n) : body.p + place[i].at;
+        const char *at = outside ? cut_message_bytes(&left, place[i].n) : body.p + place[i].at;
         if (at == NULL)
             return false;
         p->text[i] = (struct slice){at, place[i].n};
@@ -302,7 +302,7 @@ int message_read(struct slice bytes, struct row *ret, struct invocation *ret_x)
     struct fixed f;
     struct parts p;
     struct slice body;
-    const char *at = journal_message_take(&bytes, sizeof f);
+    const char *at = cut_message_bytes(&bytes, sizeof f);
     if (at == NULL)
         return MI_EINVAL;
     memcpy(&f, at, sizeof f);

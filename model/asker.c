@@ -32,7 +32,7 @@ static bool call_is_open_at(const struct asker_call *c, int64_t seq)
 }
 
 /* Forgets those that have ended before message seq. */
-static void drop_ended(struct asker *a, int64_t seq)
+static void drop_ended_calls(struct asker *a, int64_t seq)
 {
     size_t n = 0;
     for (size_t i = 0; i < a->n; i++)
@@ -45,7 +45,7 @@ void asker_add_call(struct asker *a, const struct asker_call *c)
 {
     int64_t to = c->closing_seq != 0 ? c->closing_seq : INT64_MAX;
     if (a->n == ASKER_OPEN_MAX)
-        drop_ended(a, c->seq);
+        drop_ended_calls(a, c->seq);
     if (a->n < ASKER_OPEN_MAX)
         a->open[a->n++] = *c;
     else
@@ -54,11 +54,11 @@ void asker_add_call(struct asker *a, const struct asker_call *c)
 
 struct asker_call *asker_find(struct asker *a, int64_t seq)
 {
-    drop_ended(a, seq);
+    drop_ended_calls(a, seq);
     return a->n == 1 && seq > a->crowded_to ? &a->open[0] : NULL;
 }
 
-int64_t asker_unshared_us(struct asker_call *c, int64_t from_us, int64_t to_us)
+int64_t asker_count_unshared_us(struct asker_call *c, int64_t from_us, int64_t to_us)
 {
     from_us = from_us > c->covered_us ? from_us : c->covered_us;
     to_us = to_us < c->end_us ? to_us : c->end_us;

@@ -70,8 +70,8 @@ void call_end(struct call *c, const struct call_message *m)
 
 /* ---- requests of the proxy ------------------------------------------------------------------ */
 
-void call_set_know_own(struct call_set *c, int64_t seq, enum row_direction direction,
-                       struct slice rpc_id, int64_t closing_seq)
+void call_set_add_own_request(struct call_set *c, int64_t seq, enum row_direction direction,
+                              struct slice rpc_id, int64_t closing_seq)
 {
     struct own_request *o = &c->own[c->own_n++ % CALLS_OWN];
     *o = (struct own_request){.seq = seq, .direction = direction, .answered = closing_seq != 0};
@@ -85,7 +85,7 @@ void call_set_know_own(struct call_set *c, int64_t seq, enum row_direction direc
 }
 
 /* Returns the seq of the request that an answer without request_seq belongs to; 0: none. */
-static int64_t call_set_take_own(struct call_set *c, const struct call_message *m)
+static int64_t call_set_match_own_answer(struct call_set *c, const struct call_message *m)
 {
     if (!message_is_answer(m) || m->seq <= c->own_last || m->action != ROW_SWALLOWED ||
         m->rpc_id.n == 0 || !finding_is_listed(m->finding, "own-request"))
@@ -181,7 +181,7 @@ static int begin_call(struct call_set *c, const struct call_message *m, struct c
     if (call_set_keep_text(c, &call->method) < 0 || call_set_keep_text(c, &call->target) < 0)
         return MI_ENOMEM;
     if (m->origin == ROW_INTERPOSER)
-        call_set_know_own(c, m->seq, m->direction, m->rpc_id, 0);
+        call_set_add_own_request(c, m->seq, m->direction, m->rpc_id, 0);
     c->n++;
     *ret = call;
     return CALLS_BEGAN;
@@ -210,7 +210,7 @@ int call_set_add(struct call_set *c, const struct call_message *m, struct call *
         return CALLS_NOTHING;
     if (m->request_seq != 0)
         call_set_note_own(c, m);
-    int64_t seq = m->request_seq != 0 ? m->request_seq : call_set_take_own(c, m);
+    int64_t seq = m->request_seq != 0 ? m->request_seq : call_set_match_own_answer(c, m);
     if (seq == 0)
         return CALLS_NOTHING;
     *ret_seq = seq;
@@ -224,7 +224,7 @@ int call_set_add(struct call_set *c, const struct call_message *m, struct call *
     return CALLS_ENDED;
 }
 
-const struct call *call_set_take(struct call_set *c, bool all)
+const struct call *call_set_next_ended(struct call_set *c, bool all)
 {
     if (c->first == c->n || (!all && c->call[c->first].closing_seq == 0))
         return NULL;

@@ -12,13 +12,13 @@
  *           id among the last CALLS_OWN requests of the proxy. model/status.h determines the
  *           status.
  * Use       call_set_add() for each message. A caller that reads a whole session takes the calls
- *           with call_set_take(). A caller that writes them in parts finds the calls opened since
+ *           with call_set_next_ended(). A caller that writes them in parts finds the calls opened since
  *           call_set_clear() in `call`, and is told if a message may end an earlier call:
  *           message_ends_call(), call_end().
  * Owns      an array of the calls that were not taken or cleared, and copies of their texts, each
  *           distinct text once. With `borrows` texts are not copied: they must live until
  *           call_set_clear(). Memory: about 150 bytes for each call, and the distinct texts.
- *           call_set_take() frees those of taken calls as the array needs their place.
+ *           call_set_next_ended() frees those of taken calls as the array needs their place.
  * Errors    MI_ENOMEM: the message was not added.
  * Lifetime  a pointer to a call is valid until the next call_set_add(); its texts until call_set_clear().
  * Blocks    never. Pure. */
@@ -118,7 +118,7 @@ MI_MUST int call_set_add(struct call_set *c, const struct call_message *m, struc
                          int64_t *ret_seq);
 /* Takes the next call in the order of seq, if it is ended, or with `all` in any case. Returns NULL
  * if there is none. */
-const struct call *call_set_take(struct call_set *c, bool all);
+const struct call *call_set_next_ended(struct call_set *c, bool all);
 /* Forgets the calls and the texts, but not the ids of the proxy's requests. */
 void call_set_clear(struct call_set *c);
 /* Copies a text so that it lives as long as the texts of the calls, for the caller's own use.
@@ -127,7 +127,7 @@ MI_MUST int call_set_keep_text(struct call_set *c, struct slice *text);
 /* Adds a request of the proxy from before the first message; call it in the order of seq.
  * closing_seq: seq of its answer; 0: none. Answers up to the last of these seqs are known, so one
  * that comes again changes nothing. */
-void call_set_know_own(struct call_set *c, int64_t seq, enum row_direction direction,
+void call_set_add_own_request(struct call_set *c, int64_t seq, enum row_direction direction,
                        struct slice rpc_id, int64_t closing_seq);
 
 #endif

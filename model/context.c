@@ -178,7 +178,7 @@ struct context_members {
 };
 
 /* structuredContent repeats the texts, so it counts only if there are none. */
-static struct context_result context_object(const struct context_members *m)
+static struct context_result measure_result_object(const struct context_members *m)
 {
     struct context_reading r = {0};
     if (m->content.type == JSON_NONE && m->structured.type == JSON_NONE &&
@@ -194,7 +194,7 @@ static struct context_result context_object(const struct context_members *m)
     return (struct context_result){tokens, r.binaries, r.binary_size};
 }
 
-static struct json_value context_member(const struct rpc *m, enum field f)
+static struct json_value get_result_member(const struct rpc *m, enum field f)
 {
     return m->in_result[f] != JSON_NONE ? json_get(m->result, field_name(f))
                                         : (struct json_value){0};
@@ -207,14 +207,14 @@ struct context_result context_result(const struct rpc *m)
                                        0, 0};
     if (m->kind != RPC_RESULT || m->result.type != JSON_OBJECT)
         return CONTEXT_NO_RESULT;
-    struct context_result result = context_object(
-        &(struct context_members){m->content, m->structured, context_member(m, FIELD_CONTENTS),
-                                  context_member(m, FIELD_MESSAGES)});
+    struct context_result result = measure_result_object(
+        &(struct context_members){m->content, m->structured, get_result_member(m, FIELD_CONTENTS),
+                                  get_result_member(m, FIELD_MESSAGES)});
     if (result.tokens >= 0)
         return result;
     struct json_value task = json_get(m->result, "result"); /* the result inside an answer to
                                                              * tasks/get, revision 2026-07-28 */
-    return context_object(
+    return measure_result_object(
         &(struct context_members){json_get(task, "content"), json_get(task, "structuredContent"),
                                   json_get(task, "contents"), json_get(task, "messages")});
 }

@@ -31,7 +31,7 @@ static uint64_t link_hash_of(struct json_value v)
     return v.type == JSON_STRING ? rpc_id_hash_json(v) : 0;
 }
 
-static void count_asked(struct json_value requests, struct link *l)
+static void count_input_requests(struct json_value requests, struct link *l)
 {
     struct slice key;
     struct json_value one;
@@ -55,13 +55,13 @@ static enum call_status status_of_task(struct json_value task)
     return json_key_is(status, "cancelled") ? CALL_CANCELLED : CALL_OPEN;
 }
 
-static struct link link_to_task(enum link_kind kind, struct json_value task)
+static struct link make_task_link(enum link_kind kind, struct json_value task)
 {
     struct link l = {.kind = kind,
                      .key = link_hash_of(json_get(task, "taskId")),
                      .status = status_of_task(task)};
     if (json_key_is(json_string_raw(json_get(task, "status")), "input_required"))
-        count_asked(json_get(task, "inputRequests"), &l);
+        count_input_requests(json_get(task, "inputRequests"), &l);
     return l;
 }
 
@@ -71,13 +71,13 @@ static struct link link_of_result(const struct rpc *m)
     struct slice type = json_string_raw(m->result_type);
     if (json_key_is(type, "input_required")) {
         struct link l = {.kind = LINK_ASKS, .key = link_hash_of(m->request_state)};
-        count_asked(json_get(m->result, "inputRequests"), &l);
+        count_input_requests(json_get(m->result, "inputRequests"), &l);
         return l;
     }
     if (m->in_result[FIELD_TASK_ID] != JSON_NONE)
-        return link_to_task(json_key_is(type, "task") ? LINK_STARTS : LINK_TASK_STATE, m->result);
+        return make_task_link(json_key_is(type, "task") ? LINK_STARTS : LINK_TASK_STATE, m->result);
     if (json_get(task, "taskId").type == JSON_STRING)
-        return link_to_task(LINK_STARTS, task);
+        return make_task_link(LINK_STARTS, task);
     return (struct link){0};
 }
 
@@ -109,6 +109,7 @@ struct link link_read(const struct rpc *m)
         return link_of_result(m);
     if (m->kind == RPC_REQUEST)
         return link_of_request(m);
-    return slice_begins(m->method, "notifications/tasks") ? link_to_task(LINK_TASK_STATE, m->params)
-                                                          : (struct link){0};
+    return slice_begins(m->method, "notifications/tasks")
+               ? make_task_link(LINK_TASK_STATE, m->params)
+               : (struct link){0};
 }

@@ -23,7 +23,7 @@ static void no_progress_begin(struct no_progress *p, int64_t seq, const struct r
     if (arguments.type == JSON_NONE)
         arguments = (struct json_value){JSON_OBJECT, slice_of("{}")};
     uint64_t name = value_hash(&p->key, call->name), hash = value_hash(&p->key, arguments);
-    hash = name != 0 && hash != 0 ? keyed_pair(&p->key, name, hash) : 0;
+    hash = name != 0 && hash != 0 ? keyed_hash_pair(&p->key, name, hash) : 0;
     p->open[p->open_next].call = hash;
     p->open[p->open_next].seq = seq;
     p->open_next = (p->open_next + 1) % NO_PROGRESS_OPEN;
@@ -59,7 +59,7 @@ static uint64_t no_progress_hash_result(const struct no_progress *p, const struc
     if (v.text.n > NO_PROGRESS_SORTED_MAX)
         return keyed_mix(&p->key, error, v.text) | 1;
     uint64_t hash = value_hash_without_meta(&p->key, v);
-    return hash != 0 ? keyed_pair(&p->key, error, hash) : 0;
+    return hash != 0 ? keyed_hash_pair(&p->key, error, hash) : 0;
 }
 
 /* Returns how many answers in a row were the same; 0: this call does not count. */
@@ -99,7 +99,7 @@ static unsigned no_progress_count_failed(struct no_progress *p, const struct no_
     return p->failing[i].times;
 }
 
-bool no_progress_reads(const struct no_progress *p, const struct no_progress_message *m)
+bool no_progress_uses_message(const struct no_progress *p, const struct no_progress_message *m)
 {
     if (m->kind == KIND_REQUEST)
         return m->direction == ROW_C2S && json_key_is(m->method, "tools/call");
@@ -133,10 +133,11 @@ static struct no_progress_found no_progress_answer(struct no_progress *p,
     return found;
 }
 
-struct no_progress_found
-no_progress_look(struct no_progress *p, const struct no_progress_message *m, const struct rpc *read)
+struct no_progress_found no_progress_note_message(struct no_progress *p,
+                                                  const struct no_progress_message *m,
+                                                  const struct rpc *read)
 {
-    if (read == NULL || !no_progress_reads(p, m))
+    if (read == NULL || !no_progress_uses_message(p, m))
         return (struct no_progress_found){0};
     if (m->kind != KIND_REQUEST)
         return no_progress_answer(p, m, read);

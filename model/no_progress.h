@@ -10,8 +10,8 @@
  *           the client then knew. Concurrent calls count as one. The answer with which the count
  *           reaches NO_PROGRESS_TIMES is reported, and then each answer with which the count has
  *           doubled since the last report.
- * Use       no_progress_look() for each message of a session in order, with what rpc_read() finds in its body, as it was received or
- *           as it is recorded; no_progress_reads() tells whether the body has to be read. Bodies
+ * Use       no_progress_note_message() for each message of a session in order, with what rpc_read() finds in its body, as received or
+ *           as it is recorded; no_progress_uses_message() tells whether the body has to be read. Bodies
  *           are only compared, so sanitized bodies give nearly the same result: only two different
  *           secrets that were replaced become equal.
  * Owns      nothing. The struct may be copied and restored, to pass messages again.
@@ -67,13 +67,13 @@ struct no_progress_found {
 
 /* key: a secret key of this session; NULL: a public key is used. */
 void no_progress_open(struct no_progress *p, const struct hash_key *key);
-/* Whether no_progress_look() needs the body of this message: if it is a tool call, or the answer to
+/* Whether no_progress_note_message() needs the body of this message: if it is a tool call, or the answer to
  * one. */
-bool no_progress_reads(const struct no_progress *p, const struct no_progress_message *m);
+bool no_progress_uses_message(const struct no_progress *p, const struct no_progress_message *m);
 /* read: NULL: the body is not available, or no message. */
-struct no_progress_found no_progress_look(struct no_progress *p,
-                                          const struct no_progress_message *m,
-                                          const struct rpc *read);
+struct no_progress_found no_progress_note_message(struct no_progress *p,
+                                                  const struct no_progress_message *m,
+                                                  const struct rpc *read);
 /* "the same result 10 times in a row", "failed 5 times" */
 void no_progress_describe(struct buf *b, unsigned times, bool failed);
 

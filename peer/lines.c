@@ -81,7 +81,7 @@ bool lines_take(struct lines *l, struct slice line, bool last, int64_t now_us, s
         *ret = line;
         return true;
     }
-    l->failed |= server_lines_take(&l->read, line, found, now_us) < 0;
+    l->failed |= server_lines_handle_line(&l->read, line, found, now_us) < 0;
     return lines_next(l, ret);
 }
 

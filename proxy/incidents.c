@@ -129,7 +129,7 @@ void incidents_report_silence(struct incidents *t, const char *event, const stru
         json_out_uint(&j, "question", question);
     json_out_raw(&j, "post_mortem", post_mortem_json);
     json_out_end(&j);
-    journal_event(recorder_journal(t->recorder), event, b.failed ? NULL : buf_str(&b));
+    journal_append_event(recorder_journal(t->recorder), event, b.failed ? NULL : buf_str(&b));
     buf_close(&b);
 }
 
@@ -168,7 +168,7 @@ void incidents_report_alive(struct incidents *t, const struct incident_call *c, 
     json_out_int(&j, "waited_ms", waited_us / 1000);
     json_out_str(&j, "because", because);
     json_out_end(&j);
-    journal_event(recorder_journal(t->recorder), "alive", b.failed ? NULL : buf_str(&b));
+    journal_append_event(recorder_journal(t->recorder), "alive", b.failed ? NULL : buf_str(&b));
     buf_close(&b);
     struct escalation e = {
         .cause = ESCALATION_TIMEOUT,

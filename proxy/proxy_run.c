@@ -232,7 +232,7 @@ static void record_sent(struct proxy *p)
     json_out_object(&j, NULL);
     json_out_str(&j, "request", p->cfg->sent);
     json_out_end(&j);
-    journal_event(p->journal, "sent", detail.failed ? NULL : buf_str(&detail));
+    journal_append_event(p->journal, "sent", detail.failed ? NULL : buf_str(&detail));
     buf_close(&detail);
 }
 
@@ -244,7 +244,7 @@ static void close_session(struct proxy *p)
         .exit_status = p->exit_status,
         .ended_at_us = clock_wall_us(),
     };
-    journal_update(p->journal, &u);
+    journal_append_update(p->journal, &u);
     recorder_close(p->recorder);
 }
 

@@ -113,7 +113,7 @@ int64_t relay_waited_us(const struct relay *r)
     return waits ? (int64_t)((ev_now(r->loop) - r->waits_at) * 1e6) : 0;
 }
 
-static bool must_wait(struct relay *r, const struct line *line)
+static bool pause_if_line_must_wait(struct relay *r, const struct line *line)
 {
     if (r->calls->must_wait == NULL || !r->calls->must_wait(r, line->n, relay_waited_us(r))) {
         relay_pause(r, RELAY_WAITS, false);
@@ -134,7 +134,7 @@ static void relay_take_lines(struct relay *r)
         struct line line;
         switch (line_next(&r->lines, &line)) {
         case LINE_READY:
-            if (must_wait(r, &line))
+            if (pause_if_line_must_wait(r, &line))
                 return;
             r->reported = false;
             r->calls->line(r, &line);
@@ -233,7 +233,7 @@ static void end_reading(struct relay *r)
         relay_pause(r, RELAY_FULL, true);
 }
 
-static void read_turn(struct relay *r)
+static void read_lines_of_turn(struct relay *r)
 {
     read_lines(r);
     end_reading(r);
@@ -250,7 +250,7 @@ void relay_continue(struct relay *r)
 static void relay_on_readable(struct ev_loop *loop, ev_io *w, int revents)
 {
     (void)loop, (void)revents;
-    read_turn(w->data);
+    read_lines_of_turn(w->data);
 }
 
 void relay_read_available(struct relay *r)
@@ -258,7 +258,7 @@ void relay_read_available(struct relay *r)
     struct pollfd input = {.fd = r->in.fd, .events = POLLIN};
     if (r->in.fd >= 0 && !(r->stops & (RELAY_HELD | RELAY_WAITS | RELAY_ENDED)) &&
         poll(&input, 1, 0) == 1)
-        read_turn(r);
+        read_lines_of_turn(r);
 }
 
 /* Call it when the peer has closed `out`. */

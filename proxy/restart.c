@@ -110,12 +110,12 @@ void restart_prepare(struct proxy *p)
              p->exit_status, attempt, delay_ms);
     char detail[96];
     snprintf(detail, sizeof detail, "{\"attempt\":%u,\"delay_ms\":%lld}", attempt, delay_ms);
-    journal_event(p->journal, "restart", detail);
+    journal_append_event(p->journal, "restart", detail);
 }
 
 /* ---- the new process ------------------------------------------------------------------------ */
 
-static bool is_sent_now(const struct pending *q, const struct pending *next)
+static bool request_is_sent_now(const struct pending *q, const struct pending *next)
 {
     return q->written_at == PENDING_NOT_STAGED && resend_is_due(q, next);
 }
@@ -125,7 +125,7 @@ static uint64_t bytes_before_outbox(const struct proxy *p, const struct pending 
 {
     uint64_t n = p->handshake_box.staged;
     for (const struct pending *q = p->traffic.open[ROW_C2S].open.oldest; q != NULL; q = q->next)
-        n += is_sent_now(q, next) ? q->text.n + 1 : 0;
+        n += request_is_sent_now(q, next) ? q->text.n + 1 : 0;
     return n;
 }
 
@@ -144,7 +144,7 @@ static int resend_request(struct proxy *p, struct pending *q, struct outbox *box
     q->written_at = written_at;
     char detail[64];
     snprintf(detail, sizeof detail, "{\"seq\":%llu}", (unsigned long long)q->request_seq);
-    journal_event(p->journal, "resent", detail);
+    journal_append_event(p->journal, "resent", detail);
     q->resent = (q->flags & METHOD_LISTENS) != 0;
     if (q->resend == RESEND_WAITS)
         q->resend = RESEND_TRIED;
@@ -161,7 +161,7 @@ static void resend_requests(struct proxy *p)
     for (struct pending *q = t->open[ROW_C2S].open.oldest; q != NULL; q = q->next) {
         if (q->written_at != PENDING_NOT_STAGED) {
             q->written_at += before; /* the request is in the outbox */
-        } else if (is_sent_now(q, next) && resend_request(p, q, &p->handshake_box) < 0) {
+        } else if (request_is_sent_now(q, next) && resend_request(p, q, &p->handshake_box) < 0) {
             outbox_discard_after_error(&p->handshake_box);
             break;
         }

@@ -75,7 +75,7 @@ static void reject_unread(struct proxy *p)
 
 /* Called if the server should be restarted but is not, because the limit is reached or its
  * initialize cannot be repeated. Appends the reason to `why`. */
-static void give_up(struct proxy *p, struct buf *why)
+static void give_up_restart(struct proxy *p, struct buf *why)
 {
     struct pending *q = p->traffic.open[ROW_C2S].open.oldest;
     unsigned n = server_state_recent_restarts(&p->machine, clock_mono_us());
@@ -104,7 +104,7 @@ static void end_session(struct proxy *p, bool gives_up)
     uint64_t read = server_process_bytes_read(p);
     server_process_end_text(p, &why);
     if (gives_up)
-        give_up(p, &why);
+        give_up_restart(p, &why);
     /* read requests that the client has already sent, so that they are answered as well */
     relay_read_available(&p->relay[ROW_C2S]);
     traffic_list_failed(&p->traffic, why.failed ? "the session ended" : buf_str(&why));
@@ -216,7 +216,7 @@ MI_MUST static unsigned decide_on_event(struct proxy *p, enum server_event e)
     enum server_state before = p->machine.state;
     p->machine.handshake_lost = p->traffic.handshake.initialize_lost;
     p->machine.tried =
-        p->resends && resend_is_tried(&p->traffic.open[ROW_C2S].open, server_process_bytes_read(p));
+        p->resends && resend_was_read(&p->traffic.open[ROW_C2S].open, server_process_bytes_read(p));
     unsigned todo = server_state_apply_event(&p->machine, e, now_us);
     /* SHUTDOWN may have come in a state that ignores it: each new state gets it again */
     if (p->traffic.client_said_shutdown && p->machine.state != before)
@@ -300,7 +300,7 @@ static bool answers_are_awaited(const struct proxy *p)
     if (p->traffic.client_said_shutdown || client.fd < 0 ||
         poll(&client, 1, 0) != 0) /* POLLERR, POLLHUP: nobody reads */
         return false;
-    if (tool_ask_holds(&p->traffic))
+    if (tool_ask_has_held_lines(&p->traffic))
         return true;
     for (const struct pending *q = p->traffic.open[ROW_C2S].open.oldest; q != NULL; q = q->next)
         if (!(q->flags & METHOD_PATIENT) && !q->lsp_cancelled)
@@ -316,7 +316,7 @@ void server_on_client_closed(struct proxy *p)
 
 void server_check_requests(struct proxy *p)
 {
-    bool any = p->traffic.open[ROW_C2S].open.count > 0 || tool_ask_holds(&p->traffic);
+    bool any = p->traffic.open[ROW_C2S].open.count > 0 || tool_ask_has_held_lines(&p->traffic);
     if (server_state_wants_requests(&p->machine) && any)
         server_handle_event(p, SERVER_EV_REQUEST);
 }
@@ -358,7 +358,7 @@ void server_take_own_answer(void *owner, const struct rpc *m)
     unsigned todo = decide_on_event(p, same ? SERVER_EV_INITIALIZED : SERVER_EV_INITIALIZE_CHANGED);
     if (todo != 0 && !same) {
         log_error("ending the session: %s: server=%s", buf_str(&why), p->cfg->name);
-        journal_event(p->journal, "restart-changed", NULL);
+        journal_append_event(p->journal, "restart-changed", NULL);
         p->exit_status = PROXY_FAILED;
     }
     carry_out_actions(p, todo);
@@ -381,7 +381,7 @@ static void on_server_exit(struct child *c)
         snprintf(detail, sizeof detail, "{\"signal\":%d}", status - 128);
     else
         snprintf(detail, sizeof detail, "{\"status\":%d}", status);
-    journal_event(p->journal, "exit", detail);
+    journal_append_event(p->journal, "exit", detail);
     if (p->machine.cause != SERVER_CAUSE_CHANGED && p->machine.cause != SERVER_CAUSE_NO_MEMORY)
         p->exit_status = p->machine.cause == SERVER_CAUSE_HUNG ? PROXY_HUNG : status;
     bool launcher = status == 0 && !c->output_ended;
@@ -395,7 +395,7 @@ static void on_server_signalled(struct child *c, int sig)
     struct proxy *p = c->data;
     char detail[64];
     snprintf(detail, sizeof detail, "{\"signal\":%d}", sig);
-    journal_event(p->journal, "kill", detail);
+    journal_append_event(p->journal, "kill", detail);
     log_warn("sent signal %d to the server, which had not exited: server=%s", sig,
              server_name_of(p));
 }

@@ -15,7 +15,7 @@
 
 /* Appends the number of directories in PATH, and the first of them: they show whether PATH comes
  * from a shell or from a desktop. */
-static void add_path(struct buf *b)
+static void append_path_summary(struct buf *b)
 {
     const char *path = getenv("PATH");
     size_t n = path != NULL ? strlen(path) : 0, directories = 1;
@@ -55,7 +55,7 @@ static void set_start_error(struct proxy *p, const char *server, int e)
                    e == EACCES || e == ENOEXEC ? "; name an executable file" : "");
     p->start_error_short = b->n;
     if (by_path)
-        add_path(b);
+        append_path_summary(b);
     if (b->failed)
         buf_clear(b);
     p->start_error_short = size_min(p->start_error_short, b->n);
@@ -70,7 +70,7 @@ static void record_server_pids(struct proxy *p)
     running_describe_server(&p->running, p->child.pid, p->child.group);
     recorder_record_processes(p->recorder, &p->running);
     snprintf(detail, sizeof detail, "{\"pid\":%d}", (int)p->child.pid);
-    journal_event(p->journal, "spawn", detail);
+    journal_append_event(p->journal, "spawn", detail);
 }
 
 int server_process_start(struct proxy *p, struct process_pipes *ret)

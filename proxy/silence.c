@@ -173,7 +173,7 @@ void silence_ask_server(struct proxy *p)
     take_process_sample(p, &s->asked);
     log_warn("the server is silent, asking whether it lives: server=%s pid=%d", p->cfg->name,
              (int)p->child.pid);
-    look_at_process(p, "asked", expire_ask(&p->traffic, s->modern), &sentence);
+    look_at_process(p, "asked", expire_ask_server(&p->traffic, s->modern), &sentence);
     buf_clear(&s->found);
     buf_printf(&s->found, " and sent nothing else in that time: %s", buf_str(&sentence));
     buf_close(&sentence);

@@ -155,7 +155,7 @@ static void end_server_input(struct proxy *p)
 {
     struct relay *to_server = &p->relay[ROW_C2S];
     if (relay_has_ended(to_server) && !to_server->muted && to_server->priority == NULL &&
-        outbox_bytes(&p->traffic.out[ROW_C2S]) == 0 && !tool_ask_holds(&p->traffic))
+        outbox_bytes(&p->traffic.out[ROW_C2S]) == 0 && !tool_ask_has_held_lines(&p->traffic))
         relay_close_out(to_server);
 }
 

@@ -40,7 +40,7 @@ static struct ring_head read_waiting_head(const struct recorder *r, size_t at)
     return h;
 }
 
-static void drop_moved(struct recorder *r)
+static void drop_moved_entries(struct recorder *r)
 {
     if (r->waiting.cap > WAITING_KEEP)
         buf_close(&r->waiting);
@@ -51,7 +51,7 @@ static void drop_moved(struct recorder *r)
 
 /* Drops the waiting messages and counts them as lost. After the first waiting message all others
  * wait as well, so their seqs are the last ones. */
-void append_lose_waiting(struct recorder *r)
+void append_drop_waiting(struct recorder *r)
 {
     struct buf kept = {0};
     uint64_t messages = 0;
@@ -85,7 +85,7 @@ void append_lose_waiting(struct recorder *r)
 /* ---- waiting -------------------------------------------------------------------------------- */
 
 /* Returns false if the entry does not fit and is lost. */
-static bool add_waiting(struct recorder *r, const struct entry *e, size_t n)
+static bool keep_waiting_entry(struct recorder *r, const struct entry *e, size_t n)
 {
     struct ring_head h = {(uint32_t)n, e->kind};
     if (n > UINT32_MAX ||
@@ -111,7 +111,7 @@ static bool put_entry_into_ring(struct recorder *r, const struct entry *e, size_
     return true;
 }
 
-static bool put_without_body(struct recorder *r, struct slice bytes)
+static bool put_entry_without_body(struct recorder *r, struct slice bytes)
 {
     struct entry e;
     if (r->cfg.stop_on_error && !r->worker.ending) {
@@ -146,7 +146,7 @@ static bool put_waiting_into_ring(struct recorder *r, struct ring_head h, const 
     }
     if (h.n <= ring_record_max(&r->ring) && !ring_is_stored(&r->ring))
         return false;
-    return h.kind == ENTRY_MESSAGE ? put_without_body(r, (struct slice){bytes, h.n})
+    return h.kind == ENTRY_MESSAGE ? put_entry_without_body(r, (struct slice){bytes, h.n})
                                    : !kind_is_metadata(h.kind);
 }
 
@@ -187,7 +187,7 @@ bool append_waiting(struct recorder *r)
         r->moved_n += sizeof h + h.n;
     }
     if (r->waiting.n > 0)
-        drop_moved(r);
+        drop_moved_entries(r);
     return true;
 }
 
@@ -199,7 +199,7 @@ void append_entry(struct recorder *r, const struct entry *e)
     bool in_order = r->has_ring && r->waiting.n == 0 && r->lost.n == 0 && !r->losing;
     if (in_order && put_entry_into_ring(r, e, n))
         return;
-    if (!r->has_ring || !add_waiting(r, e, n))
+    if (!r->has_ring || !keep_waiting_entry(r, e, n))
         count_lost_entry(r, e);
 }
 
@@ -287,7 +287,7 @@ static void request_previous_tools(void *owner)
     append_entry(r, &(struct entry){.kind = ENTRY_TOOLS_WANTED});
 }
 
-void append_learnt(struct recorder *r)
+void append_learnt_entries(struct recorder *r)
 {
     if (r->learnt.has_running)
         append_entry(r, &(struct entry){.kind = ENTRY_RUNNING, .running = r->learnt.running});

@@ -266,7 +266,7 @@ static void pass_output_on(struct dispatcher *c)
 
 /* Kills processes that left the process group of their command. They are our children, because this
  * process is a subreaper. */
-static void kill_strays(void)
+static void kill_stray_processes(void)
 {
     pid_t pid[64];
     for (int64_t until = clock_mono_us() + NOTIFIER_GRACE_US; clock_mono_us() < until;) {
@@ -322,7 +322,7 @@ static void run_dispatcher(struct dispatcher *c)
         enforce_job_limits(c, clock_mono_us());
         start_waiting(c);
     }
-    kill_strays();
+    kill_stray_processes();
     _exit(0);
 }
 

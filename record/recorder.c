@@ -55,7 +55,7 @@ static void recorder_on_output(void *data, struct slice bytes)
 
 static void recorder_on_restart(void *data)
 {
-    append_learnt(data);
+    append_learnt_entries(data);
 }
 
 /* ---- opening -------------------------------------------------------------------------------- */
@@ -293,7 +293,7 @@ static enum recorder_result postpone_turn(struct recorder *r, bool moved, bool f
     if (r->cfg.stop_on_error)
         return RECORDER_FAILED;
     if (!moved)
-        append_lose_waiting(r);
+        append_drop_waiting(r);
     return RECORDER_PUBLISHED;
 }
 
@@ -358,7 +358,7 @@ static bool recorder_waits_for_tools(struct recorder *r)
 }
 
 /* Waits until everything is stored, at most end_us. Starts a process if none runs, once. */
-static void store_rest(struct recorder *r)
+static void store_until_end(struct recorder *r)
 {
     int64_t until = clock_mono_us() + r->end_us;
     bool ended = false, tried = false;
@@ -384,7 +384,7 @@ static void store_rest(struct recorder *r)
     if (ended)
         return;
     if (r->waiting.n > 0)
-        append_lose_waiting(r);
+        append_drop_waiting(r);
     append_last_lost(r);
     if (ring_end(&r->ring))
         worker_wake(&r->worker);
@@ -423,7 +423,7 @@ static void report_rest(const struct recorder *r)
 
 static void finish_recording(struct recorder *r)
 {
-    store_rest(r);
+    store_until_end(r);
     if (ring_is_finished(&r->ring))
         wait_for_exit(r);
     report_rest(r);

@@ -83,14 +83,14 @@ void append_open(struct recorder *r); /* fills in r->journal */
 /* Appends an entry. If it does not fit, it waits or is lost. */
 void append_entry(struct recorder *r, const struct entry *e);
 /* Repeats the session's metadata, for a new recorder process. */
-void append_learnt(struct recorder *r);
+void append_learnt_entries(struct recorder *r);
 /* Call it at the end of the session: reports in the journal which messages were lost, if there is
  * memory for it. */
 void append_last_lost(struct recorder *r);
 /* Moves waiting entries to the ring. Returns false if there is no room for all. */
 bool append_waiting(struct recorder *r);
 /* Drops the waiting messages: there was no room for too long. */
-void append_lose_waiting(struct recorder *r);
+void append_drop_waiting(struct recorder *r);
 
 /* ---- bound.c ---- */
 

@@ -177,18 +177,18 @@ static int start_process(struct worker *w)
     return st;
 }
 
-static void start_after(struct worker *w, int64_t us)
+static void start_process_after(struct worker *w, int64_t us)
 {
     ev_timer_stop(w->loop, &w->start_timer);
     ev_timer_set(&w->start_timer, (double)us / 1e6, 0.);
     ev_timer_start(w->loop, &w->start_timer);
 }
 
-static void start_later(struct worker *w)
+static void start_process_later(struct worker *w)
 {
     int64_t us = next_delay_us(w, clock_mono_us());
     if (us > 0 || start_process(w) < 0)
-        start_after(w, us > 0 ? us : WORKER_DELAY_US);
+        start_process_after(w, us > 0 ? us : WORKER_DELAY_US);
 }
 
 static void handle_worker_exit(struct worker *w, int status)
@@ -206,7 +206,7 @@ static void handle_worker_exit(struct worker *w, int status)
         return;
     log_exit(status);
     if (w->loop != NULL)
-        start_later(w);
+        start_process_later(w);
 }
 
 /* Reaps the process without libev, whose loop would reap all children. */
@@ -243,7 +243,7 @@ static void worker_on_start_timer(struct ev_loop *loop, ev_timer *watch, int rev
     (void)loop, (void)revents;
     struct worker *w = watch->data;
     if (start_process(w) < 0)
-        start_later(w);
+        start_process_later(w);
 }
 
 /* ---- the interface -------------------------------------------------------------------------- */
@@ -274,7 +274,7 @@ void worker_watch(struct worker *w, struct ev_loop *loop)
 {
     w->loop = loop;
     if (w->pid == 0) {
-        start_after(w, WORKER_START_US);
+        start_process_after(w, WORKER_START_US);
         return;
     }
     start_watchers(w);

@@ -173,7 +173,7 @@ static bool schema_has_any(struct json_value schema, const char *const *names)
 
 /* Whether one of these schemas is a text without choices. An optional text is `anyOf` text and
  * null. */
-static bool one_is_text(struct json_value schemas)
+static bool one_schema_is_text(struct json_value schemas)
 {
     static const char *const choices[] = {"enum", "const", NULL};
     struct slice key;
@@ -193,8 +193,8 @@ static bool field_is_typed(struct json_value schema, bool *ret_number)
     if (schema.type != JSON_OBJECT ||
         (type.type != JSON_NONE && !*ret_number && !schema_type_is(type, "string")))
         return false;
-    return !schema_has_any(schema, choices) || one_is_text(json_get(schema, "anyOf")) ||
-           one_is_text(json_get(schema, "oneOf"));
+    return !schema_has_any(schema, choices) || one_schema_is_text(json_get(schema, "anyOf")) ||
+           one_schema_is_text(json_get(schema, "oneOf"));
 }
 
 static bool asks_secret(const struct keys *k, struct json_value v)

@@ -28,7 +28,7 @@ static char decode_percent(struct slice s, size_t i)
 
 /* Returns the end of a name that is too long. Three times KEY_MAX bytes are enough, because %XX is
  * one character. */
-static struct slice redact_key_tail(struct slice name, bool *ret_truncated)
+static struct slice redact_cut_long_key(struct slice name, bool *ret_truncated)
 {
     size_t max = (size_t)KEY_MAX * 3;
     *ret_truncated = name.n > max;
@@ -37,7 +37,7 @@ static struct slice redact_key_tail(struct slice name, bool *ret_truncated)
     return name;
 }
 
-static void redact_key_put(struct key_name *k, char c, bool word)
+static void key_name_append_char(struct key_name *k, char c, bool word)
 {
     if (k->n == KEY_MAX) { /* drop the first one */
         memmove(k->p, k->p + 1, KEY_MAX - 1);
@@ -54,7 +54,7 @@ static void redact_key_name_of(struct slice name, struct key_name *ret)
 {
     ret->n = 0;
     ret->words = 0;
-    struct slice s = redact_key_tail(name, &ret->truncated);
+    struct slice s = redact_cut_long_key(name, &ret->truncated);
     char before = 0; /* the preceding character; 0: none, or a separator */
     for (size_t i = 0; i < s.n; i++) {
         char c = s.p[i];
@@ -65,9 +65,10 @@ static void redact_key_name_of(struct slice name, struct key_name *ret)
         }
         char next = i + 1 < s.n ? s.p[i + 1] : 0;
         if (char_is_upper(c))
-            redact_key_put(ret, (char)(c | 0x20), !char_is_upper(before) || char_is_lower(next));
+            key_name_append_char(ret, (char)(c | 0x20),
+                                 !char_is_upper(before) || char_is_lower(next));
         else if (char_is_lower(c) || char_is_digit(c) || (unsigned char)c >= 0x80)
-            redact_key_put(ret, c, before == 0);
+            key_name_append_char(ret, c, before == 0);
         else
             c = 0;
         before = c;

@@ -75,7 +75,7 @@ static bool secret_name_may_end(const struct redact *r, const char *from, const 
 
 /* The text between two quotes: a string, or what is between two strings. Is it the name of a secret, NAME=VALUE, a
  * header, or the key of base64? */
-static bool may_matter(const struct redact *r, const char *p, const char *end)
+static bool quoted_text_may_be_secret(const struct redact *r, const char *p, const char *end)
 {
     if (p == end)
         return false;
@@ -105,7 +105,7 @@ bool redact_may_contain_key(const struct redact *r, struct slice s)
     }
     const char *from = s.p;
     for (p = s.p; (p = memchr(p, '"', (size_t)(end - p))) != NULL; from = ++p)
-        if (may_matter(r, from, p))
+        if (quoted_text_may_be_secret(r, from, p))
             return true;
     return false;
 }

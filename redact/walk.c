@@ -117,7 +117,7 @@ static void follow_pointers(const struct pass *s, const struct frame *f, struct 
 
 /* ---- values to replace ------------------------------------------------------------------------ */
 
-static void mark_whole(struct pass *s, const char *p, const char *behind, const char *rule)
+static void mark_whole_value(struct pass *s, const char *p, const char *behind, const char *rule)
 {
     if (*p != '"') {
         edit_mark(s->r, walk_offset(s, p), walk_offset(s, behind), rule, true);
@@ -223,7 +223,7 @@ static void walk_string(struct pass *s, const struct child *c, const char *p, co
     if (c->role == ROLE_VALUE && rule == NULL)
         rule = f->name;
     if (c->hit) {
-        mark_whole(s, p, behind, "pointer");
+        mark_whole_value(s, p, behind, "pointer");
         return;
     }
     if (rule != NULL && redact_is_secret(s->r, rule, raw)) {
@@ -246,7 +246,7 @@ static void walk_string(struct pass *s, const struct child *c, const char *p, co
 
 /* ---- values ------------------------------------------------------------------------------- */
 
-static bool more_frames(struct pass *s)
+static bool grow_frames(struct pass *s)
 {
     size_t now = size_min(4 * (size_t)s->frames, FRAMES);
     struct frame *more = realloc(s->owned, now * sizeof *more);
@@ -263,7 +263,7 @@ static bool more_frames(struct pass *s)
 
 static bool push_frame(struct pass *s, const struct child *c, const char *p)
 {
-    if (s->depth == FRAMES || (s->depth == s->frames && !more_frames(s)))
+    if (s->depth == FRAMES || (s->depth == s->frames && !grow_frames(s)))
         return false;
     struct frame *f = &s->frame[s->depth++];
     *f = (struct frame){
@@ -316,7 +316,7 @@ static const char *walk_value(struct pass *s, struct child *c, const char *p)
                                       : number_is_secret(c->rule, *p)));
     if (goes) {
         behind = read_value(p, s->end);
-        mark_whole(s, p, behind, c->hit ? "pointer" : c->rule->rule);
+        mark_whole_value(s, p, behind, c->hit ? "pointer" : c->rule->rule);
         return behind;
     }
     if (schema)
@@ -328,7 +328,7 @@ static const char *walk_value(struct pass *s, struct child *c, const char *p)
     }
     behind = read_value(p, s->end);
     if (walks)
-        mark_whole(s, p, behind, "too-deep");
+        mark_whole_value(s, p, behind, "too-deep");
     else
         walk_value_ended(s, c->role, p, behind);
     return behind;

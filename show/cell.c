@@ -18,7 +18,7 @@ static void show_cell_add_number(struct buf *b, enum value_type type, int64_t n)
         break;
     case VALUE_SINCE:
     case VALUE_TOOK:
-        buf_adds(b, n >= 0 ? units_took(n).s : "-");
+        buf_adds(b, n >= 0 ? units_format_duration(n).s : "-");
         break;
     case VALUE_SIZE:
         buf_adds(b, units_bytes(n).s);

@@ -35,8 +35,8 @@ struct canon {
     struct buf scratch; /* owned */
 };
 
-static void canon_put_next(struct canon *c, struct json_walk *w, const char *value, pointer_set set,
-                           size_t depth, enum special what);
+static void canon_append_next_value(struct canon *c, struct json_walk *w, const char *value,
+                                    pointer_set set, size_t depth, enum special what);
 
 /* ---- strings ---- */
 
@@ -47,7 +47,7 @@ static unsigned canon_hex4(const char *p)
 }
 
 /* Appends the escape at p in canonical form. Returns its length in the source; a surrogate pair is one escape. */
-static size_t canon_put_escape(struct buf *b, const char *p, size_t left)
+static size_t canon_append_escape(struct buf *b, const char *p, size_t left)
 {
     char plain[4];
     size_t n;
@@ -79,7 +79,7 @@ static size_t canon_put_escape(struct buf *b, const char *p, size_t left)
     return len;
 }
 
-static void canon_put_string(struct buf *b, struct slice raw)
+static void canon_append_string(struct buf *b, struct slice raw)
 {
     buf_addc(b, '"');
     while (raw.n > 0) {
@@ -87,7 +87,7 @@ static void canon_put_string(struct buf *b, struct slice raw)
         size_t n = esc != NULL ? (size_t)(esc - raw.p) : raw.n;
         buf_add(b, raw.p, n);
         if (esc != NULL)
-            n += canon_put_escape(b, esc, raw.n - n);
+            n += canon_append_escape(b, esc, raw.n - n);
         raw.p += n;
         raw.n -= n;
     }
@@ -186,8 +186,8 @@ static void sort_members(struct canon *c, size_t first, size_t at)
 }
 
 /* Every member, the last one included, ends with a comma, so that members can be reordered. */
-static void canon_put_members(struct canon *c, struct json_walk *w, pointer_set set, size_t depth,
-                              enum special what)
+static void canon_append_members(struct canon *c, struct json_walk *w, pointer_set set,
+                                 size_t depth, enum special what)
 {
     size_t first = c->members_n, at = c->b->n;
     struct slice key;
@@ -200,12 +200,12 @@ static void canon_put_members(struct canon *c, struct json_walk *w, pointer_set 
             continue;
         }
         struct member m = {.at = c->b->n};
-        canon_put_string(c->b, key);
+        canon_append_string(c->b, key);
         m.key_n = c->b->n - m.at;
         buf_addc(c->b, ':');
         enum special inside = canon_special_below(c, what, key);
         if (what != RESPONSES && inside != GENERATED)
-            canon_put_next(c, w, value, there, depth + 1, inside);
+            canon_append_next_value(c, w, value, there, depth + 1, inside);
         else
             (void)json_walk_next(w, &key, &skipped);
         buf_addc(c->b, ',');
@@ -217,7 +217,8 @@ static void canon_put_members(struct canon *c, struct json_walk *w, pointer_set 
     c->members_n = first;
 }
 
-static void canon_put_elements(struct canon *c, struct json_walk *w, pointer_set set, size_t depth)
+static void canon_append_elements(struct canon *c, struct json_walk *w, pointer_set set,
+                                  size_t depth)
 {
     struct slice key;
     struct json_value skipped;
@@ -228,32 +229,32 @@ static void canon_put_elements(struct canon *c, struct json_walk *w, pointer_set
             buf_addc(c->b, '*'); /* so that the other elements keep their positions */
             (void)json_walk_next(w, &key, &skipped);
         } else {
-            canon_put_next(c, w, value, there, depth + 1, PLAIN);
+            canon_append_next_value(c, w, value, there, depth + 1, PLAIN);
         }
         buf_addc(c->b, ',');
     }
 }
 
 /* Returns one past the container. It is read once, however deep it is. */
-static const char *canon_put_container(struct canon *c, const char *bracket, pointer_set set,
-                                       size_t depth, enum special what)
+static const char *canon_append_container(struct canon *c, const char *bracket, pointer_set set,
+                                          size_t depth, enum special what)
 {
     struct json_walk w = json_walk_at(bracket);
     buf_addc(c->b, *bracket);
     if (w.object)
-        canon_put_members(c, &w, set, depth, what);
+        canon_append_members(c, &w, set, depth, what);
     else
-        canon_put_elements(c, &w, set, depth);
+        canon_append_elements(c, &w, set, depth);
     buf_addc(c->b, w.object ? '}' : ']');
     return json_walk_end(&w);
 }
 
 /* Writes a scalar, or a container that is too deep. */
-static void canon_put_leaf(struct canon *c, struct json_value v)
+static void canon_append_leaf(struct canon *c, struct json_value v)
 {
     switch (v.type) {
     case JSON_STRING:
-        canon_put_string(c->b, json_string_raw(v));
+        canon_append_string(c->b, json_string_raw(v));
         break;
     case JSON_NUMBER:
         rpc_id_key(c->b, v); /* `n` and the number in canonical spelling */
@@ -270,24 +271,24 @@ static bool canon_descends_into(const char *value, size_t depth)
 }
 
 /* Writes the value that json_walk_peek() has found, and moves the walk past it. */
-static void canon_put_next(struct canon *c, struct json_walk *w, const char *value, pointer_set set,
-                           size_t depth, enum special what)
+static void canon_append_next_value(struct canon *c, struct json_walk *w, const char *value,
+                                    pointer_set set, size_t depth, enum special what)
 {
     struct slice key;
     struct json_value v;
     if (canon_descends_into(value, depth))
-        w->p = canon_put_container(c, value, set, depth, what);
+        w->p = canon_append_container(c, value, set, depth, what);
     else if (json_walk_next(w, &key, &v))
-        canon_put_leaf(c, v);
+        canon_append_leaf(c, v);
 }
 
-static void canon_put_value(struct canon *c, struct json_value v, pointer_set set, size_t depth,
-                            enum special what)
+static void canon_append_value(struct canon *c, struct json_value v, pointer_set set, size_t depth,
+                               enum special what)
 {
     if (canon_descends_into(v.text.p, depth))
-        (void)canon_put_container(c, v.text.p, set, depth, what);
+        (void)canon_append_container(c, v.text.p, set, depth, what);
     else
-        canon_put_leaf(c, v);
+        canon_append_leaf(c, v);
 }
 
 static void canon_close(struct canon *c)
@@ -325,9 +326,9 @@ void canon_write_request(struct buf *b, const struct rpc *m, const struct canon_
     struct json_walk w = json_walk_begin(m->params);
     if (m->params.type == JSON_OBJECT) /* written without braces, because {} equals missing
                                         * params */
-        canon_put_members(&c, &w, all, 0, canon_special_of_method(m));
+        canon_append_members(&c, &w, all, 0, canon_special_of_method(m));
     else if (m->params.type == JSON_ARRAY)
-        canon_put_value(&c, m->params, all, 0, PLAIN);
+        canon_append_value(&c, m->params, all, 0, PLAIN);
     canon_close(&c);
 }
 
@@ -335,7 +336,7 @@ void canon_write_value(struct buf *b, struct json_value v)
 {
     static const struct pointers none;
     struct canon c = {.b = b, .ignore = &none, .answers = true};
-    canon_put_value(&c, v, 0, 0, PLAIN);
+    canon_append_value(&c, v, 0, 0, PLAIN);
     canon_close(&c);
 }
 
@@ -370,9 +371,9 @@ static bool canon_same(struct diff *d, struct json_value a, struct json_value b,
     buf_clear(&d->a);
     buf_clear(&d->b);
     d->c.b = &d->a;
-    canon_put_value(&d->c, a, set, depth, what);
+    canon_append_value(&d->c, a, set, depth, what);
     d->c.b = &d->b;
-    canon_put_value(&d->c, b, set, depth, what);
+    canon_append_value(&d->c, b, set, depth, what);
     return !d->a.failed && !d->b.failed && slice_eq(buf_slice(&d->a), buf_slice(&d->b));
 }
 

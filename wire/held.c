@@ -20,7 +20,7 @@ struct held_error *held_add(struct held *h, uint64_t seq, int64_t due_us)
     return &h->list[h->n++];
 }
 
-bool held_take(struct held *h, int64_t now_us, struct held_error *ret)
+bool held_remove_due(struct held *h, int64_t now_us, struct held_error *ret)
 {
     for (size_t i = 0; i < h->n; i++)
         if (h->list[i].due_us <= now_us) {

@@ -2,7 +2,7 @@
  * because some servers print an answer for people before they send it.
  *
  * Owns      the texts of the errors.
- * Limits    HELD_MAX requests. The caller makes room with held_take() before it adds another one.
+ * Limits    HELD_MAX requests. The caller makes room with held_remove_due() before it adds another one.
  * Units     microseconds of the caller's clock.
  * Blocks    never. Pure. */
 #ifndef MI_WIRE_HELD_H
@@ -33,7 +33,7 @@ static inline bool held_is_full(const struct held *h)
 struct held_error *held_add(struct held *h, uint64_t seq, int64_t due_us);
 /* Moves the first error that is due to *ret, whose text the caller then owns. now_us INT64_MAX:
  * takes any error. Returns false if there is none. */
-MI_MUST bool held_take(struct held *h, int64_t now_us, struct held_error *ret);
+MI_MUST bool held_remove_due(struct held *h, int64_t now_us, struct held_error *ret);
 /* Returns when the next error is due; INT64_MAX if there is none. */
 int64_t held_next_due_us(const struct held *h);
 /* Postpones the errors: none is due before this time. */

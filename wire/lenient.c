@@ -72,7 +72,7 @@ static struct slice replace_single_quotes(struct slice s, char place[LENIENT_ID_
 }
 
 /* Takes an id; only the first valid id counts. */
-static void lenient_take_id(struct lenient *ret, struct slice value)
+static void lenient_set_id(struct lenient *ret, struct slice value)
 {
     struct json_scan scan;
     if (ret->id.type != JSON_NONE)
@@ -86,12 +86,12 @@ static void lenient_take_id(struct lenient *ret, struct slice value)
 
 /* Takes a member of the outer object. value: a string or a word; {NULL, 0}: a container, or
  * unknown. */
-static void lenient_take_member(struct lenient *ret, struct slice key, struct slice value)
+static void lenient_note_member(struct lenient *ret, struct slice key, struct slice value)
 {
     if (key.n > 0 && is_quote(key.p[0]))
         key = (struct slice){key.p + 1, key.n - 2};
     if (slice_is(key, "id") && value.p != NULL)
-        lenient_take_id(ret, value);
+        lenient_set_id(ret, value);
     ret->is_call |= slice_is(key, "method");
     ret->is_answer |= slice_is(key, "result") || slice_is(key, "error");
     ret->is_jsonrpc |= slice_is(key, "jsonrpc");
@@ -166,7 +166,7 @@ static bool read_forward(struct slice line, struct lenient *ret)
             key = last;
         if (open.depth == 1 && before == TOKEN_COLON && (t == TOKEN_VALUE || t == TOKEN_OPEN)) {
             bool whole = t == TOKEN_VALUE && (p < end || is_quote(*from)); /* 7 may be 78 */
-            lenient_take_member(ret, key, whole ? text : (struct slice){0});
+            lenient_note_member(ret, key, whole ? text : (struct slice){0});
         }
         last = text;
         if (t == TOKEN_OPEN && !nesting_open(&open, *from == '{'))
@@ -243,7 +243,7 @@ static void read_backward(struct slice line, struct lenient *ret)
             value = last;
         if (open.depth == 1 &&
             after == TOKEN_KEY) /* the token before the key also fits the syntax */
-            lenient_take_member(ret, last, value);
+            lenient_note_member(ret, last, value);
         last = t == TOKEN_VALUE || t == TOKEN_KEY ? text : (struct slice){0};
         if (t == TOKEN_CLOSE && !nesting_open(&open, *p == '}'))
             return;

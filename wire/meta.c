@@ -21,7 +21,7 @@ bool meta_is_traceparent(struct slice s)
            (s.n == 55 || (s.p[55] == '-' && memcmp(s.p, "00", 2) != 0));
 }
 
-bool meta_is_pairs(struct slice s)
+bool meta_is_pair_list(struct slice s)
 {
     const char *end = s.p + s.n;
     for (const char *p = s.p; p < end;) {

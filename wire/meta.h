@@ -21,7 +21,7 @@
  * id is never all zero. */
 bool meta_is_traceparent(struct slice s);
 /* Whether the raw text is a list of KEY=VALUE, as `tracestate` and `baggage` are. */
-bool meta_is_pairs(struct slice s);
+bool meta_is_pair_list(struct slice s);
 /* Whether MCP allows this raw key in _meta: a prefix of labels and dots that ends with a slash, or none, and a name. */
 bool meta_is_key(struct slice key);
 

@@ -323,7 +323,8 @@ static int handle_invalid_server_line(struct server_lines *l, const struct text 
     return glued_begins_value(x->text) ? handle_flawed_line(l, x, now_us) : read_glued(l, x);
 }
 
-int server_lines_take(struct server_lines *l, struct slice line, findings found, int64_t now_us)
+int server_lines_handle_line(struct server_lines *l, struct slice line, findings found,
+                             int64_t now_us)
 {
     struct text x = {.found = found, .size = line.n};
     x.text = line_strip(line, &x.found);

@@ -76,8 +76,8 @@ void server_lines_close(struct server_lines *l); /* safe to call twice */
 /* Takes a line as received, without its newline. found: findings about it; `no-newline` means that
  * the output has ended. Calls line() for the waiting lines, if this line does not continue them.
  * Unless this line now waits itself, calls line() for its parts: log text first, a message last. */
-MI_MUST int server_lines_take(struct server_lines *l, struct slice line, findings found,
-                              int64_t now_us);
+MI_MUST int server_lines_handle_line(struct server_lines *l, struct slice line, findings found,
+                                     int64_t now_us);
 /* Ends the wait. cut: the output has ended. */
 MI_MUST int server_lines_end(struct server_lines *l, bool cut);
 

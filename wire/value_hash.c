@@ -38,7 +38,8 @@ static uint64_t hash_leaf(struct hasher *h, struct json_value v)
         return hash_string(h, json_string_raw(v));
     if (v.type != JSON_NUMBER)
         return keyed_mix(h->key, v.type, v.text);
-    return json_int(v, &i) ? keyed_pair(h->key, HASH_INTEGER, (uint64_t)i) : hash_canonical(h, v);
+    return json_int(v, &i) ? keyed_hash_pair(h->key, HASH_INTEGER, (uint64_t)i)
+                           : hash_canonical(h, v);
 }
 
 /* *ret_end: one past the container. */
@@ -62,11 +63,11 @@ static uint64_t hash_container(struct hasher *h, const char *bracket, size_t dep
             continue;
         /* the hashes of members are added, so that their order does not matter; an element is
          * hashed with its index */
-        sum = w.object ? sum + keyed_pair(h->key, hash_string(h, key), one)
-                       : keyed_pair(h->key, sum, one);
+        sum = w.object ? sum + keyed_hash_pair(h->key, hash_string(h, key), one)
+                       : keyed_hash_pair(h->key, sum, one);
     }
     *ret_end = json_walk_end(&w);
-    return keyed_pair(h->key, sum, w.object ? JSON_OBJECT : JSON_ARRAY);
+    return keyed_hash_pair(h->key, sum, w.object ? JSON_OBJECT : JSON_ARRAY);
 }
 
 static uint64_t hash_value(const struct hash_key *key, struct json_value v, bool skip_meta)

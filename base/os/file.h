@@ -32,7 +32,7 @@ MI_MUST int file_rename_new(int dir, const char *from, const char *to);
 /* Whether a new file in a directory would get n bytes of disk space. Changes nothing. Returns 0 or
  * an errno; also 0 if testing it would change the file system. dir: a descriptor from
  * file_open_dir(); folder: a path below it, or ".". */
-MI_MUST int file_try_space(int dir, const char *folder, size_t n);
+MI_MUST int file_test_space(int dir, const char *folder, size_t n);
 
 /* Returns the process that holds a POSIX write lock on this byte of a file; 0: none, or unknown.
  * Does not open the file, because closing it would drop the locks of this process. */

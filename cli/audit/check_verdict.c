@@ -134,7 +134,7 @@ static void print_status(struct page *p, struct query_message *m)
             continue;
         m->request_action = p->request[i].action;
         out_printf(&p->o, ", %s after %s", value_word(&call_statuses, query_status(m)),
-                   units_took(subtract_saturated(m->t_us, p->request[i].t_us)).s);
+                   units_format_duration(subtract_saturated(m->t_us, p->request[i].t_us)).s);
     }
 }
 

@@ -151,7 +151,7 @@ static bool kept_has_this_log(int dir, const char *name, struct slice note)
 }
 
 /* Returns 0, or -1 with errno. */
-static int write_in(const char *folder, const char *vault, struct slice note, bool anew)
+static int write_kept_in_folder(const char *folder, const char *vault, struct slice note, bool anew)
 {
     char name[NAME_N];
     kept_file_name(vault, name);
@@ -182,7 +182,7 @@ int kept_write(const char *key_path, const char *vault, struct slice note, bool 
         struct stat s;
         /* with `anew`, the second folder is changed only if it exists */
         if (folder != NULL && (written < 0 || stat(folder, &s) == 0)) {
-            tried = write_in(folder, vault, note, anew);
+            tried = write_kept_in_folder(folder, vault, note, anew);
             if (tried < 0 && written < 0)
                 (void)(i == 0 ? 0 : fail_to_write_kept("keep the checkpoint in", folder, error));
             written = tried == 0 ? 0 : written;

@@ -116,7 +116,7 @@ static int verify_named(const struct settings *s, struct query *q, struct audit 
 }
 
 /* Adds the checkpoints that are kept beside the key of this machine, if there is a key. */
-static int add_kept(const struct settings *s, struct audit *a, const char *vault)
+static int add_kept_checkpoints(const struct settings *s, struct audit *a, const char *vault)
 {
     struct buf error = {0};
     struct kept k = {0};
@@ -139,7 +139,7 @@ static int verify_all_sessions(const struct settings *s, struct query *q, struct
     if (status == EXIT_FINE)
         status = anchored_add(s, a);
     if (status == EXIT_FINE)
-        status = add_kept(s, a, query_vault(q));
+        status = add_kept_checkpoints(s, a, query_vault(q));
     if (status != EXIT_FINE)
         return status;
     int st = audit_check_log(a, trusted ? &key : NULL);

@@ -67,7 +67,7 @@ static int check_open_vault(const struct settings *s, struct check_report *repor
     int status = *q == NULL ? session_vault_open(s, q) : EXIT_FINE;
     if (status != EXIT_FINE)
         return status;
-    int st = query_several(*q, &report->several);
+    int st = query_has_several_vaults(*q, &report->several);
     return st < 0 ? session_fail(*q, st) : EXIT_FINE;
 }
 

@@ -196,7 +196,7 @@ static breaches look_for_progress(struct recheck *r, const struct query_message 
         .action = m->action,
         .method = m->method,
     };
-    r->stuck = no_progress_look(&r->progress, &p, rpc);
+    r->stuck = no_progress_note_message(&r->progress, &p, rpc);
     return r->stuck.times > 0 ? RULE(RULE_NO_PROGRESS) : 0;
 }
 

@@ -44,7 +44,7 @@ static void cmdline_keep_value(struct cmdline *l, const struct opt *o, const cha
 }
 
 /* Reads an option. Returns it if the next word is its value, otherwise NULL. */
-static const struct opt *pass_option(struct cmdline *l, const char *word)
+static const struct opt *cmdline_read_option(struct cmdline *l, const char *word)
 {
     if (word[1] == '-') {
         const struct opt *o = find_long(l->command, word + 2);
@@ -138,7 +138,7 @@ void cmdline_read(struct cmdline *l, const struct command *const *commands, int 
             if (server != SERVER_NONE)
                 l->server_at = i + 1;
         } else if (!dashes && word[0] == '-' && word[1] != '\0') {
-            pending = pass_option(l, word);
+            pending = cmdline_read_option(l, word);
         } else {
             operands++;
             if (server == SERVER_OPERAND)

@@ -196,7 +196,7 @@ static int compare_rows(struct diffing *x, int64_t began_us)
 {
     uint32_t n = diff_count_rows(x->diff);
     struct diff_fact f;
-    for (size_t i = 0; diff_fact(x->diff, i, &f); i++)
+    for (size_t i = 0; diff_get_fact(x->diff, i, &f); i++)
         x->counts.facts += f.counts;
     begin_output(x, began_us);
     for (uint32_t i = 0; i < n; i++) {

@@ -26,7 +26,7 @@ static void diff_text_add_value(struct buf *b, struct slice value)
 static void print_facts(struct out *o, const struct diff *d)
 {
     struct diff_fact f;
-    for (size_t i = 0; diff_fact(d, i, &f); i++) {
+    for (size_t i = 0; diff_get_fact(d, i, &f); i++) {
         struct buf text = {0}, name = {0};
         for (const char *c = f.name; *c != '\0'; c++)
             buf_addc(&name, *c == '_' ? ' ' : *c);

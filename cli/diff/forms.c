@@ -11,7 +11,7 @@ static void diff_json_facts(struct json_out *j, const struct diff *d)
 {
     struct diff_fact f;
     json_out_array(j, "session");
-    for (size_t i = 0; diff_fact(d, i, &f); i++) {
+    for (size_t i = 0; diff_get_fact(d, i, &f); i++) {
         json_out_object(j, NULL);
         json_out_str(j, "name", f.name);
         for (int side = 0; side < DIFF_SIDES; side++)
@@ -202,7 +202,7 @@ void diff_add_sessions_case(struct report *report, const struct diff *d,
                                    REPORT_ERROR};
     c->place = place[DIFF_B];
     buf_adds(&c->name, "session");
-    for (size_t i = 0; diff_fact(d, i, &f); i++) {
+    for (size_t i = 0; diff_get_fact(d, i, &f); i++) {
         if (!f.counts)
             continue;
         c->outcome = REPORT_FAILED;

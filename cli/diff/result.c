@@ -92,7 +92,7 @@ static enum result_change change_of_aligned_row(const struct result *r, struct a
 
 int result_compare_row(struct result *r, struct diff *d, uint32_t i)
 {
-    struct align_row row = diff_row(d, i);
+    struct align_row row = diff_get_row(d, i);
     const uint32_t call[DIFF_SIDES] = {row.a, row.b};
     r->listed = 0;
     r->params = (struct slice){0};
@@ -100,7 +100,7 @@ int result_compare_row(struct result *r, struct diff *d, uint32_t i)
     for (int side = 0; side < DIFF_SIDES; side++) {
         r->has[side] = call[side] != ALIGN_NONE;
         if (r->has[side])
-            r->call[side] = diff_call(d, (enum diff_side)side, call[side]);
+            r->call[side] = diff_get_call(d, (enum diff_side)side, call[side]);
     }
     int st = diff_compare_row(d, i, result_on_difference, r, &r->look);
     r->change = change_of_aligned_row(r, row);

@@ -6,8 +6,8 @@
 #define TEXT_MAX 8192
 #define INDENT 21 /* columns before the text of a result */
 
-static void doctor_put_json(struct doctor *d, const char *check, const char *remedy,
-                            const char *text)
+static void doctor_print_json(struct doctor *d, const char *check, const char *remedy,
+                              const char *text)
 {
     struct json_out *j = reporting_begin_row(&d->reporting);
     json_out_str(j, "type", "check");
@@ -18,16 +18,16 @@ static void doctor_put_json(struct doctor *d, const char *check, const char *rem
     reporting_end_row(&d->reporting);
 }
 
-static void doctor_put_line(struct doctor *d, const char *state, enum out_style style,
-                            const char *check, const char *text)
+static void doctor_print_line(struct doctor *d, const char *state, enum out_style style,
+                              const char *check, const char *text)
 {
     reporting_print_line(&d->reporting.out,
                          (struct reporting_cell[]){{state, 7, style}, {check, 14, OUT_PLAIN}}, 2,
                          slice_of(text));
 }
 
-static void doctor_put_case(struct report *r, enum report_outcome outcome, const char *check,
-                            const char *remedy, const char *text)
+static void doctor_add_report_case(struct report *r, enum report_outcome outcome, const char *check,
+                                   const char *remedy, const char *text)
 {
     struct report_case *c = report_new(r);
     c->outcome = outcome;
@@ -42,21 +42,21 @@ static void doctor_put_case(struct report *r, enum report_outcome outcome, const
 }
 
 MI_FORMAT(5, 0)
-static void doctor_put(struct doctor *d, enum report_outcome outcome, const char *check,
-                       const char *remedy, const char *fmt, va_list ap)
+static void doctor_report_check(struct doctor *d, enum report_outcome outcome, const char *check,
+                                const char *remedy, const char *fmt, va_list ap)
 {
     char text[TEXT_MAX];
     vsnprintf(text, sizeof text, fmt, ap);
-    doctor_put_case(&d->reporting.report, outcome, check, remedy, text);
+    doctor_add_report_case(&d->reporting.report, outcome, check, remedy, text);
     if (d->reporting.json)
-        doctor_put_json(d, check, remedy, text);
+        doctor_print_json(d, check, remedy, text);
     if (outcome == REPORT_PASSED) {
         d->fine_n++;
         buf_add(&d->fine, check, strlen(check) + 1);
         buf_add(&d->fine, text, strlen(text) + 1);
     } else if (d->reporting.text) {
         bool found = outcome == REPORT_FAILED;
-        doctor_put_line(d, found ? "found" : "note", found ? OUT_RED : OUT_YELLOW, check, text);
+        doctor_print_line(d, found ? "found" : "note", found ? OUT_RED : OUT_YELLOW, check, text);
         if (found) {
             out_printf(&d->reporting.out, "%*sto do: ", INDENT, "");
             out_style(&d->reporting.out, OUT_BOLD);
@@ -72,7 +72,7 @@ void doctor_report_fine(struct doctor *d, const char *check, const char *fmt, ..
 {
     va_list ap;
     va_start(ap, fmt);
-    doctor_put(d, REPORT_PASSED, check, NULL, fmt, ap);
+    doctor_report_check(d, REPORT_PASSED, check, NULL, fmt, ap);
     va_end(ap);
 }
 
@@ -80,7 +80,7 @@ void doctor_report_note(struct doctor *d, const char *check, const char *fmt, ..
 {
     va_list ap;
     va_start(ap, fmt);
-    doctor_put(d, REPORT_NOTED, check, NULL, fmt, ap);
+    doctor_report_check(d, REPORT_NOTED, check, NULL, fmt, ap);
     va_end(ap);
 }
 
@@ -89,7 +89,7 @@ void doctor_report_fault(struct doctor *d, const char *check, const char *remedy
 {
     va_list ap;
     va_start(ap, fmt);
-    doctor_put(d, REPORT_FAILED, check, remedy, fmt, ap);
+    doctor_report_check(d, REPORT_FAILED, check, remedy, fmt, ap);
     va_end(ap);
     d->found++;
 }
@@ -101,7 +101,7 @@ void doctor_end(struct doctor *d)
     while (d->reporting.text && d->verbose && rest.n > 0) {
         const char *check = rest.p, *text = check + strlen(check) + 1;
         const char *next = text + strlen(text) + 1;
-        doctor_put_line(d, "ok", OUT_GREEN, check, text);
+        doctor_print_line(d, "ok", OUT_GREEN, check, text);
         rest = (struct slice){next, (size_t)(rest.p + rest.n - next)};
     }
     if (d->reporting.text && !d->verbose) {

@@ -172,7 +172,8 @@ static int report_server(struct doctor *d, const struct failing *f, size_t i)
         buf_printf(&text, "%lld sessions, the newest ", (long long)server->failed);
     else
         buf_adds(&text, "session, ");
-    buf_printf(&text, "%s ago, the server %s", units_took(age_us > 0 ? age_us : 0).s, server->what);
+    buf_printf(&text, "%s ago, the server %s", units_format_duration(age_us > 0 ? age_us : 0).s,
+               server->what);
     int st = failing_add_error(&text, f->q, server);
     buf_printf(
         &remedy,

@@ -57,7 +57,7 @@ static void check_session(struct doctor *d, struct journal_view *v)
     if (settled)
         doctor_report_fine(d, "recorders", "%s: process %d, %s not yet stored, running for %s",
                            v->name, (int)v->recorder, unstored.s,
-                           units_took(age_us > 0 ? age_us : 0).s);
+                           units_format_duration(age_us > 0 ? age_us : 0).s);
     else if (v->trouble != RING_FINE)
         report_recorder_trouble(d, v, unstored.s);
     else
@@ -83,7 +83,7 @@ static void report_stranded_journals(struct doctor *d, const struct stranded *x)
     buf_close(&remedy);
 }
 
-static void check_left(struct doctor *d, const struct journals *l)
+static void check_killed_sessions(struct doctor *d, const struct journals *l)
 {
     size_t left = 0;
     for (size_t i = 0; i < l->n; i++)
@@ -184,7 +184,7 @@ void doctor_check_recorders(struct doctor *d)
     for (size_t i = 0; i < l.n; i++)
         if (l.row[i].writer || l.row[i].reader)
             check_session(d, &l.row[i]);
-    check_left(d, &l);
+    check_killed_sessions(d, &l);
     check_confinement(d, &l);
     journals_close(&l);
 }
@@ -193,6 +193,6 @@ void doctor_check_journals(struct doctor *d)
 {
     struct journals l;
     if (journals_open(&l, d->vault) == 0)
-        check_left(d, &l);
+        check_killed_sessions(d, &l);
     journals_close(&l);
 }

@@ -39,7 +39,7 @@ static void check_anchors(struct doctor *d, const struct settings *own,
 }
 
 /* Checks that the checkpoint that is kept beside the key belongs to the log. */
-static void check_kept(struct doctor *d, const char *key_path)
+static void check_kept_checkpoint(struct doctor *d, const char *key_path)
 {
     struct buf error = {0};
     struct kept k = {0};
@@ -106,7 +106,7 @@ static void check_key(struct doctor *d, const struct settings *own, bool has_vau
         doctor_report_fine(d, "key", "%s", path);
         if (has_vault) {
             check_log(d, own);
-            check_kept(d, path);
+            check_kept_checkpoint(d, path);
         }
     }
     key_erase(&key);

@@ -29,11 +29,11 @@ static void report_tool(struct slow *s)
                buf_str(&s->tool), (int)size_min(s->server.n, NAME_SHOWN), buf_str(&s->server),
                SLOW_DAYS);
     if (s->longest_us > 0)
-        buf_printf(&text, "a call took %s", units_took(s->longest_us).s);
+        buf_printf(&text, "a call took %s", units_format_duration(s->longest_us).s);
     if (s->ended > 0)
         buf_printf(&text, "%s%lld call%s ended at the deadline", s->longest_us > 0 ? ", and " : "",
                    (long long)s->ended, s->ended == 1 ? "" : "s");
-    buf_printf(&text, "; the deadline is %s", units_took(s->deadline_us).s);
+    buf_printf(&text, "; the deadline is %s", units_format_duration(s->deadline_us).s);
     buf_printf(&remedy,
                "raise it: %s = %lldm in section [timeout] of the configuration, or --timeout "
                "%s=%lldm before the '--' of this server",

@@ -56,7 +56,7 @@ int export_each(struct export *x, query_message_fn on_message, query_event_fn on
     return st == 0 ? x->status : st;
 }
 
-bool export_skips(const struct export *x, const struct query_message *m)
+bool export_skips_message(const struct export *x, const struct query_message *m)
 {
     return x->no_stderr && m->kind == KIND_STDERR;
 }
@@ -67,14 +67,14 @@ const struct exported_call *export_call(const struct export *x, const struct que
     return c != NULL && c->selected ? c : NULL;
 }
 
-bool export_takes(const struct export *x, const struct query_message *m)
+bool export_selects_message(const struct export *x, const struct query_message *m)
 {
     int64_t seq = m->request_seq != 0 ? m->request_seq : m->seq;
     const struct exported_call *c = calls_find(&x->calls, seq);
     return c != NULL ? c->selected : filter_matches_message(x->filter, x->s->started_at_us, m);
 }
 
-bool export_takes_event(const struct export *x, const struct query_event *e)
+bool export_selects_event(const struct export *x, const struct query_event *e)
 {
     return filter_matches_event(x->filter, x->s->started_at_us, e);
 }

@@ -40,14 +40,14 @@ void export_close(struct export *x);
 MI_MUST int export_each(struct export *x, query_message_fn on_message, query_event_fn on_event,
                         void *ctx);
 /* whether --no-stderr leaves it out */
-bool export_skips(const struct export *x, const struct query_message *m);
+bool export_skips_message(const struct export *x, const struct query_message *m);
 /* Returns the call that this message begins. NULL: the message is not a request, or its call is not
  * selected. */
 const struct exported_call *export_call(const struct export *x, const struct query_message *m);
 /* Whether the message belongs to a call that is selected. If it belongs to no call: whether it
  * matches the filter. */
-bool export_takes(const struct export *x, const struct query_message *m);
-bool export_takes_event(const struct export *x, const struct query_event *e);
+bool export_selects_message(const struct export *x, const struct query_message *m);
+bool export_selects_event(const struct export *x, const struct query_event *e);
 /* Returns the body of a message; at most `max` bytes of a large one. The result is valid until the
  * next call. Returns {NULL, 0} in three cases: no body was recorded; its file cannot be read, then
  * *ret_error is the reason; or the vault cannot be read, then x->status is set and export_flush()

@@ -143,7 +143,7 @@ static bool html_on_message(void *ctx, const struct query_message *m)
     struct page *p = ctx;
     struct export *x = p->x;
     const struct exported_call *c = export_call(x, m);
-    if (export_skips(x, m) || !export_takes(x, m))
+    if (export_skips_message(x, m) || !export_selects_message(x, m))
         return true;
     begin_row(p);
     json_out_int(&p->j, "seq", m->seq);
@@ -167,7 +167,7 @@ static bool html_on_message(void *ctx, const struct query_message *m)
 static bool html_on_event(void *ctx, const struct query_event *e)
 {
     struct page *p = ctx;
-    if (!export_takes_event(p->x, e))
+    if (!export_selects_event(p->x, e))
         return true;
     begin_row(p);
     json_out_int(&p->j, "t", e->t_us);

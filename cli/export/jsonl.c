@@ -7,7 +7,7 @@ static bool jsonl_write_message(void *ctx, const struct query_message *m)
 {
     struct export *x = ctx;
     const char *error;
-    if (export_skips(x, m))
+    if (export_skips_message(x, m))
         return true;
     struct slice body = export_body(x, m, SIZE_MAX, &error);
     record_json_message(&x->b, x->s, m, &x->calls.operations, body, error);

@@ -114,7 +114,7 @@ static void add_method(struct export *x, const struct query_message *m)
     }
 }
 
-static void add_took(struct export *x, const struct exported_call *c)
+static void add_call_duration(struct export *x, const struct exported_call *c)
 {
     if (calls_took_us(c) >= 0)
         units_show_duration(&x->b, calls_took_us(c));
@@ -258,7 +258,7 @@ static void markdown_add_row(struct export *x, const struct query_message *m,
     add_method(x, m);
     add_requests(x, c);
     buf_printf(&x->b, " | %s | ", call_status_name(calls_status(c)));
-    add_took(x, c);
+    add_call_duration(x, c);
     buf_adds(&x->b, " |\n");
 }
 
@@ -299,7 +299,7 @@ static void markdown_add_call(struct note *n, const struct query_message *m,
     add_method(x, m);
     add_requests(x, c);
     buf_printf(&x->b, " · %s · ", call_status_name(calls_status(c)));
-    add_took(x, c);
+    add_call_duration(x, c);
     buf_printf(&x->b, "\n\n%s:\n\n", c->from_server ? "Request of the server" : "Request");
     markdown_add_body(n, m);
     if (c->answer_seq > 0) {
@@ -333,7 +333,7 @@ static bool markdown_on_event(void *ctx, const struct query_event *e)
 {
     struct note *n = ctx;
     struct export *x = n->x;
-    if (!export_takes_event(x, e))
+    if (!export_selects_event(x, e))
         return true;
     if (!n->has_events)
         buf_adds(&x->b, "## Events\n\n");

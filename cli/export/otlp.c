@@ -117,7 +117,7 @@ static bool otlp_on_message(void *ctx, const struct query_message *m)
 {
     struct spans *p = ctx;
     const struct exported_call *c = export_call(p->x, m);
-    if (p->x->notifications && otlp_notification_has_span(m) && export_takes(p->x, m))
+    if (p->x->notifications && otlp_notification_has_span(m) && export_selects_message(p->x, m))
         add_notification(p, m);
     else if (c != NULL && m->method.p != NULL) /* a rejected line may have no method */
         otlp_add_call(p, m, c);

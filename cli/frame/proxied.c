@@ -27,7 +27,7 @@ static bool add_option(struct proxied *p, const char *name, const char *value)
 
 /* Adds an option whose value is a path. Makes the path absolute, because the proxy may run in
  * another directory. */
-static bool add_path(struct proxied *p, const char *name, const char *path)
+static bool add_path_option(struct proxied *p, const char *name, const char *path)
 {
     char here[PATH_MAX], whole[2 * PATH_MAX];
     bool relative = path != NULL && path[0] != '/' && path[0] != '~';
@@ -46,8 +46,9 @@ int proxied_open(struct proxied *p, const struct settings *s, const char *const 
     if (status == EXIT_FINE && (vault = settings_vault(s)) == NULL)
         status = EXIT_TROUBLE;
     bool fine = program != NULL && proxied_add(p, program) && proxied_add(p, "proxy") &&
-                add_path(p, "--vault", vault) && add_path(p, "--journal-dir", journals) &&
-                add_path(p, "--config", settings_text(s, "config"));
+                add_path_option(p, "--vault", vault) &&
+                add_path_option(p, "--journal-dir", journals) &&
+                add_path_option(p, "--config", settings_text(s, "config"));
     for (size_t i = 0; fine && options[i] != NULL; i += 2)
         fine = add_option(p, options[i], options[i + 1]);
     fine = fine && proxied_add(p, "--");

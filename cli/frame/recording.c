@@ -52,7 +52,7 @@ static int recording_open_file(struct recording *r, struct buf *error)
     return source_open_cassette(&r->source, r->file, error);
 }
 
-static int open_before(struct recording *r, const struct recording *of, struct buf *error)
+static int open_previous_session(struct recording *r, const struct recording *of, struct buf *error)
 {
     struct query_session session;
     struct buf uid = {0}, name = {0};
@@ -101,7 +101,8 @@ int recording_find_before(struct recording *r, const struct settings *s, const s
     struct buf error = {0};
     *r = (struct recording){0};
     int status = session_vault_open(s, &r->query);
-    return status == EXIT_FINE ? recording_finish(r, open_before(r, of, &error), &error) : status;
+    return status == EXIT_FINE ? recording_finish(r, open_previous_session(r, of, &error), &error)
+                               : status;
 }
 
 int recording_open(struct recording *r, const struct settings *s, const char *operand,

@@ -9,14 +9,14 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-static int wrap_replace_fail(struct replace *r, int status, const char *what, const char *remedy)
+static int replace_set_error(struct replace *r, int status, const char *what, const char *remedy)
 {
     buf_clear(&r->error);
     buf_printf(&r->error, "%s%s", what, remedy);
     return status;
 }
 
-static int wrap_replace_read_all(int fd, struct buf *b)
+static int replace_read_all(int fd, struct buf *b)
 {
     b->max = REPLACE_MAX;
     for (;;) {
@@ -36,20 +36,20 @@ int replace_open(struct replace *r, const char *path)
     *r = (struct replace){0};
     r->path = realpath(path, NULL);
     if (r->path == NULL)
-        return wrap_replace_fail(r, MI_EIO, strerror(errno), "");
+        return replace_set_error(r, MI_EIO, strerror(errno), "");
     int fd = open(r->path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0)
-        return wrap_replace_fail(r, MI_EIO, strerror(errno), "");
+        return replace_set_error(r, MI_EIO, strerror(errno), "");
     int st = fstat(fd, &r->was) == 0 ? 0 : MI_EIO;
     if (st == 0 && !S_ISREG(r->was.st_mode))
-        st = wrap_replace_fail(r, MI_EINVAL, "it is not a regular file", "");
+        st = replace_set_error(r, MI_EINVAL, "it is not a regular file", "");
     else if (st == 0 && (uintmax_t)r->was.st_size > REPLACE_MAX - 128 * 1024)
-        st = wrap_replace_fail(r, MI_EINVAL,
+        st = replace_set_error(r, MI_EINVAL,
                                "it is larger than 64 MiB; expected a configuration file", "");
     else if (st == 0)
-        st = wrap_replace_read_all(fd, &r->text);
+        st = replace_read_all(fd, &r->text);
     if (st == MI_EIO)
-        (void)wrap_replace_fail(r, st, strerror(errno), "");
+        (void)replace_set_error(r, st, strerror(errno), "");
     close(fd);
     return st;
 }
@@ -63,7 +63,7 @@ void replace_close(struct replace *r)
 }
 
 /* Writes and syncs a new file in the same directory, and renames it to the path. */
-static int wrap_replace_put(struct replace *r, struct slice text)
+static int replace_write_and_rename(struct replace *r, struct slice text)
 {
     char *beside;
     if (asprintf(&beside, "%s.%ld.part", r->path, (long)getpid()) < 0)
@@ -71,7 +71,7 @@ static int wrap_replace_put(struct replace *r, struct slice text)
     int fd = open(beside, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0) {
         free(beside);
-        return wrap_replace_fail(r, MI_EIO, strerror(errno),
+        return replace_set_error(r, MI_EIO, strerror(errno),
                                  ": cannot create a file in its directory");
     }
     bool same = r->was.st_uid == geteuid() && r->was.st_gid == getegid();
@@ -90,20 +90,20 @@ static int wrap_replace_put(struct replace *r, struct slice text)
     if (!good)
         (void)unlink(beside);
     free(beside);
-    return good ? 0 : wrap_replace_fail(r, MI_EIO, strerror(why), "");
+    return good ? 0 : replace_set_error(r, MI_EIO, strerror(why), "");
 }
 
 int replace_check(struct replace *r)
 {
     struct stat now;
     if ((r->was.st_mode & S_IWUSR) == 0 || access(r->path, W_OK) != 0)
-        return wrap_replace_fail(r, MI_EINVAL, "it is read-only", "; to allow changes: chmod u+w");
+        return replace_set_error(r, MI_EINVAL, "it is read-only", "; to allow changes: chmod u+w");
     if (stat(r->path, &now) != 0)
-        return wrap_replace_fail(r, MI_EIO, strerror(errno), "");
+        return replace_set_error(r, MI_EIO, strerror(errno), "");
     struct timespec at = file_changed_at(&now), was_at = file_changed_at(&r->was);
     if (now.st_ino != r->was.st_ino || now.st_dev != r->was.st_dev ||
         now.st_size != r->was.st_size || at.tv_sec != was_at.tv_sec || at.tv_nsec != was_at.tv_nsec)
-        return wrap_replace_fail(r, MI_EINVAL, "another program has changed it meanwhile",
+        return replace_set_error(r, MI_EINVAL, "another program has changed it meanwhile",
                                  "; try again");
     return 0;
 }
@@ -111,5 +111,5 @@ int replace_check(struct replace *r)
 int replace_write(struct replace *r, struct slice text)
 {
     int st = replace_check(r);
-    return st < 0 ? st : wrap_replace_put(r, text);
+    return st < 0 ? st : replace_write_and_rename(r, text);
 }

@@ -11,7 +11,7 @@ void server_url_append_shown(char *const *argv, struct buf *b)
     struct server_url_search search = {0};
     struct server_url u;
     struct buf url = {0}, shown = {0};
-    while (*argv != NULL && !server_url_take(&search, slice_of(*argv), &u))
+    while (*argv != NULL && !server_url_find_in_word(&search, slice_of(*argv), &u))
         argv++;
     if (*argv == NULL)
         return;

@@ -50,8 +50,8 @@ struct reading {
 };
 static const struct reading normally = {query_open, true};
 
-static int read_with(const struct reading *how, const struct settings *s, const char *path,
-                     struct query **ret, struct buf *error)
+static int open_query_at_path(const struct reading *how, const struct settings *s, const char *path,
+                              struct query **ret, struct buf *error)
 {
     orphans_store(path, NULL, NULL); /* stores the messages that killed sessions left in journals */
     int st = how->query(ret, path, error);
@@ -67,7 +67,7 @@ static int read_with(const struct reading *how, const struct settings *s, const 
 int session_vault_read(const struct settings *s, const char *path, struct query **ret,
                        struct buf *error)
 {
-    return read_with(&normally, s, path, ret, error);
+    return open_query_at_path(&normally, s, path, ret, error);
 }
 
 static session_store_fn open_store;
@@ -108,13 +108,14 @@ struct session_wait session_get_store_wait(void)
     return store_wait;
 }
 
-static int open_with(const struct reading *how, const struct settings *s, struct query **ret)
+static int open_configured_vault(const struct reading *how, const struct settings *s,
+                                 struct query **ret)
 {
     char *path = settings_vault(s);
     if (path == NULL)
         return EXIT_TROUBLE;
     struct buf error = {0};
-    int st = read_with(how, s, path, ret, &error);
+    int st = open_query_at_path(how, s, path, ret, &error);
     if (st < 0)
         log_error("%s", st == MI_ENOMEM ? "out of memory" : buf_str(&error));
     buf_close(&error);
@@ -128,17 +129,17 @@ int session_vault_open(const struct settings *s, struct query **ret)
         return open_store(s, ret);
     if (settings_has(s, "from") && (narrows_vault(s, "host") || narrows_vault(s, "user")))
         return settings_fail_usage(s, "--host and --user need --from");
-    return open_with(&normally, s, ret);
+    return open_configured_vault(&normally, s, ret);
 }
 
 int session_vault_open_unclosed(const struct settings *s, struct query **ret)
 {
-    return open_with(&(struct reading){query_open, false}, s, ret);
+    return open_configured_vault(&(struct reading){query_open, false}, s, ret);
 }
 
 int session_vault_verify(const struct settings *s, struct query **ret)
 {
-    return open_with(&(struct reading){query_open_any, false}, s, ret);
+    return open_configured_vault(&(struct reading){query_open_any, false}, s, ret);
 }
 
 bool session_nothing_recorded(struct query *q)

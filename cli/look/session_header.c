@@ -150,7 +150,8 @@ static void print_start_line(struct out *o, const struct query_session *s,
 {
     session_header_print_label(o, "started");
     out_printf(o, "%s, %s %s", clock_local(s->started_at_us).s,
-               v->state == SESSION_LIVE ? "so far" : "lasted", units_took(v->lasted_us).s);
+               v->state == SESSION_LIVE ? "so far" : "lasted",
+               units_format_duration(v->lasted_us).s);
     out_end_line(o);
 }
 

@@ -80,7 +80,7 @@ static int sessions_print(struct query *q, const struct settings *settings)
     };
     bool several; /* there are several vaults */
     filter_read(&l.filter, settings);
-    int st = query_several(q, &several);
+    int st = query_has_several_vaults(q, &several);
     struct show_list rows =
         session_list_columns(st == 0 && several, settings_is_on(settings, "requests"));
     int status = list_out_open(&l.o, settings, &rows);

@@ -134,7 +134,8 @@ static int print_list(struct out *o, const struct tool_list *l, bool json)
 
 /* ---- the difference ------------------------------------------------------------------------- */
 
-static void print_value(struct out *o, const char *mark, enum out_style style, struct slice value)
+static void print_hint_value(struct out *o, const char *mark, enum out_style style,
+                             struct slice value)
 {
     if (value.p == NULL)
         return;
@@ -154,8 +155,8 @@ static void tools_on_difference(void *ctx, struct slice pointer, struct slice be
     out_raw(p->o, "  ");
     out_text(p->o, pointer);
     out_end_line(p->o);
-    print_value(p->o, "  - ", OUT_RED, before);
-    print_value(p->o, "  + ", OUT_GREEN, now);
+    print_hint_value(p->o, "  - ", OUT_RED, before);
+    print_hint_value(p->o, "  + ", OUT_GREEN, now);
 }
 
 static void tools_on_change(void *ctx, enum tools_change change, struct slice name,

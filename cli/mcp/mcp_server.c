@@ -189,7 +189,7 @@ static void call_tool(struct mcp_server *s, struct reply *r, tool_fn fn, const s
         answer_tool_error(r, slice_of(query_error(c.q)));
     else if (st < 0)
         answer_tool_error(r, buf_slice(&c.error));
-    else if (tool_goes_on(&c)) {
+    else if (tool_should_continue(&c)) {
         begin_result(r);
         mcp_server_add_content(r, buf_slice(&c.text));
         if (r->revision >= REV_2025_06_18)

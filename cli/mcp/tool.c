@@ -116,7 +116,7 @@ void tool_close(struct tool_call *c)
     buf_close(&c->error);
 }
 
-bool tool_goes_on(void *call)
+bool tool_should_continue(void *call)
 {
     const struct tool_call *c = call;
     return c->goes_on == NULL || c->goes_on(c->ctx);

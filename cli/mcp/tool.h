@@ -9,7 +9,7 @@
  *           arguments are borrowed.
  * Errors    a tool returns 0; MI_EINVAL, then `error` holds a sentence; MI_ESTORE, see
  *           query_error(); or MI_ENOMEM.
- * Blocks    on the vault. Between sessions and rows a tool calls tool_goes_on(). If it returns
+ * Blocks    on the vault. Between sessions and rows a tool calls tool_should_continue(). If it returns
  *           false, the tool ends early. */
 #ifndef MI_CLI_MCP_TOOL_H
 #define MI_CLI_MCP_TOOL_H
@@ -62,7 +62,7 @@ bool tool_flag_argument(const struct tool_call *c, const char *name);
 
 /* Whether the client still waits. call: a struct tool_call; it is void so that this function can be
  * a callback. */
-bool tool_goes_on(void *call);
+bool tool_should_continue(void *call);
 /* Whether the page has taken long, and should end at the next session. */
 bool tool_is_late(const struct tool_call *c);
 /* Reads the session with this id. Returns MI_EINVAL if there is none. */

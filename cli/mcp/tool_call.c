@@ -172,7 +172,7 @@ static void append_no_detail(void *ctx, const struct finding_info *info, struct 
 static bool has_time_for_checks(void *ctx)
 {
     struct reading *r = ctx;
-    r->late = clock_mono_us() > r->check_until_us || !tool_goes_on(r->c);
+    r->late = clock_mono_us() > r->check_until_us || !tool_should_continue(r->c);
     return !r->late;
 }
 
@@ -226,7 +226,7 @@ static bool mcp_call_on_message(void *ctx, const struct query_message *m)
 {
     struct reading *r = ctx;
     bool is_first = m->seq == r->seq, is_last = m->seq == r->closing_seq;
-    if (++r->read % LOOK_UP == 0 && !tool_goes_on(r->c))
+    if (++r->read % LOOK_UP == 0 && !tool_should_continue(r->c))
         return false;
     if (!is_first && !is_last) {
         add_related(r, m);
@@ -271,7 +271,7 @@ static bool mcp_call_on_call(void *ctx, const struct query_call *x)
     append_shown_subject(b, x->method, x->target);
     buf_printf(b, ": %s", call_status_name(x->status));
     if (x->duration_us >= 0)
-        buf_printf(b, " after %s", units_took(x->duration_us).s);
+        buf_printf(b, " after %s", units_format_duration(x->duration_us).s);
     buf_addc(b, '\n');
     return false;
 }
@@ -297,10 +297,10 @@ static bool mcp_call_on_operation(void *ctx, const struct query_call *x)
     buf_printf(b, "part of operation %lld: %s", (long long)x->request_seq,
                call_status_name(x->status));
     if (x->duration_us >= 0)
-        buf_printf(b, " after %s", units_took(x->duration_us).s);
+        buf_printf(b, " after %s", units_format_duration(x->duration_us).s);
     buf_printf(b, ", %lld requests, asked for input %lld times, server %s, person %s\n",
-               (long long)x->requests, (long long)x->asked, units_took(x->server_us).s,
-               units_took(x->person_us).s);
+               (long long)x->requests, (long long)x->asked, units_format_duration(x->server_us).s,
+               units_format_duration(x->person_us).s);
     return false;
 }
 

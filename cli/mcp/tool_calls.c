@@ -91,7 +91,7 @@ static int mcp_calls_add_call(struct listing *l, const struct query_call *x)
     append_shown_subject(&c->text, x->method, x->target);
     buf_printf(&c->text, " %s", call_status_name(x->status));
     if (x->duration_us >= 0)
-        buf_printf(&c->text, " in %s", units_took(x->duration_us).s);
+        buf_printf(&c->text, " in %s", units_format_duration(x->duration_us).s);
     if (x->operation_seq != 0)
         buf_printf(&c->text, ", continues %lld", (long long)x->operation_seq);
     int st =

@@ -105,7 +105,7 @@ static void mcp_diff_add_call(struct buf *b, const struct result *r, enum diff_s
     buf_printf(b, ", in the %s seq %llu %s", names[side], (unsigned long long)call->seq,
                call_status_name(call->status));
     if (call->took_us >= 0)
-        buf_printf(b, " in %s", units_took(call->took_us).s);
+        buf_printf(b, " in %s", units_format_duration(call->took_us).s);
 }
 
 static void add_difference(struct buf *b, const struct result *r, const struct result_difference *d)
@@ -187,7 +187,7 @@ static void add_sessions(struct comparing *x)
                    (unsigned long)diff_count_calls(x->diff, (enum diff_side)i));
     }
     diff_json_sides(&c->j, x->diff, name);
-    for (size_t i = 0; diff_fact(x->diff, i, &f); i++) {
+    for (size_t i = 0; diff_get_fact(x->diff, i, &f); i++) {
         buf_printf(&c->text, "%s:", f.name);
         for (int side = 0; side < DIFF_SIDES; side++) {
             buf_printf(&c->text, " %s ", names[side]);

@@ -69,7 +69,7 @@ static bool mcp_findings_on_session(void *ctx, const struct query_session *s)
     struct rows *r = &l->rows;
     if (rows_is_late(r, s->id, 0))
         return false;
-    struct checking_limit limit = {INT64_MAX, tool_goes_on, r->c};
+    struct checking_limit limit = {INT64_MAX, tool_should_continue, r->c};
     struct check_report report;
     check_open(&report);
     report.of_client = l->options.of_client;

@@ -14,7 +14,7 @@ static bool mcp_list_on_row(void *ctx, const void *row)
     struct paging *p = ctx;
     int64_t i = p->i++;
     if (i < p->rows.first.n)
-        return tool_goes_on(p->rows.c);
+        return tool_should_continue(p->rows.c);
     return rows_add(&p->rows, 1, i, &p->rows.c->list->shown, row);
 }
 

@@ -50,7 +50,7 @@ bool rows_begin(struct rows *r, int64_t session, int64_t n)
 }
 
 /* Counts a row that belongs to the next page. Returns whether to go on. */
-static bool count_on(struct rows *r)
+static bool count_row_of_next_page(struct rows *r)
 {
     int64_t now_us = clock_mono_us();
     if (r->count_until_us == 0) {
@@ -58,24 +58,24 @@ static bool count_on(struct rows *r)
         r->count_until_us = now_us + ROWS_COUNT_US;
     }
     r->stopped = now_us > r->count_until_us;
-    return !r->stopped && tool_goes_on(r->c);
+    return !r->stopped && tool_should_continue(r->c);
 }
 
 bool rows_end(struct rows *r)
 {
     struct tool_call *c = r->c;
     if (r->skipped)
-        return count_on(r);
+        return count_row_of_next_page(r);
     json_out_end(&c->j);
     buf_addc(&c->text, '\n');
     if (r->n > 0 && c->json.n + c->text.n > ROWS_BYTES) {
         c->j = r->mark;
         c->json.n = r->json_n;
         c->text.n = r->text_n;
-        return count_on(r);
+        return count_row_of_next_page(r);
     }
     r->n++;
-    return tool_goes_on(c);
+    return tool_should_continue(c);
 }
 
 /* Adds a line such as: SERVER "files", TOOL "read_file", CALLS 12, P50 1.00ms. Times are in UTC, as
@@ -122,7 +122,7 @@ bool rows_is_late(struct rows *r, int64_t session, int64_t n)
     r->stopped |= late;
     if (late && !full)
         r->next = (struct rows_place){session, n};
-    return late || !tool_goes_on(r->c);
+    return late || !tool_should_continue(r->c);
 }
 
 void rows_set_total(struct rows *r, int64_t total, bool all)

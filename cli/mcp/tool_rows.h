@@ -12,7 +12,7 @@
  *     rows_close(&r, "no matching call");
  *
  * Owns      nothing.
- * Blocks    never, except in tool_goes_on(). */
+ * Blocks    never, except in tool_should_continue(). */
 #ifndef MI_CLI_MCP_TOOL_ROWS_H
 #define MI_CLI_MCP_TOOL_ROWS_H
 

@@ -15,7 +15,7 @@ int answer_stats(struct tool_call *c)
                                   .by = by != NULL ? count_by_name_of_way(by) : COUNT_TOOL,
                                   .imported = tool_flag_argument(c, "imported"),
                                   .filter = c->filter,
-                                  .goes_on = tool_goes_on,
+                                  .goes_on = tool_should_continue,
                                   .ctx = c,
                               };
     json_out_str(&c->j, "by", count_by_name(x.by));

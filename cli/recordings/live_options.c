@@ -154,7 +154,7 @@ int live_choice_apply(struct live_choice *l, const struct settings *s,
     cfg->live = (struct live_side_config){
         .argv = l->proxied.argv,
         .rules = {.all = all, .catch_up = l->catch_up},
-        .keep = l->tape != NULL ? tape_keep : NULL,
+        .keep = l->tape != NULL ? tape_keep_message : NULL,
         .ctx = l->tape,
     };
     cfg->done = write_tape;

@@ -56,7 +56,7 @@ void tape_close(struct tape *t)
 
 /* If the cassette names no rules, for example because a person wrote it, the present rules sanitize
  * the message. */
-int tape_keep(void *ctx, bool from_client, struct slice message, int64_t now_us)
+int tape_keep_message(void *ctx, bool from_client, struct slice message, int64_t now_us)
 {
     struct tape *t = ctx;
     struct buf clean = {0};

@@ -53,7 +53,7 @@ static int verify_update_sanitize(struct slice message, struct buf *out)
     return st == 0 && out->failed ? MI_ENOMEM : st;
 }
 
-int update_keep(struct update *u, int64_t seq, struct slice message)
+int update_keep_answer(struct update *u, int64_t seq, struct slice message)
 {
     struct buf sanitized = {0};
     if (!GROW(u->answers, u->n, u->cap))

@@ -16,7 +16,7 @@ struct update;
 MI_MUST int update_open(struct update **ret); /* returns 0 or MI_ENOMEM */
 void update_close(struct update *u);          /* u may be NULL */
 /* Replaces the recorded answer `seq` with this message. Returns 0 or MI_ENOMEM. */
-MI_MUST int update_keep(struct update *u, int64_t seq, struct slice message);
+MI_MUST int update_keep_answer(struct update *u, int64_t seq, struct slice message);
 /* Writes the file. If there is no new answer, the file is not touched. Returns EXIT_FINE or
  * EXIT_TROUBLE. */
 MI_MUST int update_write(struct update *u, const char *path);

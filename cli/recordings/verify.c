@@ -43,7 +43,7 @@ static const char about[] =
 struct verifying {
     struct verified verified;
     struct update *update; /* NULL: without --update */
-    int status;            /* of update_keep() */
+    int status;            /* of update_keep_answer() */
 };
 
 static void verify_on_result(void *ctx, const struct verify_result *r)
@@ -53,7 +53,7 @@ static void verify_on_result(void *ctx, const struct verify_result *r)
     bool differs =
         r->verdict == VERIFY_CHANGED || r->verdict == VERIFY_SCHEMA || r->verdict == VERIFY_GONE;
     if (v->update != NULL && differs && v->status == 0)
-        v->status = update_keep(v->update, r->answer_seq, r->live);
+        v->status = update_keep_answer(v->update, r->answer_seq, r->live);
 }
 
 /* Returns EXIT_FINE if the recording was verified, whatever the verdicts are. */
@@ -105,8 +105,8 @@ static int verify_command_finish(const struct settings *s, struct verifying *v,
     return status;
 }
 
-static int run_on(const struct settings *s, struct recording *r, const struct pointers *ignore,
-                  char *const *argv)
+static int verify_and_report(const struct settings *s, struct recording *r,
+                             const struct pointers *ignore, char *const *argv)
 {
     struct verifying v = {.verified.verbose = settings_is_on(s, "verbose")};
     struct verified *x = &v.verified;
@@ -153,7 +153,7 @@ static int verify_command_compare(const struct settings *s, const char *ref, cha
     if (status == EXIT_FINE)
         status = recording_open(&r, s, ref, NULL);
     if (status == EXIT_FINE)
-        status = run_on(s, &r, &ignore, argv);
+        status = verify_and_report(s, &r, &ignore, argv);
     recording_close(&r);
     pointers_close(&ignore);
     buf_close(&error);

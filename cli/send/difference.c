@@ -11,7 +11,8 @@ struct printing {
     size_t n;
 };
 
-static void print_value(struct out *o, const char *mark, enum out_style style, struct slice value)
+static void print_marked_value(struct out *o, const char *mark, enum out_style style,
+                               struct slice value)
 {
     if (value.p == NULL)
         return;
@@ -40,8 +41,8 @@ static bool send_on_difference(void *ctx, const struct compare_difference *d)
         return true;
     out_text(p->o, d->pointer.n > 0 ? d->pointer : slice_of("(all)"));
     out_end_line(p->o);
-    print_value(p->o, "  - ", OUT_RED, d->recorded);
-    print_value(p->o, "  + ", OUT_GREEN, d->live);
+    print_marked_value(p->o, "  - ", OUT_RED, d->recorded);
+    print_marked_value(p->o, "  + ", OUT_GREEN, d->live);
     return true;
 }
 

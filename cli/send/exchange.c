@@ -114,7 +114,7 @@ static int fail_unknown_argument(struct json_value schema, struct slice name)
 
 /* ---- making the request ---- */
 
-static int make_typed(const struct exchange *x, const struct tool *t)
+static int make_typed_request(const struct exchange *x, const struct tool *t)
 {
     struct json_value schema = t != NULL ? t->input.text : (struct json_value){0};
     const struct given_list *words = &x->request->words;
@@ -201,7 +201,7 @@ static int make_request(const struct exchange *x)
     if (status == EXIT_FINE && unknown && !tools_are_complete(&x->peer->tools))
         log_warn("the server did not list this tool: its arguments are sent as text, unchecked");
     if (status == EXIT_FINE && typed)
-        status = make_typed(x, t);
+        status = make_typed_request(x, t);
     if (status == EXIT_FINE)
         status = exchange_apply_sets(x, t);
     if (status == EXIT_FINE && settings_is_on(x->s, "edit"))

@@ -53,7 +53,7 @@ bool outgoing_calls_tool(const struct outgoing *r)
     return slice_is(buf_slice(&r->method), "tools/call");
 }
 
-static int read_rest(struct outgoing *r, char *const *words, int n, struct buf *error)
+static int read_target_and_words(struct outgoing *r, char *const *words, int n, struct buf *error)
 {
     int st = 0;
     for (int i = 0; st == 0 && i < n; i++) {
@@ -83,7 +83,7 @@ int outgoing_read(struct outgoing *r, char *const *words, int n, struct buf *err
         buf_adds(&r->method, "tools/call");
         buf_adds(&r->target, words[0]);
     }
-    int st = read_rest(r, words + 1, n - 1, error);
+    int st = read_target_and_words(r, words + 1, n - 1, error);
     size_t row = find_target(r);
     if (st == 0 && row < MI_COUNT(targets) && targets[row].needed && r->target.n == 0) {
         buf_printf(error, "missing name: %s NAME", words[0]);

@@ -116,7 +116,7 @@ static int handle_press(struct ui *u, const struct press *p)
         open_prompt(u, ASK_GO, "");
         return ask_press(u, p->key);
     }
-    const char *lacks = central_missing_feature(u, x);
+    const char *lacks = central_explain_unavailable(u, x);
     if (lacks != NULL) {
         ui_say_error(u, "%s", lacks);
         return 0;

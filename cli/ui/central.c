@@ -85,7 +85,7 @@ bool central_key(struct ui *u, struct press *ret)
     return true;
 }
 
-bool central_take_gave_up(struct ui *u)
+bool central_clear_gave_up(struct ui *u)
 {
     bool yes = u->store.gave_up;
     u->store.gave_up = false;
@@ -107,7 +107,7 @@ bool central_waits_after_failure(const struct ui *u)
     return u->store.failed_us != 0 && clock_mono_us() - u->store.failed_us < STORE_MS * 1000;
 }
 
-const char *central_missing_feature(const struct ui *u, enum action x)
+const char *central_explain_unavailable(const struct ui *u, enum action x)
 {
     if (u->sessions.store == NULL)
         return NULL;

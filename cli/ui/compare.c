@@ -187,14 +187,15 @@ static uint32_t compare_row_at(const struct compare *c, size_t at)
 static int open_call(struct ui *u)
 {
     struct compare *c = u->compare;
-    struct align_row row = diff_row(c->diff, compare_row_at(c, c->at));
+    struct align_row row = diff_get_row(c->diff, compare_row_at(c, c->at));
     enum diff_side side = row.b != ALIGN_NONE ? DIFF_B : DIFF_A;
     if (c->session[side] == 0) {
         ui_say(u, "only the other recording has this call");
         return 0;
     }
-    return feed_open_call(u, c->session[side],
-                          (int64_t)diff_call(c->diff, side, side == DIFF_B ? row.b : row.a).seq);
+    return feed_open_call(
+        u, c->session[side],
+        (int64_t)diff_get_call(c->diff, side, side == DIFF_B ? row.b : row.a).seq);
 }
 
 static int compare_move(struct ui *u, enum motion m, int by)
@@ -210,12 +211,12 @@ static void compare_search(struct ui *u, bool forward)
     struct compare *c = u->compare;
     struct line_seek s = {.forward = forward, .from = c->at};
     for (size_t i = 0; i < count_shown_rows(c); i++) {
-        struct align_row row = diff_row(c->diff, compare_row_at(c, i));
+        struct align_row row = diff_get_row(c->diff, compare_row_at(c, i));
         const uint32_t index[DIFF_SIDES] = {row.a, row.b};
         cells_begin(&u->cells, 0, LINE_SEEK_COLUMNS, u->ascii);
         for (enum diff_side side = 0; side < DIFF_SIDES; side++)
             if (index[side] != ALIGN_NONE) {
-                struct diff_call call = diff_call(c->diff, side, index[side]);
+                struct diff_call call = diff_get_call(c->diff, side, index[side]);
                 cells_add(&u->cells, CELLS_PLAIN, call.method);
                 cells_add_blanks(&u->cells, 1);
                 cells_add(&u->cells, CELLS_PLAIN, call.target);

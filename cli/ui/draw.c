@@ -14,7 +14,7 @@
 
 static void ui_draw_add_time(struct ui *u, const char *name, int64_t us)
 {
-    struct units_text took = units_took(us);
+    struct units_text took = units_format_duration(us);
     if (us < 0 || u->cells.column + strlen(name) + strlen(took.s) + 3 > u->width)
         return; /* shows no part of a number */
     cells_add_format(&u->cells, CELLS_DIM, "  %s ", name);
@@ -173,7 +173,7 @@ static void draw_hints(struct ui *u, const struct area *a)
     add_hint(u, ACTION_HELP, "help");
     add_hint(u, ACTION_LEAVE, first ? "quit" : "back");
     for (; h != NULL && h->action != ACTION_NONE; h++)
-        if (central_missing_feature(u, h->action) == NULL)
+        if (central_explain_unavailable(u, h->action) == NULL)
             add_hint(u, h->action, h->text);
     draw_line(u, a, 0, SCREEN_NORMAL);
 }

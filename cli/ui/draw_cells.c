@@ -56,8 +56,8 @@ void draw_field(struct ui *u, enum cells_style style, struct slice text, size_t 
 
 void draw_duration(struct ui *u, enum cells_style style, int64_t us, size_t width)
 {
-    draw_field(u, us >= 0 ? style : CELLS_DIM, slice_of(us >= 0 ? units_took(us).s : "-"), width,
-               DRAW_RIGHT);
+    draw_field(u, us >= 0 ? style : CELLS_DIM,
+               slice_of(us >= 0 ? units_format_duration(us).s : "-"), width, DRAW_RIGHT);
 }
 
 enum cells_style draw_style(enum out_style style)

@@ -143,9 +143,9 @@ static int read_messages(struct part *p, int64_t from, int64_t to)
     p->seq = back ? from : to;
     if (back && !u->narrowed) /* without a filter, older messages themselves are not needed */
         return 0;
-    int st =
-        query_rows(u->q, ui_chosen_session(u)->id, from, to, back ? QUERY_BACKWARD : QUERY_FORWARD,
-                   u->narrowed && u->question.terms.n > 0, ui_feed_on_message, p);
+    int st = query_message_rows(u->q, ui_chosen_session(u)->id, from, to,
+                                back ? QUERY_BACKWARD : QUERY_FORWARD,
+                                u->narrowed && u->question.terms.n > 0, ui_feed_on_message, p);
     return st == 0 ? p->status : st;
 }
 
@@ -260,7 +260,7 @@ int feed_choose_session(struct ui *u, int64_t id)
 
 /* ---- the filter ---- */
 
-static void drop_filter(struct ui *u)
+static void clear_list_filter(struct ui *u)
 {
     question_close(&u->question);
     u->filtered = u->narrowed = false;
@@ -343,11 +343,11 @@ int feed_set_filter(struct ui *u, const char *text)
     struct buf error = {0};
     char before[PROMPT_MAX + 1];
     memcpy(before, u->filter, sizeof before);
-    drop_filter(u);
+    clear_list_filter(u);
     bool valid = read_filter(u, text, &error);
     if (!valid) {
         ui_say_error(u, "%s", buf_str(&error));
-        drop_filter(u);
+        clear_list_filter(u);
         valid = read_filter(u, before, &error);
         text = before;
     }

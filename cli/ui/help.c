@@ -6,7 +6,7 @@ static void draw_help_lines(struct page *p)
     struct cells *c = &p->u->cells;
     const struct keys_row *r;
     for (size_t i = 0; (r = keys_get_row(i)) != NULL; i++) {
-        if (central_missing_feature(p->u, r->action) != NULL)
+        if (central_explain_unavailable(p->u, r->action) != NULL)
             continue;
         if (r->action == ACTION_NONE && i > 0) {
             page_begin(p);

@@ -25,7 +25,7 @@ int late_choose_session(struct ui *u, bool now)
     int st = feed_choose_session(u, id);
     s->gives_up = false;
     u->dirty = true;
-    return st < 0 && central_take_gave_up(u) ? forget_session(u, id) : st;
+    return st < 0 && central_clear_gave_up(u) ? forget_session(u, id) : st;
 }
 
 int late_handle_failure(struct ui *u, int st)
@@ -33,7 +33,7 @@ int late_handle_failure(struct ui *u, int st)
     struct buf text = {0};
     if (u->sessions.store == NULL || st != MI_ESTORE || u->quit)
         return u->quit && st == MI_ESTORE ? 0 : st;
-    if (central_take_gave_up(u))
+    if (central_clear_gave_up(u))
         return 0;
     text_visible(&text, slice_of(query_error(u->q)));
     buf_adds(&text, "; trying again");

@@ -236,7 +236,7 @@ int list_view_open(struct ui *u, const struct view_ops *view, const struct list 
     return 0;
 }
 
-void list_view_again(struct ui *u)
+void list_view_read_again(struct ui *u)
 {
     if (stack_top(u)->list_view != NULL)
         stack_top(u)->list_view->read_us = 0;

@@ -92,7 +92,8 @@ static bool narrow_on_text(void *ctx, const struct query_message *m)
 static int look_at_texts(struct looking *l, int64_t from, int64_t to)
 {
     l->seq = to;
-    int st = query_rows(l->u->q, l->s->id, from, to, QUERY_FORWARD, true, narrow_on_text, l);
+    int st =
+        query_message_rows(l->u->q, l->s->id, from, to, QUERY_FORWARD, true, narrow_on_text, l);
     return st == 0 ? l->status : st;
 }
 
@@ -104,7 +105,7 @@ static int look_at_fields(struct looking *l, int64_t from, int64_t to)
     size_t n = 0;
     if (l->u->mode == LISTING_CALLS)
         f.kinds = 1u << KIND_REQUEST | 1u << KIND_RESULT | 1u << KIND_ERROR;
-    int st = query_matching(l->u->q, &x, 1, &seq, &n);
+    int st = query_find_matching(l->u->q, &x, 1, &seq, &n);
     l->found = n > 0;
     l->seq = to;
     return st;

@@ -124,7 +124,7 @@ static int go_back(struct ui *u, enum action x)
 
 /* Goes to a session by number, UID or server, or to a message by number. In the detail pane, the
  * number is that of a line. */
-static int main_go_to(struct ui *u, const char *to)
+static int go_to_in_focused_pane(struct ui *u, const char *to)
 {
     struct query_session s;
     char *end;
@@ -197,7 +197,7 @@ static const struct {
     [PANE_DETAIL] = {move_detail, click_detail, 1},
 };
 
-static int main_move(struct ui *u, enum motion m, int by)
+static int move_in_focused_pane(struct ui *u, enum motion m, int by)
 {
     return panes[u->focus].move(u, m, by);
 }
@@ -257,7 +257,7 @@ static int send_selected_again(struct ui *u, bool edit)
 }
 
 /* Returns what is missing for this key, as a message; NULL if nothing is. */
-static const char *main_missing_for_key(const struct ui *u, enum action x)
+static const char *explain_unavailable_action(const struct ui *u, enum action x)
 {
     struct listed row;
     switch (x) {
@@ -288,7 +288,7 @@ static const char *main_missing_for_key(const struct ui *u, enum action x)
 
 static int main_handle_key(struct ui *u, enum action x)
 {
-    const char *lacks = main_missing_for_key(u, x);
+    const char *lacks = explain_unavailable_action(u, x);
     if (lacks != NULL) {
         ui_say_error(u, "%s", lacks);
         return 0;
@@ -416,10 +416,10 @@ static const struct hint of_detail[] = {
 
 const struct view_ops main_view = {
     .draw = draw_main,
-    .move = main_move,
+    .move = move_in_focused_pane,
     .key = main_handle_key,
     .mouse = main_handle_mouse,
     .search = seek_text,
-    .go = main_go_to,
+    .go = go_to_in_focused_pane,
     .hints = {of_sessions, of_list, of_detail},
 };

@@ -42,7 +42,7 @@ static int remove_asked(struct ui *u)
         stack_close(u);
     if (st == 0)
         ui_say(u, "removed; if the problem occurs again, there is a new escalation");
-    list_view_again(u);
+    list_view_read_again(u);
     return st == MI_EIO ? 0 : st;
 }
 

@@ -244,9 +244,9 @@ int seek_step(struct ui *u)
     int64_t from = k->forward ? k->at : k->at - PART + 1,
             to = k->forward ? k->at + PART - 1 : k->at;
     l.seq = k->forward ? to : from;
-    int st = query_rows(u->q, ui_chosen_session(u)->id, from, to,
-                        k->forward ? QUERY_FORWARD : QUERY_BACKWARD, k->what == SEEK_TEXT,
-                        seek_on_message, &l);
+    int st = query_message_rows(u->q, ui_chosen_session(u)->id, from, to,
+                                k->forward ? QUERY_FORWARD : QUERY_BACKWARD, k->what == SEEK_TEXT,
+                                seek_on_message, &l);
     st = st == 0 ? l.status : st;
     k->at = k->forward ? l.seq + 1 : l.seq - 1;
     if (st == 0 && l.found != 0)

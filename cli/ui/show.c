@@ -151,7 +151,7 @@ static const char *title_if_event_explains(const struct query_event *e, const st
 }
 
 /* Keeps the last row of the page that explains the call; frees the others. */
-static void take_post_mortem(struct shown *s, struct page_row *page, const struct listed *call,
+static void keep_post_mortem(struct shown *s, struct page_row *page, const struct listed *call,
                              int64_t asked_us)
 {
     struct page_row **last = NULL;
@@ -185,7 +185,7 @@ static int add_post_mortem(struct ui *u, const struct listed *call, int64_t aske
             break;
         for (const struct page_row *e = page; e != NULL; e = e->next)
             after = e->event.id;
-        take_post_mortem(&u->shown, page, call, asked_us);
+        keep_post_mortem(&u->shown, page, call, asked_us);
     }
     return st;
 }
@@ -203,8 +203,8 @@ static int gather_call(struct ui *u, const struct listed *row)
     int st = ui_show_add_message(u, row->seq);
     if (st < 0 || s->subject.messages_n == 0)
         return st;
-    st = query_rows(u->q, id, row->seq - BEFORE, end, QUERY_FORWARD, false, show_on_near_message,
-                    &g);
+    st = query_message_rows(u->q, id, row->seq - BEFORE, end, QUERY_FORWARD, false,
+                            show_on_near_message, &g);
     for (size_t i = 0; st == 0 && i < g.related_n; i++)
         if (row->answer == 0 || g.related[i] < row->answer)
             st = ui_show_add_message(u, g.related[i]);
@@ -259,14 +259,14 @@ static int ui_show_add_operation(struct ui *u, int64_t seq)
         buf_printf(b, "a part of call %lld: ", (long long)part.operation_seq);
     buf_printf(b, "%lld request%s", (long long)whole.requests, whole.requests == 1 ? "" : "s");
     if (whole.duration_us >= 0)
-        buf_printf(b, " in %s", units_took(whole.duration_us).s);
+        buf_printf(b, " in %s", units_format_duration(whole.duration_us).s);
     else
         buf_adds(b, ", not ended");
     if (whole.asked > 0)
         buf_printf(b, ", asked for input %lld time%s", (long long)whole.asked,
                    whole.asked == 1 ? "" : "s");
     if (whole.person_us > 0)
-        buf_printf(b, ", a person took %s", units_took(whole.person_us).s);
+        buf_printf(b, ", a person took %s", units_format_duration(whole.person_us).s);
     u->shown.subject.operation = buf_slice(b);
     return b->failed ? MI_ENOMEM : 0;
 }
@@ -325,7 +325,7 @@ static int open_detail(struct ui *u, const struct list_row *row)
 }
 
 /* Sets how long an open call has waited: until now, or until the end of the recording. */
-static int show_waited(struct ui *u)
+static int show_update_waiting_time(struct ui *u)
 {
     const struct query_session *s = ui_chosen_session(u);
     bool live = u->state == SESSION_LIVE;
@@ -364,7 +364,7 @@ int show_selected(struct ui *u, size_t columns)
         s->columns = columns;
     }
     if (st == 0 && s->doc != NULL && row.status == CALL_OPEN && u->mode == LISTING_CALLS)
-        st = show_waited(u);
+        st = show_update_waiting_time(u);
     u->ticks |= row.status == CALL_OPEN && u->state == SESSION_LIVE;
     return st;
 }
@@ -382,7 +382,7 @@ int draw_detail(struct ui *u, const struct area *a)
         return 0;
     }
     int st = show_selected(u, a->width);
-    bool later = st < 0 && central_take_gave_up(u);
+    bool later = st < 0 && central_clear_gave_up(u);
     if (st < 0 && !later)
         return st;
     if (later || s->doc == NULL) {

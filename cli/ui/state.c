@@ -11,7 +11,8 @@ struct query_session *ui_chosen_session(const struct ui *u)
 
 /* ---- messages ---- */
 
-static void MI_FORMAT(3, 0) say(struct ui *u, bool alarm, const char *fmt, va_list ap)
+static void MI_FORMAT(3, 0)
+    set_status_message(struct ui *u, bool alarm, const char *fmt, va_list ap)
 {
     char text[PROMPT_MAX + 600]; /* may contain a path that was typed */
     buf_clear(&u->message);
@@ -25,7 +26,7 @@ void ui_say(struct ui *u, const char *fmt, ...)
 {
     va_list ap;
     va_start(ap, fmt);
-    say(u, false, fmt, ap);
+    set_status_message(u, false, fmt, ap);
     va_end(ap);
 }
 
@@ -33,6 +34,6 @@ void ui_say_error(struct ui *u, const char *fmt, ...)
 {
     va_list ap;
     va_start(ap, fmt);
-    say(u, true, fmt, ap);
+    set_status_message(u, true, fmt, ap);
     va_end(ap);
 }

@@ -371,7 +371,7 @@ void list_view_close(struct ui *u);
 /* The next functions work on the view on top: */
 const struct list *list_view_list(const struct ui *u); /* NULL: the view does not show a list */
 const void *list_view_selected(const struct ui *u);    /* NULL: there is no row */
-void list_view_again(struct ui *u); /* reads the rows again, if the view shows a list */
+void list_view_read_again(struct ui *u); /* reads the rows again, if the view shows a list */
 
 /* ---- problems.c ---- */
 MI_MUST int problems_open(struct ui *u);
@@ -409,12 +409,12 @@ void central_end(void);                /* call before the screen is closed */
 bool central_key(struct ui *u, struct press *ret);
 bool central_has_key(const struct ui *u); /* whether a key waits, here or in the terminal */
 /* Whether the last error means that reading was abandoned because a key waits. */
-bool central_take_gave_up(struct ui *u);
+bool central_clear_gave_up(struct ui *u);
 void central_note_success(struct ui *u); /* the store was read: hides the error */
 bool central_waits_after_failure(
     const struct ui *u); /* whether reading has failed and it is too early to retry */
 /* Returns why a store cannot do this action; NULL if it can. */
-const char *central_missing_feature(const struct ui *u, enum action x);
+const char *central_explain_unavailable(const struct ui *u, enum action x);
 
 /* ---- late.c: only for ui --from ---- */
 /* Loads the session under the cursor, if it is not loaded yet. Without `now`, does nothing if a key

@@ -98,7 +98,7 @@ static bool is_yes_word(const char *text)
     return strcmp(text, "y") == 0 || strcmp(text, "yes") == 0;
 }
 
-static int ask_answered(struct ui *u, enum asking what, const char *text)
+static int handle_prompt_answer(struct ui *u, enum asking what, const char *text)
 {
     switch (what) {
     case ASK_FILTER:
@@ -143,7 +143,7 @@ int ask_press(struct ui *u, int key)
     if ((what == ASK_REPLACE || what == ASK_YES_NO) &&
         (key == 'y' || key == 'n')) { /* y and n answer without Enter */
         u->asking = ASK_NOTHING;
-        return ask_answered(u, what, key == 'y' ? "y" : "n");
+        return handle_prompt_answer(u, what, key == 'y' ? "y" : "n");
     }
     bool older = key == PRESS_UP || key == PRESS_CTRL('p');
     if (older || key == PRESS_DOWN || key == PRESS_CTRL('n')) {
@@ -157,7 +157,7 @@ int ask_press(struct ui *u, int key)
         buf_clear(&u->message);
         u->alarm = false;
         memcpy(text, u->prompt.text, u->prompt.n + 1);
-        return ask_answered(u, what, text);
+        return handle_prompt_answer(u, what, text);
     case PROMPT_CANCELLED:
         u->asking = ASK_NOTHING;
         break;

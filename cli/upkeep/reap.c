@@ -140,7 +140,7 @@ static void reap_print_text(struct out *o, const struct reaped *d, bool dry)
     out_raw(o, "): ");
     if (d->idle_us >= 0) {
         out_printf(o, "the client %d has exited, and no message has passed for %s; ",
-                   (int)d->row->r.client_pid, units_took(d->idle_us).s);
+                   (int)d->row->r.client_pid, units_format_duration(d->idle_us).s);
         out_printf(o, "%sthe proxy %d and its server", verb, (int)d->row->r.pid);
         return;
     }

@@ -125,7 +125,7 @@ static bool file_has_content(int fd, struct slice text)
 
 enum backup_content { BACKUP_NONE, BACKUP_SAME, BACKUP_OTHER };
 
-static enum backup_content content(int dir, const char *name, struct slice text)
+static enum backup_content compare_backup_content(int dir, const char *name, struct slice text)
 {
     int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0)
@@ -169,7 +169,7 @@ int backup_list(const char *where, struct buf *paths)
 static void backup_drop_file(int dir, const char *name, struct slice text, const char *shown,
                              struct buf *kept)
 {
-    enum backup_content c = content(dir, name, text);
+    enum backup_content c = compare_backup_content(dir, name, text);
     if (c == BACKUP_OTHER || (c == BACKUP_SAME && unlinkat(dir, name, 0) != 0)) {
         buf_clear(kept);
         buf_adds(kept, shown);

@@ -85,7 +85,7 @@ static void replace_args(const struct mcpfile *f, struct slice args, struct slic
 /* Appends the text without the secrets in its arguments. The arguments are sanitized as a JSON
  * array, where the sanitizer knows that an option's value follows its name; it cannot read the
  * lists and quotes of TOML, YAML and JSON5. */
-static int clean_args(struct slice text, enum mcpfile_format format, struct buf *b)
+static int append_sanitized_args(struct slice text, enum mcpfile_format format, struct buf *b)
 {
     struct mcpfile f = {0};
     struct buf args = {0}, clean = {0};
@@ -115,12 +115,12 @@ struct clean {
     bool failed; /* out of memory */
 };
 
-static void clean_open(struct clean *c, struct slice text, enum mcpfile_format format)
+static void open_sanitized_text(struct clean *c, struct slice text, enum mcpfile_format format)
 {
     struct buf args = {0};
     *c = (struct clean){.line = 0};
-    c->failed =
-        clean_args(text, format, &args) < 0 || redact_append(buf_slice(&args), &c->text) < 0;
+    c->failed = append_sanitized_args(text, format, &args) < 0 ||
+                redact_append(buf_slice(&args), &c->text) < 0;
     c->whole = count_lines_in(buf_slice(&c->text)) == count_lines_in(text);
     if (!c->whole) {
         buf_close(&c->text);
@@ -131,7 +131,7 @@ static void clean_open(struct clean *c, struct slice text, enum mcpfile_format f
 }
 
 /* Appends a line without its newline. */
-static int clean_line(struct clean *c, size_t number, struct buf *b)
+static int append_sanitized_line(struct clean *c, size_t number, struct buf *b)
 {
     struct slice text = buf_slice(&c->text);
     while (c->line < number) {
@@ -177,7 +177,7 @@ static size_t print_lines(struct out *o, char sign, enum out_style style, struct
         size_t end = wrap_diff_line_end(text, at);
         bool whole = text.p[end - 1] == '\n';
         struct buf line = {0};
-        if (clean_line(c, number + n, &line) < 0) {
+        if (append_sanitized_line(c, number + n, &line) < 0) {
             buf_clear(&line);
             buf_adds(&line, "[out of memory]");
         }
@@ -239,7 +239,7 @@ struct sides {
     size_t old_line, new_line;
 };
 
-static void print_same(struct out *o, struct sides *s, struct slice text)
+static void print_unchanged_lines(struct out *o, struct sides *s, struct slice text)
 {
     size_t n = print_lines(o, ' ', OUT_PLAIN, &s->old_text, s->old_line, text);
     s->old_line += n;
@@ -258,14 +258,14 @@ static void print_changes(struct out *o, struct sides *s, struct slice old, cons
             to = wrap_diff_line_end(old, e->edit[i].at + e->edit[i].del);
         struct buf new = {0};
         edits_apply_part(e, old, from, to, &new);
-        print_same(o, s, wrap_diff_part(old, at, from));
+        print_unchanged_lines(o, s, wrap_diff_part(old, at, from));
         s->old_line +=
             print_lines(o, '-', OUT_RED, &s->old_text, s->old_line, wrap_diff_part(old, from, to));
         s->new_line += print_lines(o, '+', OUT_GREEN, &s->new_text, s->new_line, buf_slice(&new));
         buf_close(&new);
         at = to;
     }
-    print_same(o, s, wrap_diff_part(old, at, h->to));
+    print_unchanged_lines(o, s, wrap_diff_part(old, at, h->to));
 }
 
 void diff_print(struct out *o, const char *path, struct slice old, const struct edits *e)
@@ -274,8 +274,8 @@ void diff_print(struct out *o, const char *path, struct slice old, const struct 
     struct buf new = {0};
     size_t at = 0;
     edits_apply_part(e, old, 0, old.n, &new);
-    clean_open(&s.old_text, old, mcpfile_format_of(path));
-    clean_open(&s.new_text, buf_slice(&new), mcpfile_format_of(path));
+    open_sanitized_text(&s.old_text, old, mcpfile_format_of(path));
+    open_sanitized_text(&s.new_text, buf_slice(&new), mcpfile_format_of(path));
     buf_close(&new);
     out_style(o, OUT_BOLD);
     out_raw(o, "--- ");

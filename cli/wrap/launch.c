@@ -76,7 +76,7 @@ static bool launch_split(struct launch *l)
     return n > 0;
 }
 
-static int open_variable(struct launch *l, const char *value, struct buf *error)
+static int launch_read_variable(struct launch *l, const char *value, struct buf *error)
 {
     size_t n;
     l->text = strdup(value);
@@ -101,7 +101,7 @@ int launch_open(struct launch *l, struct buf *error)
     const char *value = getenv(LAUNCH_VARIABLE);
     *l = (struct launch){0};
     if (value != NULL && value[0] != '\0') {
-        int st = open_variable(l, value, error);
+        int st = launch_read_variable(l, value, error);
         if (st < 0 || l->by_runner)
             return st;
     }

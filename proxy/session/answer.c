@@ -270,7 +270,7 @@ uint64_t answer_with_late_result(struct traffic *t, struct message *x, struct sl
     v.response_bytes = send_scratch(t, &row);
     if (v.response_bytes == 0)
         close_connection(t, ROW_S2C, finding_name(FIND_REPEAT_OF_UNCERTAIN));
-    journal_log(t->journal, &v);
+    journal_append_invocation(t->journal, &v);
     return v.seq;
 }
 
@@ -389,7 +389,7 @@ void answer_listen_end(struct traffic *t, struct pending *p)
         v.response_bytes = send_scratch(t, &row);
         if (v.response_bytes == 0)
             close_connection(t, ROW_S2C, "session-ended");
-        journal_log(t->journal, &v);
+        journal_append_invocation(t->journal, &v);
     }
     request_close(t, ROW_C2S, p);
 }

@@ -293,7 +293,7 @@ static uint64_t record_answer(struct traffic *t, const struct message *x, const 
     if (x->dir == ROW_C2S)
         return journal_append(t->journal, &row);
     struct invocation ended = invocation_of_answer(t, p, x, tool_error);
-    uint64_t seq = journal_answer(t->journal, &row, &ended);
+    uint64_t seq = journal_append_answer(t->journal, &row, &ended);
     message_note_recorded(t, seq);
     return seq;
 }

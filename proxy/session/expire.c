@@ -10,7 +10,7 @@
 #include "wire/mcp/own.h"
 #include "wire/rpc_out.h"
 
-static int64_t sooner_if_set(int64_t a, int64_t b)
+static int64_t earlier_set_time(int64_t a, int64_t b)
 {
     return a < 0 || (b >= 0 && b < a) ? b : a;
 }
@@ -24,11 +24,11 @@ int64_t expire_next_us(struct traffic *t)
     int64_t now = journal_now_us(t->journal);
     int64_t us = odd_next_due_us(t, now);
     if (list_us != INT64_MAX)
-        us = sooner_if_set(us, list_us > now ? list_us - now : 0);
+        us = earlier_set_time(us, list_us > now ? list_us - now : 0);
     if (none)
         return us;
     timers_note_written(&t->timers, outbox_accepted(&t->out[ROW_C2S]), now);
-    return sooner_if_set(timers_next(&t->timers, now), us);
+    return earlier_set_time(timers_next(&t->timers, now), us);
 }
 
 /* Cancels the request at the server. The task that a tasks/result waits for is cancelled by another
@@ -50,7 +50,7 @@ static void cancel_at_server(struct traffic *t, const struct pending *p)
     buf_close(&b);
 }
 
-uint64_t expire_ask(struct traffic *t, bool modern)
+uint64_t expire_ask_server(struct traffic *t, bool modern)
 {
     struct buf b = {0};
     struct json_out j = json_out_to(&b);
@@ -82,7 +82,7 @@ static void record_timeout(struct traffic *t, const struct pending *p, int64_t w
     json_out_int(&j, "waited_ms", waited_us / 1000);
     json_out_bool(&j, "silent", silent);
     json_out_end(&j);
-    journal_event(t->journal, "timeout", b.failed ? NULL : buf_str(&b));
+    journal_append_event(t->journal, "timeout", b.failed ? NULL : buf_str(&b));
     buf_close(&b);
 }
 
@@ -171,7 +171,7 @@ void expire_due(struct traffic *t)
 {
     int64_t now = journal_now_us(t->journal);
     odd_handle_due(t, now);
-    tool_ask_due(t, now);
+    tool_ask_fail_if_late(t, now);
     timers_note_written(&t->timers, outbox_accepted(&t->out[ROW_C2S]), now);
     for (struct pending *p; (p = timers_next_expired(&t->timers, now)) != NULL;)
         expire_request(t, p, now);

@@ -16,7 +16,7 @@ void expire_due(struct traffic *t);
 
 /* Sends `ping`, or `server/discover` to a server of 2026-07-28. Any message after this request
  * proves that the server is alive. Returns the seq of the request; 0: out of memory. */
-uint64_t expire_ask(struct traffic *t, bool modern);
+uint64_t expire_ask_server(struct traffic *t, bool modern);
 /* The server is being killed because it hung on the request `name`: the others get an error, except subscriptions, which
  * are repeated to the next process. */
 void expire_server_hung(struct traffic *t, const char *name);

@@ -49,7 +49,7 @@ static const char *uri_set_find(const struct buf *set, const struct buf *item)
 }
 
 /* Returns false if out of memory; then the set is unchanged. */
-static bool uri_set_put(struct handshake *h, struct buf *set, struct slice raw, bool in)
+static bool uri_set_add_or_remove(struct handshake *h, struct buf *set, struct slice raw, bool in)
 {
     struct buf item = {0};
     append_normalized_uri(&item, raw);
@@ -121,7 +121,7 @@ static void learn_tools(struct handshake *h, struct json_value tools)
             hints.type == JSON_OBJECT && (json_get(hints, "readOnlyHint").type == JSON_TRUE ||
                                           json_get(hints, "idempotentHint").type == JSON_TRUE);
         if (name.type == JSON_STRING && (safe || h->repeatable.n > 0) &&
-            !uri_set_put(h, &h->repeatable, json_string_raw(name), safe))
+            !uri_set_add_or_remove(h, &h->repeatable, json_string_raw(name), safe))
             buf_clear(
                 &h->repeatable); /* out of memory: the set may still contain this tool, which is not harmless */
     }
@@ -149,7 +149,7 @@ void handshake_learn_answer(struct handshake *h, const struct pending *p, const 
     else if (level)
         (void)handshake_keep_copy(h, &h->level, request.params.text);
     else if (request.uri.type == JSON_STRING)
-        (void)uri_set_put(h, &h->subscribed, json_string_raw(request.uri), subscribe);
+        (void)uri_set_add_or_remove(h, &h->subscribed, json_string_raw(request.uri), subscribe);
 }
 
 void handshake_note_initialized(struct handshake *h)

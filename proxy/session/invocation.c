@@ -77,7 +77,7 @@ void invocation_log_error(struct traffic *t, struct invocation *x, int code, con
     x->response_bytes = bytes;
     x->wall_us = clock_wall_us();
     if (!text.failed)
-        journal_log(t->journal, x);
+        journal_append_invocation(t->journal, x);
     buf_close(&text);
 }
 
@@ -85,5 +85,5 @@ void invocation_log_cancelled(struct traffic *t, const struct pending *p)
 {
     struct invocation x = begin_invocation(t, p);
     x.status = CALL_CANCELLED;
-    journal_log(t->journal, &x);
+    journal_append_invocation(t->journal, &x);
 }

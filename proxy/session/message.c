@@ -98,7 +98,7 @@ static void report_repairs(struct traffic *t, uint64_t seq)
             json_out_str(&j, "bytes", hex);
         json_out_end(&j);
         if (!b.failed)
-            journal_event(t->journal, "repaired", buf_str(&b));
+            journal_append_event(t->journal, "repaired", buf_str(&b));
     }
     buf_close(&b);
 }

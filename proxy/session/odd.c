@@ -45,7 +45,7 @@ static bool refuse_next_held_answer(struct traffic *t, int64_t now_us)
 {
     struct held_error error;
     struct pending *p = t->open[ROW_C2S].open.oldest;
-    if (!held_take(&t->odd.held, now_us, &error))
+    if (!held_remove_due(&t->odd.held, now_us, &error))
         return false;
     while (p != NULL && p->request_seq != error.seq)
         p = p->next;
@@ -233,7 +233,7 @@ bool odd_read_line(struct traffic *t, struct message *x)
     struct slice line = {x->line->p, x->line->n};
     t->odd.message = x;
     t->odd.has_message = false;
-    int st = server_lines_take(&t->odd.lines, line, x->repairs, journal_now_us(t->journal));
+    int st = server_lines_handle_line(&t->odd.lines, line, x->repairs, journal_now_us(t->journal));
     if (st < 0)
         odd_out_of_memory(t);
     return st == 0 && t->odd.has_message;

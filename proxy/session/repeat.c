@@ -53,7 +53,7 @@ static void repeat_explain(const struct message *x, const struct repeat *r, stru
     buf_printf(b, "this call (");
     message_name(b, x->m.method, rpc_target(&x->m));
     buf_printf(b, ") equals request %llu of %s ago, at %s, which may have run: %s; %s",
-               (unsigned long long)r->first_seq, units_took(r->age_ms * 1000).s,
+               (unsigned long long)r->first_seq, units_format_duration(r->age_ms * 1000).s,
                clock_utc(r->first_at_us).s, explain_uncertainty(r->cause),
                explain_late_answer(r->late));
 }
@@ -72,7 +72,7 @@ static void repeat_record_event(struct traffic *t, const struct message *x, uint
     json_out_str(&j, "cause", r->cause);
     json_out_str(&j, "late_answer", late_answer_name(r->late));
     json_out_end(&j);
-    journal_event(t->journal, "repeat", b.failed ? NULL : buf_str(&b));
+    journal_append_event(t->journal, "repeat", b.failed ? NULL : buf_str(&b));
     buf_close(&b);
     b = (struct buf){0};
     message_name(&b, x->m.method, rpc_target(&x->m));
@@ -90,7 +90,7 @@ static void repeat_refuse_call(struct traffic *t, struct message *x, struct unce
     buf_printf(&why,
                "Not sent: the same call was sent %s ago (message %llu) and may have run: %s; %s. "
                "Check whether it took effect. To run it again, send the same call once more.",
-               units_took(r->age_ms * 1000).s, (unsigned long long)r->first_seq,
+               units_format_duration(r->age_ms * 1000).s, (unsigned long long)r->first_seq,
                explain_uncertainty(r->cause), explain_late_answer(r->late));
     uint64_t seq = answer_reject_repeat(t, x, why.failed ? "this call may have run" : buf_str(&why),
                                         &x->again);

@@ -42,7 +42,7 @@ void reply_write(struct buf *b, const struct reply *r)
 }
 
 /* Appends the JSON of an object with one more member, which comes first. */
-static void reply_put_member(struct buf *b, struct slice object, struct slice member)
+static void reply_append_with_member(struct buf *b, struct slice object, struct slice member)
 {
     struct slice rest = {object.p + 1, object.n - 1};
     struct slice key;
@@ -56,8 +56,8 @@ static void reply_put_member(struct buf *b, struct slice object, struct slice me
 }
 
 /* Appends a result or an error, with the member `mark` added to its object `holder`. */
-static void reply_put_marked(struct buf *b, struct slice text, const char *holder,
-                             struct slice mark)
+static void reply_append_marked(struct buf *b, struct slice text, const char *holder,
+                                struct slice mark)
 {
     struct buf member = {0};
     struct json_value place = {0};
@@ -69,7 +69,7 @@ static void reply_put_marked(struct buf *b, struct slice text, const char *holde
     }
     if (place.type == JSON_OBJECT) {
         buf_add(b, text.p, (size_t)(place.text.p - text.p));
-        reply_put_member(b, place.text, mark);
+        reply_append_with_member(b, place.text, mark);
         const char *after = place.text.p + place.text.n;
         buf_add(b, after, (size_t)(text.p + text.n - after));
         return;
@@ -77,7 +77,7 @@ static void reply_put_marked(struct buf *b, struct slice text, const char *holde
     buf_printf(&member, "\"%s\":{", holder);
     buf_slice_add(&member, mark);
     buf_addc(&member, '}');
-    reply_put_member(b, text, buf_slice(&member));
+    reply_append_with_member(b, text, buf_slice(&member));
     b->failed |= member.failed;
     buf_close(&member);
 }
@@ -99,8 +99,8 @@ void reply_write_late(struct buf *b, struct slice id, struct slice text, const c
     if (mark.failed)
         b->failed = true;
     else
-        reply_put_marked(b, text, is_error ? "data" : "_meta",
-                         (struct slice){mark.p + 1, mark.n - 2});
+        reply_append_marked(b, text, is_error ? "data" : "_meta",
+                            (struct slice){mark.p + 1, mark.n - 2});
     json_out_end(&j);
     buf_close(&mark);
 }

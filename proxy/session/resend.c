@@ -57,7 +57,7 @@ struct pending *resend_next(const struct pending_list *open)
     return next;
 }
 
-bool resend_is_tried(const struct pending_list *open, uint64_t read)
+bool resend_was_read(const struct pending_list *open, uint64_t read)
 {
     for (const struct pending *p = open->oldest; p != NULL; p = p->next)
         if (p->resend == RESEND_TRIED && p->written_at <= read)

@@ -41,6 +41,6 @@ bool resend_is_due(const struct pending *p, const struct pending *next);
  * that was sent again is pending. */
 struct pending *resend_next(const struct pending_list *open);
 /* Whether a request is pending that was sent again, and that the process has read: if it ends, that request did it. */
-bool resend_is_tried(const struct pending_list *open, uint64_t read);
+bool resend_was_read(const struct pending_list *open, uint64_t read);
 
 #endif

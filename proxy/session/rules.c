@@ -44,7 +44,7 @@ static int error_code_of_rule(enum rule r)
 static bool must_reject(struct traffic *t, const struct message *x, enum rule *ret, struct buf *why)
 {
     breaches grave =
-        t->validate == VALIDATE_PROTOCOL && x->batch_seq == 0 ? rules_only_errors(x->rules) : 0;
+        t->validate == VALIDATE_PROTOCOL && x->batch_seq == 0 ? rules_keep_errors(x->rules) : 0;
     /* a MUST from 2025-06-18 on, a SHOULD before */
     if (t->protocol.revision < REV_2025_06_18)
         grave &= ~RULE(RULE_UNDECLARED_CAPABILITY);
@@ -141,7 +141,7 @@ bool rules_check_answer(struct traffic *t, struct message *x, struct pending *p)
 bool rules_check_late(struct traffic *t, struct message *x, const struct pending *p)
 {
     x->rules = protocol_check_answer(&t->protocol, sender_party(x), &x->m, &p->asked);
-    return t->validate != VALIDATE_PROTOCOL || rules_only_errors(x->rules) == 0;
+    return t->validate != VALIDATE_PROTOCOL || rules_keep_errors(x->rules) == 0;
 }
 
 void rules_note_progress(struct traffic *t, struct message *x, struct pending *p)

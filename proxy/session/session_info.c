@@ -24,7 +24,7 @@ static void update_peer(struct traffic *t, struct json_value info, bool client)
         u.server_name = ns;
         u.server_version = vs;
     }
-    journal_update(t->journal, &u);
+    journal_append_update(t->journal, &u);
     buf_close(&n);
     buf_close(&v);
 }
@@ -39,7 +39,7 @@ static void update_version(struct traffic *t, struct json_value version)
     text[n] = '\0';
     memcpy(t->version, text, n + 1);
     struct session_update u = {.protocol_version = {t->version, n}};
-    journal_update(t->journal, &u);
+    journal_append_update(t->journal, &u);
 }
 
 /* Whether this is another client: a pipe may carry the requests of several clients, for example
@@ -72,7 +72,7 @@ static void report_client(struct traffic *t, struct json_value info)
     }
     json_out_end(&j);
     if (!b.failed)
-        journal_event(t->journal, "client", buf_str(&b));
+        journal_append_event(t->journal, "client", buf_str(&b));
     buf_close(&b);
 }
 

@@ -98,7 +98,7 @@ static void add_name(void *ctx, struct slice name, bool read_only, enum tool_fat
 }
 
 /* Takes a page of the list. */
-static void tool_ask_take_page(struct traffic *t, const struct rpc *m)
+static void tool_ask_note_page(struct traffic *t, const struct rpc *m)
 {
     struct tool_gate *g = &t->gate;
     struct changes unused = {0};
@@ -146,7 +146,7 @@ bool tool_ask_answer(struct traffic *t, const struct rpc *m)
     else if (m->in_result[FIELD_TOOLS] != JSON_ARRAY || tool_rule_list_fault(m) != NULL)
         tool_ask_fail(t, "the server answered tools/list without a list of tools");
     else
-        tool_ask_take_page(t, m);
+        tool_ask_note_page(t, m);
     return true;
 }
 
@@ -156,7 +156,7 @@ int64_t tool_ask_due_us(const struct traffic *t)
     return t->gate.asking && !may_be_in_pipe ? t->gate.until_us : INT64_MAX;
 }
 
-void tool_ask_due(struct traffic *t, int64_t now_us)
+void tool_ask_fail_if_late(struct traffic *t, int64_t now_us)
 {
     if (now_us >= tool_ask_due_us(t))
         tool_ask_fail(t, "the server did not answer tools/list in time");
@@ -173,7 +173,7 @@ void tool_ask_restart(struct traffic *t)
 
 /* ---- messages that wait --------------------------------------------------------------------- */
 
-bool tool_ask_holds(const struct traffic *t)
+bool tool_ask_has_held_lines(const struct traffic *t)
 {
     return t->gate.first != NULL;
 }
@@ -211,7 +211,7 @@ static bool tool_ask_keep_line(struct tool_gate *g, const struct line *line, fin
     return true;
 }
 
-bool tool_ask_keep(struct traffic *t, const struct message *x, findings found)
+bool tool_ask_hold_message(struct traffic *t, const struct message *x, findings found)
 {
     bool named = x->m.id.type == JSON_STRING || x->m.id.type == JSON_NUMBER;
     if (tool_ask_keep_line(&t->gate, x->line, found, named ? rpc_id_hash_json(x->m.id) : 0,

@@ -26,10 +26,10 @@
 void tool_ask_begin(struct traffic *t, bool modern);
 /* Takes an answer to our own request. Returns true if it answers the request for a list. */
 bool tool_ask_answer(struct traffic *t, const struct rpc *m);
-/* Microseconds since the session's start at which tool_ask_due() must be called; INT64_MAX: never, or not while the
+/* Microseconds since the session's start at which tool_ask_fail_if_late() must be called; INT64_MAX: never, or not while the
  * server is not read. */
 int64_t tool_ask_due_us(const struct traffic *t);
-void tool_ask_due(struct traffic *t, int64_t now_us);
+void tool_ask_fail_if_late(struct traffic *t, int64_t now_us);
 /* The list will not come. `why` is a clause. */
 void tool_ask_fail(struct traffic *t, const char *why);
 /* Call it when another process is started: requests its list if messages wait. */
@@ -37,11 +37,11 @@ void tool_ask_restart(struct traffic *t);
 
 /* Keeps a copy of the message's line. Returns false if a limit is reached or memory is exhausted:
  * then asking has failed, and the waiting messages must be handled first. */
-MI_MUST bool tool_ask_keep(struct traffic *t, const struct message *x, findings found);
+MI_MUST bool tool_ask_hold_message(struct traffic *t, const struct message *x, findings found);
 /* Whether a call waits that may have this id. */
 bool tool_ask_waits(const struct traffic *t, struct json_value id);
 /* Whether messages of the client wait. */
-bool tool_ask_holds(const struct traffic *t);
+bool tool_ask_has_held_lines(const struct traffic *t);
 /* Returns the next message whose wait is over, or NULL. The caller frees it with
  * tool_ask_line_free(). */
 struct tool_ask_line *tool_ask_next(struct traffic *t);

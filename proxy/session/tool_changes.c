@@ -71,7 +71,8 @@ static bool compare_tool_lists(struct traffic *t)
         json_out_end(&c.j);
         json_out_str(&c.j, "before", p->uid);
         json_out_end(&c.j);
-        journal_event(t->journal, "tool-changed", c.detail.failed ? NULL : buf_str(&c.detail));
+        journal_append_event(t->journal, "tool-changed",
+                             c.detail.failed ? NULL : buf_str(&c.detail));
         log_warn("the tools differ from the previous session: server=%s %s%s; run "
                  "mcp-interposer tools %s --diff for details",
                  t->server, buf_str(&c.text), c.n > CHANGES_LOGGED ? ", …" : "", t->server);

@@ -111,7 +111,7 @@ static void tool_gate_on_named_tool(void *ctx, struct slice name, bool read_only
 
 /* Notes the tools of a page, and adds the changes that cut tools from it. seq: seq of the page's
  * message. Returns 0 or MI_ENOMEM. */
-static int tool_gate_take_list(struct traffic *t, const struct rpc *m, uint64_t cursor,
+static int tool_gate_note_page(struct traffic *t, const struct rpc *m, uint64_t cursor,
                                uint64_t seq, struct changes *c)
 {
     struct tool_gate *g = &t->gate;
@@ -130,7 +130,7 @@ static int tool_gate_take_list(struct traffic *t, const struct rpc *m, uint64_t 
     json_out_uint(&l.j, "listed_n", cut.listed);
     json_out_end(&l.j);
     if (st == 0 && cut.hidden > 0)
-        journal_event(t->journal, "tools-hidden", detail.failed ? NULL : buf_str(&detail));
+        journal_append_event(t->journal, "tools-hidden", detail.failed ? NULL : buf_str(&detail));
     buf_close(&detail);
     if (cursor == 0)
         g->cut = (struct tool_cut){0};
@@ -161,7 +161,7 @@ static bool close_connection(struct traffic *t, enum row_direction dir)
 }
 
 /* Gives x a copy of its text without the parts that are cut. */
-static int write_cut(struct message *x, const struct changes *c)
+static int copy_text_without_cuts(struct message *x, const struct changes *c)
 {
     size_t n = changes_size(c, x->text);
     struct chunk *copy = chunk_new(n + 1);
@@ -190,9 +190,9 @@ bool tool_gate_cut_answer(struct traffic *t, struct message *x, const struct pen
     struct changes c = {0};
     if (x->m.kind != RPC_RESULT || !answer_may_list_tools(t, p))
         return true;
-    int st = tool_gate_take_list(t, &x->m, p->asked.cursor, seq, &c);
+    int st = tool_gate_note_page(t, &x->m, p->asked.cursor, seq, &c);
     if (st == 0 && c.n > 0 && x->batch_seq == 0)
-        st = write_cut(x, &c);
+        st = copy_text_without_cuts(x, &c);
     changes_close(&c);
     return st == 0 || close_connection(t, ROW_S2C);
 }
@@ -253,7 +253,7 @@ bool tool_gate_cut_batch(struct traffic *t, struct message *batch, size_t *ret_k
         before = end;
     }
     if (st == 0 && c.n > 0 && *ret_kept > 0)
-        st = write_cut(batch, &c);
+        st = copy_text_without_cuts(batch, &c);
     changes_close(&c);
     return st == 0 || close_connection(t, batch->dir);
 }

@@ -48,7 +48,7 @@ void tool_report_list(struct traffic *t, const struct tool_cut *cut)
         buf_adds(&why, "; rule: ");
         tool_call_add_rule(g->rule, &why);
         log_warn("%s: server=%s", buf_str(&why), t->server);
-        journal_event(t->journal, "tools-rule", detail.failed ? NULL : buf_str(&detail));
+        journal_append_event(t->journal, "tools-rule", detail.failed ? NULL : buf_str(&detail));
     }
     if (all && t->on_rule != NULL && !why.failed)
         t->on_rule(t->owner, buf_str(&why));

@@ -105,7 +105,7 @@ static bool line_must_wait_for_tools(struct traffic *t, const struct message *x)
 {
     if (!tool_gate_must_wait(t, x))
         return false;
-    if (tool_ask_keep(t, x, x->repairs & FINDING(FIND_NO_NEWLINE)))
+    if (tool_ask_hold_message(t, x, x->repairs & FINDING(FIND_NO_NEWLINE)))
         return true;
     traffic_release_waiting_lines(t);
     return false;
@@ -296,7 +296,7 @@ void traffic_note_unfinished(struct traffic *t, enum row_direction dir, size_t n
 {
     char detail[80];
     snprintf(detail, sizeof detail, "{\"from\":\"%s\",\"bytes\":%zu}", sender_name(dir), n);
-    journal_event(t->journal, "unfinished-line", detail);
+    journal_append_event(t->journal, "unfinished-line", detail);
     t->unfinished[dir] = n;
     if (t->unfinished_logged[dir])
         return;

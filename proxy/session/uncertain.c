@@ -19,7 +19,7 @@ static void report_full_table(struct traffic *t)
 {
     if (t->repeats.dropped > 1)
         return;
-    journal_event(t->journal, "repeats-full", NULL);
+    journal_append_event(t->journal, "repeats-full", NULL);
     log_warn(
         "more than %d calls may have run without an answer: repeats of the oldest ones are not "
         "noticed: server=%s",

@@ -125,7 +125,7 @@ void entries_escalate(struct store *s, struct ring_shared *k, struct slice bytes
     if (s->escalated_at == at || count_kills_at(k, at) >= STORE_KILLS_MAX)
         return;
     atomic_store(&k->trying, at);
-    store_at_step("escalation");
+    store_report_step("escalation");
     buf_clear(&s->escalated);
     if (form_read(ENTRY_ESCALATION, bytes, &e) == 0)
         write_file(s, &s->escalations, s->w, &e, at, &path);
@@ -138,7 +138,7 @@ void entries_escalate(struct store *s, struct ring_shared *k, struct slice bytes
     }
     s->escalated_at = at;
     atomic_store(&k->trying, RING_NONE);
-    store_at_step("escalated");
+    store_report_step("escalated");
     buf_close(&path);
 }
 
@@ -273,11 +273,11 @@ static void look_for_progress(struct store *s, struct row *r, struct rpc *read)
         .action = r->action,
         .method = r->method,
     };
-    if (!no_progress_reads(&s->progress, &m) || r->not_json || r->body.p == NULL ||
+    if (!no_progress_uses_message(&s->progress, &m) || r->not_json || r->body.p == NULL ||
         rpc_read(r->body, read) < 0)
         return;
     r->read = read;
-    struct no_progress_found found = no_progress_look(&s->progress, &m, read);
+    struct no_progress_found found = no_progress_note_message(&s->progress, &m, read);
     if (found.times == 0)
         return;
     r->rules |= RULE(RULE_NO_PROGRESS);
@@ -356,7 +356,7 @@ int entries_add(struct store *s, struct ring_shared *k, uint32_t kind, struct sl
     unsigned kills = count_kills_at(k, at);
     int st;
     atomic_store(&k->trying, at);
-    store_at_step("entry");
+    store_report_step("entry");
     if (kills >= STORE_KILLS_MAX)
         st = add_unrecordable(s, kind, bytes, kills);
     else if (form_read(kind, bytes, &e) < 0)

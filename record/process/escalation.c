@@ -93,7 +93,8 @@ static struct escalation_memory *find_slot(struct escalations *m, uint64_t key)
 }
 
 /* Returns a slot for a new problem: the least recently used one. */
-static struct escalation_memory *take_slot(struct escalations *m, int vault_fd, struct writer *w)
+static struct escalation_memory *reuse_oldest_slot(struct escalations *m, int vault_fd,
+                                                   struct writer *w)
 {
     struct escalation_memory *old = &m->slot[0];
     for (size_t i = 1; i < MI_COUNT(m->slot); i++)
@@ -106,7 +107,8 @@ static struct escalation_memory *take_slot(struct escalations *m, int vault_fd, 
 }
 
 /* Counts another occurrence of a problem in a slot. MI_ENOENT: its file does not exist any more. */
-static int count_in_slot(struct escalation_memory *s, int vault_fd, struct writer *w, int64_t at_us)
+static int count_occurrence_in_slot(struct escalation_memory *s, int vault_fd, struct writer *w,
+                                    int64_t at_us)
 {
     s->waiting++;
     s->last_us = at_us;
@@ -117,8 +119,9 @@ static int count_in_slot(struct escalation_memory *s, int vault_fd, struct write
 }
 
 /* Counts the occurrence in the row of s->id, unless the row was made for it: then *ret_new. */
-static int count_in_row(struct escalation_memory *s, int dir, struct writer *w,
-                        const struct escalation *e, struct escalation_row *ret, bool *ret_new)
+static int count_occurrence_in_row(struct escalation_memory *s, int dir, struct writer *w,
+                                   const struct escalation *e, struct escalation_row *ret,
+                                   bool *ret_new)
 {
     int st = escalation_row_count(w, s->id, 0, e->at_us, ret, s->file);
     *ret_new = st == 0 && ret->first_at_us == e->at_us && escalation_file_is_of(dir, s->file, e);
@@ -137,7 +140,7 @@ static int count_known(struct escalation_memory *s, int dir, struct writer *w,
                                        at_us + ESCALATION_AGAIN_US, ESCALATION_FILES_MAX, &s->id)
                  : MI_ESTORE;
     if (st == 0)
-        st = count_in_row(s, dir, w, e, &row, ret_new);
+        st = count_occurrence_in_row(s, dir, w, e, &row, ret_new);
     if (st == 0) {
         s->first_us = row.first_at_us;
         s->counted = (uint64_t)row.count;
@@ -200,10 +203,10 @@ int escalation_write(struct escalations *m, int vault_fd, struct writer *w,
     if (st == 0)
         st = MI_ENOENT;
     if (s != NULL && e->at_us - s->first_us < ESCALATION_AGAIN_US)
-        st = count_in_slot(s, vault_fd, w, e->at_us);
+        st = count_occurrence_in_slot(s, vault_fd, w, e->at_us);
     if (st == MI_ENOENT) {
         if (s == NULL)
-            s = take_slot(m, vault_fd, w);
+            s = reuse_oldest_slot(m, vault_fd, w);
         st = start_problem(s, vault_fd, w, e, &p, &is_new);
     }
     escalation_names_close(&names);

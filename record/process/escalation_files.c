@@ -92,7 +92,7 @@ static int write_temporary(int dir, const struct buf *b, bool sync, char *ret_na
 }
 
 /* Renames to a name that is not in use; MI_EIO with EEXIST if it is. */
-static int put_in_place(int dir, const char *temporary, const char *name)
+static int rename_to_unused_name(int dir, const char *temporary, const char *name)
 {
     if (file_rename_new(dir, temporary, name) == 0)
         return 0;
@@ -220,7 +220,7 @@ int escalation_make_file(int dir, const struct escalation *e, const char *suffix
     for (int i = 0; i < 1000; i++) {
         write_time_stamp(e->at_us + i * 1000, stamp);
         snprintf(ret_name, ESCALATION_FILE_MAX, "%s%s", stamp, suffix);
-        st = put_in_place(dir, temporary, ret_name);
+        st = rename_to_unused_name(dir, temporary, ret_name);
         made = st == 0;
         if (made || errno != EEXIST)
             break;

@@ -222,7 +222,7 @@ static void add_call(struct buf *b, const struct escalation *e)
     add_code_part(b, "The answer", message_text_part(e->answer));
 }
 
-static void add_look(struct buf *b, const struct escalation *e)
+static void add_hints_of_cause(struct buf *b, const struct escalation *e)
 {
     buf_adds(b, "## What to look at\n\n");
     buf_adds(b, hints[e->cause]);
@@ -274,7 +274,7 @@ static void add_body(struct buf *b, const struct escalation *e)
         buf_adds(b, "## What was done\n\n");
         add_prose(b, e->done);
     }
-    add_look(b, e);
+    add_hints_of_cause(b, e);
     if (e->post_mortem.n > 0 || e->post_mortem_json.n > 0) {
         buf_adds(b, "## Post-mortem\n\n");
         add_prose(b, e->post_mortem);

@@ -86,7 +86,7 @@ static bool store_whole_orphan(struct orphan *o)
         size_t n = 0;
         enum store_result result = try_batch(o, &n);
         if (result == STORE_DAMAGED || (result == STORE_DONE && n == 0))
-            result = store_end(o->store, &o->ring);
+            result = store_end_session(o->store, &o->ring);
         if (o->search->between != NULL)
             o->search->between(o->search->ctx);
         if (result == STORE_BUSY) {

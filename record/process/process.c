@@ -229,7 +229,7 @@ static void recording_on_pause(void *ctx)
 static int64_t end_recording(struct recording *p)
 {
     upkeep_close(&p->upkeep);
-    enum store_result result = store_end(p->store, &p->ring);
+    enum store_result result = store_end_session(p->store, &p->ring);
     if (result != STORE_DONE)
         return pause_after_result(p, result);
     journal_file_remove(&p->file);

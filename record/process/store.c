@@ -73,7 +73,7 @@ void store_take_over(struct store *s, struct ring *r)
         atomic_store(&k->trying, RING_NONE);
     }
     if (ring_release(r))
-        store_changed(s);
+        store_report_change(s);
 }
 
 /* The escalation that comes next has its own transactions. */
@@ -120,7 +120,7 @@ static int fill_batch(struct store *s, struct ring *r, size_t *ret_n)
     return writer_store_position(s->w, s->session_id, r->at);
 }
 
-static void take_new_bodies(struct store *s)
+static void note_new_bodies(struct store *s)
 {
     int64_t from, to;
     if (!writer_new_bodies(s->w, &from, &to))
@@ -136,7 +136,7 @@ enum store_result store_batch(struct store *s, struct ring *r, size_t *ret_n)
     *ret_n = 0;
     if (ring_unread_bytes(r) == 0 && s->resumed)
         return STORE_DONE;
-    enum store_result ready = store_ready(s, r);
+    enum store_result ready = store_prepare(s, r);
     if (ready != STORE_DONE)
         return ready;
     int st = begin_batch(s, r);
@@ -149,24 +149,24 @@ enum store_result store_batch(struct store *s, struct ring *r, size_t *ret_n)
     s->stuck_n = 0;
     if (st == 0)
         st = fill_batch(s, r, &n);
-    store_at_step("filled");
+    store_report_step("filled");
     if (st == 0)
         st = writer_commit(s->w);
     atomic_store(&r->shared->trying, RING_NONE);
     if (st < 0) {
         s->progress = before;
-        return store_failed(s, r, st);
+        return store_handle_failure(s, r, st);
     }
-    store_at_step("committed");
+    store_report_step("committed");
     entries_escalate_stuck(s);
     log_directory_flush(&s->log, s->dir.fd);
-    store_at_step("logged");
+    store_report_step("logged");
     if (ring_release(r))
-        store_changed(s);
-    store_at_step("released");
-    take_new_bodies(s);
+        store_report_change(s);
+    store_report_step("released");
+    note_new_bodies(s);
     *ret_n = n;
-    return store_fine(s, r);
+    return store_note_success(s, r);
 }
 
 /* ---- queries and upkeep --------------------------------------------------------------------- */

@@ -37,7 +37,7 @@ enum store_result {
     STORE_BUSY,    /* another process holds the lock: try again at once */
     STORE_FAILING, /* try again after STORE_RETRY_US; the reason was logged */
     STORE_GONE,    /* the vault was removed */
-    STORE_DAMAGED, /* the journal is damaged from here on: store_end() */
+    STORE_DAMAGED, /* the journal is damaged from here on: store_end_session() */
 };
 
 /* Callbacks of the owner of a store. Each may be NULL. */
@@ -63,7 +63,7 @@ void store_close(struct store *s); /* accepts NULL */
  * it. */
 void store_take_over(struct store *s, struct ring *r);
 /* Opens the vault and adds the session, if that has not been done. Sets shared->trouble. */
-MI_MUST enum store_result store_ready(struct store *s, struct ring *r);
+MI_MUST enum store_result store_prepare(struct store *s, struct ring *r);
 /* Stores published entries in one transaction and releases them. *ret_n: their number; STORE_DONE and 0: there are
  * none. Sets shared->trouble. */
 MI_MUST enum store_result store_batch(struct store *s, struct ring *r, size_t *ret_n);
@@ -72,7 +72,7 @@ void store_escalate_early(struct store *s, struct ring *r);
 /* Ends the session in the vault after the last entry. If shared->ended is not set, the session was killed: it is closed
  * as running_end() does, and shared->ended is set. Then only the journal has to be removed. Any
  * result other than STORE_DONE: call it again. */
-MI_MUST enum store_result store_end(struct store *s, struct ring *r);
+MI_MUST enum store_result store_end_session(struct store *s, struct ring *r);
 
 /* Path and descriptor of the open vault; NULL and -1 if it is not open. */
 const char *store_vault(const struct store *s);

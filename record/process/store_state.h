@@ -52,7 +52,7 @@ struct store {
     char reason[200];
 };
 
-static inline void store_at_step(const char *name)
+static inline void store_report_step(const char *name)
 {
     if (store_step != NULL)
         store_step(name);
@@ -64,15 +64,15 @@ MI_MUST int store_open_vault(struct store *s);
 void store_close_writer(struct store *s);
 /* Whether the vault was removed, which is logged. Looks at most once in after_us. */
 bool store_is_gone(struct store *s, int64_t after_us);
-void store_changed(struct store *s);
+void store_report_change(struct store *s);
 /* These set shared->trouble, log its begin and its end, and return what the caller returns. */
-enum store_result store_fine(struct store *s, struct ring *r);
-enum store_result store_failing(struct store *s, struct ring *r); /* because of s->reason */
+enum store_result store_note_success(struct store *s, struct ring *r);
+enum store_result store_report_failing(struct store *s, struct ring *r); /* because of s->reason */
 /* The vault cannot be opened because its database is locked, for example by others that open it. Waits STORE_WAIT_US. */
-enum store_result store_busy(struct store *s, struct ring *r);
+enum store_result store_wait_while_busy(struct store *s, struct ring *r);
 /* Call it when a transaction has failed with this status, or could not begin: rolls it back. After a full disk, the
  * next transactions are smaller until everything is stored. */
-enum store_result store_failed(struct store *s, struct ring *r, int st);
+enum store_result store_handle_failure(struct store *s, struct ring *r, int st);
 
 /* Adds the entry at this position to the open transaction. Returns 0, MI_ESTORE (see the writer) or
  * MI_ENOMEM. */

@@ -97,10 +97,10 @@ static void skip_stored(struct store *s, struct ring *r, uint64_t position)
     log_directory_resume(&s->log, s->dir.fd);
     log_directory_flush(&s->log, s->dir.fd);
     if (n > 0 && ring_release(r))
-        store_changed(s);
+        store_report_change(s);
 }
 
-enum store_result store_ready(struct store *s, struct ring *r)
+enum store_result store_prepare(struct store *s, struct ring *r)
 {
     uint64_t position;
     if (store_is_gone(s, LOOK_US))
@@ -109,14 +109,14 @@ enum store_result store_ready(struct store *s, struct ring *r)
         return STORE_DONE;
     int opened = s->w == NULL ? store_open_vault(s) : 0;
     if (opened == MI_EBUSY)
-        return store_busy(s, r);
+        return store_wait_while_busy(s, r);
     if (opened < 0)
-        return store_failing(s, r);
-    store_at_step("open");
+        return store_report_failing(s, r);
+    store_report_step("open");
     int st = begin_session(s, r, &position);
     if (st < 0)
-        return store_failed(s, r, st);
-    store_at_step("begun");
+        return store_handle_failure(s, r, st);
+    store_report_step("begun");
     s->resumed = true;
     if (s->calls.begun != NULL)
         s->calls.begun(s->ctx, s->dir.fd, s->session_id);
@@ -125,7 +125,7 @@ enum store_result store_ready(struct store *s, struct ring *r)
     skip_stored(s, r, position);
     /* Trouble that a killed process has reported is over. Our own trouble is over when an entry was
      * stored. */
-    return s->troubled && ring_unread_bytes(r) > 0 ? STORE_DONE : store_fine(s, r);
+    return s->troubled && ring_unread_bytes(r) > 0 ? STORE_DONE : store_note_success(s, r);
 }
 
 /* ---- the end -------------------------------------------------------------------------------- */
@@ -167,25 +167,25 @@ static int close_killed(struct store *s)
     return st;
 }
 
-enum store_result store_end(struct store *s, struct ring *r)
+enum store_result store_end_session(struct store *s, struct ring *r)
 {
-    enum store_result ready = store_ready(s, r);
+    enum store_result ready = store_prepare(s, r);
     if (ready != STORE_DONE)
         return ready;
     int st = ring_unread_bytes(r) > 0 ? add_damage(s, r) : 0;
     if (st < 0)
-        return store_failed(s, r, st);
+        return store_handle_failure(s, r, st);
     escalations_close(&s->escalations, s->dir.fd, s->w);
     if (atomic_load(&r->shared->ended) == 0) {
         if (close_killed(s) < 0)
-            return store_failing(s, r);
-        store_at_step("closed");
+            return store_report_failing(s, r);
+        store_report_step("closed");
         atomic_store(&r->shared->ended, 1);
     }
-    store_at_step("ended");
+    store_report_step("ended");
     writer_set_wait(s->w, STORE_WAIT_US);
     if ((st = writer_position_remove(s->w, s->session_id)) < 0)
-        return store_failed(s, r, st);
-    store_at_step("forgotten");
+        return store_handle_failure(s, r, st);
+    store_report_step("forgotten");
     return STORE_DONE;
 }

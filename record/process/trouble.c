@@ -62,7 +62,7 @@ static bool put_database_aside(struct store *s)
     struct buf why = {0};
     if (s->aside != ASIDE_NOT_TRIED)
         return false;
-    int st = aside_put(&s->dir, name, &why);
+    int st = aside_move_database(&s->dir, name, &why);
     s->aside = st == 0 ? ASIDE_DONE : ASIDE_TRIED;
     if (st == 0) {
         log_error(
@@ -121,7 +121,7 @@ bool store_is_gone(struct store *s, int64_t after_us)
 
 /* ---- trouble -------------------------------------------------------------------------------- */
 
-void store_changed(struct store *s)
+void store_report_change(struct store *s)
 {
     if (s->calls.changed != NULL)
         s->calls.changed(s->ctx);
@@ -133,13 +133,13 @@ static void set_trouble(struct store *s, struct ring *r, enum ring_trouble troub
         s->lost_trouble = trouble;
     s->troubled = trouble != RING_FINE;
     if (ring_set_trouble(r, trouble))
-        store_changed(s);
+        store_report_change(s);
 }
 
 /* A disk that was full may have room for the write-ahead log or for the database, and not for both. Small transactions
  * need more of the log: each has all pages that it changes. If the log is as long after a checkpoint, a reader or the
  * full disk prevents it, and the next one waits. */
-static void save_space(struct store *s)
+static void checkpoint_to_save_space(struct store *s)
 {
     int64_t now = clock_mono_us();
     s->portion -= s->portion > 0;
@@ -147,17 +147,17 @@ static void save_space(struct store *s)
         s->saved_us = 0;
     } else if (s->saved_us == 0 || now - s->saved_us >= STORE_RETRY_US) {
         s->saved_us = now;
-        store_at_step("checkpoint");
+        store_report_step("checkpoint");
         if (writer_checkpoint(s->w) < 0)
             log_debug("checkpoint postponed: %s", writer_error(s->w));
     }
 }
 
-enum store_result store_fine(struct store *s, struct ring *r)
+enum store_result store_note_success(struct store *s, struct ring *r)
 {
     bool all = ring_unread_bytes(r) == 0;
     if (s->failing && !all) { /* the next batch may fail again */
-        save_space(s);
+        checkpoint_to_save_space(s);
         return STORE_DONE;
     }
     if (s->failing)
@@ -169,7 +169,7 @@ enum store_result store_fine(struct store *s, struct ring *r)
     return STORE_DONE;
 }
 
-enum store_result store_failing(struct store *s, struct ring *r)
+enum store_result store_report_failing(struct store *s, struct ring *r)
 {
     if (!s->failing)
         log_warn("cannot record%s: %s", s->start->stop_on_error ? "" : ", messages wait in memory",
@@ -179,7 +179,7 @@ enum store_result store_failing(struct store *s, struct ring *r)
     return STORE_FAILING;
 }
 
-enum store_result store_busy(struct store *s, struct ring *r)
+enum store_result store_wait_while_busy(struct store *s, struct ring *r)
 {
     nanosleep(&(struct timespec){0, STORE_WAIT_US * 1000}, NULL);
     set_trouble(s, r, RING_BUSY);
@@ -187,7 +187,7 @@ enum store_result store_busy(struct store *s, struct ring *r)
 }
 
 /* A commit that was reported as failed may have succeeded, so the position is read again. */
-enum store_result store_failed(struct store *s, struct ring *r, int st)
+enum store_result store_handle_failure(struct store *s, struct ring *r, int st)
 {
     bool memory = st == MI_ENOMEM, busy = !memory && writer_is_busy(s->w);
     bool full = memory || writer_is_full(s->w), damaged = !memory && writer_is_damaged(s->w);
@@ -206,12 +206,12 @@ enum store_result store_failed(struct store *s, struct ring *r, int st)
         store_close_writer(s);
         if (put_database_aside(s))
             return STORE_BUSY;
-        return store_failing(s, r);
+        return store_report_failing(s, r);
     }
     s->portion += full && s->portion < STORE_PORTION_MAX;
     if (!full)
         store_close_writer(s);            /* the next attempt opens the vault again */
     else if (writer_checkpoint(s->w) < 0) /* frees the space of the write-ahead log */
         log_debug("checkpoint postponed: %s", writer_error(s->w));
-    return store_failing(s, r);
+    return store_report_failing(s, r);
 }

@@ -93,7 +93,7 @@ static int64_t upkeep_fill_step(struct upkeep *u)
     return more ? clock_mono_us() + (done ? STEP_PAUSE_US : UPKEEP_QUIET_US) : INT64_MAX;
 }
 
-static void close_dead(struct upkeep *u, const char *vault)
+static void close_dead_sessions(struct upkeep *u, const char *vault)
 {
     orphans_store(vault, u->between, u->ctx);
     (void)running_close_dead_sessions(
@@ -108,7 +108,7 @@ int64_t upkeep_run_when_idle(struct upkeep *u)
     const char *vault = store_vault(u->store);
     if (now >= u->look_us) {
         if (vault != NULL)
-            close_dead(u, vault);
+            close_dead_sessions(u, vault);
         u->look_us = clock_mono_us() + (vault != NULL ? UPKEEP_LOOK_US : UPKEEP_DEAD_US);
         u->fill_us = vault != NULL ? upkeep_fill_step(u) : INT64_MAX;
     } else if (now >= u->fill_us) {

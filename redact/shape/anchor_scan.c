@@ -206,7 +206,7 @@ AVX2 void load_letters(struct letters *x, unsigned place, const char *p)
 
 /* Returns as bits which of the 32 offsets from p + 2 on are candidates. Written without loops: gcc
  * -O2 does not unroll them, and they would take half as long again. */
-AVX2 uint32_t look_at_block(const char *p)
+AVX2 uint32_t find_candidates_in_block(const char *p)
 {
     struct letters x;
     load_letters(&x, 0, p);
@@ -230,7 +230,7 @@ __attribute__((target("avx2"))) static size_t next_avx2(struct shape_scan *s)
         }
         if (s->at + 32 > s->text.n)
             return scan_next_plain(s);
-        s->some = look_at_block(s->text.p + s->at - 2);
+        s->some = find_candidates_in_block(s->text.p + s->at - 2);
         s->block = s->at;
         s->at += 32;
     }

@@ -149,7 +149,8 @@ void shape_form_begin(void)
     long_run.from = long_run.to = NULL;
 }
 
-static size_t rest_of_run(const struct shape_set *set, struct slice text, size_t i, size_t max)
+static size_t count_rest_of_run(const struct shape_set *set, struct slice text, size_t i,
+                                size_t max)
 {
     const char *p = text.p + i;
     if (max > text.n && p >= long_run.from && p < long_run.to &&
@@ -229,7 +230,7 @@ bool shape_match_form(const struct shape_rule *rule, struct slice text, size_t a
                                       (i < text.n && strchr("+/=", text.p[i]) != NULL)))
         return false;
     if (end == 0 && n == FORM_FIRST)
-        i += rest_of_run(&set, text, i, max - n);
+        i += count_rest_of_run(&set, text, i, max - n);
     while (end == 0 && text.p[i - 1] == '.') /* the end of a sentence */
         i--;
     *ret = (struct shape_hit){from, (end != 0 ? end : i) - from, rule->name};
@@ -275,7 +276,7 @@ bool shape_left_edge_is_free(struct slice text, size_t at)
     return escape_ends_at(text.p + at, at) || colour_code_ends_at(text.p + at, at);
 }
 
-static bool any_listed_begins(const char *p, size_t n, const char *list)
+static bool text_begins_with_listed(const char *p, size_t n, const char *list)
 {
     while (*list != '\0') {
         size_t len = strcspn(list, " ");
@@ -294,7 +295,7 @@ bool shape_contains(struct slice s, const char *list)
             set_range(&first, *p, *p);
     for (size_t i = 0; i < s.n; i++)
         if (shape_set_has(&first, shape_lower_case(s.p[i])) &&
-            any_listed_begins(s.p + i, s.n - i, list))
+            text_begins_with_listed(s.p + i, s.n - i, list))
             return true;
     shape_work += s.n;
     return false;

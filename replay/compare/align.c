@@ -72,7 +72,7 @@ static int classify_calls(struct map *map, const struct align_call *call, uint32
     return 0;
 }
 
-static void set_pair(struct aligning *x, uint32_t i, uint32_t j, bool equal)
+static void set_paired_calls(struct aligning *x, uint32_t i, uint32_t j, bool equal)
 {
     x->to_b[i] = j;
     x->to_a[j] = i;
@@ -92,14 +92,14 @@ static int pair_in_order(struct aligning *x)
         x->to_a[j] = ALIGN_NONE;
     for (uint32_t i = 0; st == 0 && i < x->n; i++)
         if (x->to_b[i] != LCS_NONE)
-            set_pair(x, i, x->to_b[i], true);
+            set_paired_calls(x, i, x->to_b[i], true);
     return st;
 }
 
 /* Pairs calls of a[i0..i1) and b[j0..j1) that have no partner, in order of appearance. `round` must
  * be different for each call, and not 0. */
-static void pair_rest(struct aligning *x, uint32_t i0, uint32_t i1, uint32_t j0, uint32_t j1,
-                      bool equal, uint32_t round)
+static void pair_remaining_calls(struct aligning *x, uint32_t i0, uint32_t i1, uint32_t j0,
+                                 uint32_t j1, bool equal, uint32_t round)
 {
     for (uint32_t j = j1; j-- > j0;) {
         if (x->to_a[j] != ALIGN_NONE)
@@ -115,7 +115,7 @@ static void pair_rest(struct aligning *x, uint32_t i0, uint32_t i1, uint32_t j0,
             continue;
         uint32_t j = x->first[list];
         x->first[list] = x->next[j];
-        set_pair(x, i, j, equal);
+        set_paired_calls(x, i, j, equal);
     }
 }
 
@@ -144,11 +144,12 @@ static int pair_group(struct group *g)
     g->x->distances -= n * m;
     int st = near_pair_lists(n, m, distance_in_group, g, partner);
     for (uint32_t i = 0; st == 0 && i < n; i++)
-        set_pair(g->x, g->a[a_is_short ? i : partner[i]], g->b[a_is_short ? partner[i] : i], false);
+        set_paired_calls(g->x, g->a[a_is_short ? i : partner[i]], g->b[a_is_short ? partner[i] : i],
+                         false);
     return st;
 }
 
-/* Pairs calls of topics of which one side has more calls. round: as for pair_rest(). */
+/* Pairs calls of topics of which one side has more calls. round: as for pair_remaining_calls(). */
 static int pair_nearest(struct aligning *x, uint32_t i0, uint32_t i1, uint32_t j0, uint32_t j1,
                         uint32_t round)
 {
@@ -174,7 +175,7 @@ static int pair_nearest(struct aligning *x, uint32_t i0, uint32_t i1, uint32_t j
 }
 
 /* in_order: a copy of to_b after the first step. */
-static int pair_between(struct aligning *x, const uint32_t *in_order, uint32_t *round)
+static int pair_calls_between(struct aligning *x, const uint32_t *in_order, uint32_t *round)
 {
     uint32_t i0 = 0, j0 = 0;
     int st = 0;
@@ -184,7 +185,7 @@ static int pair_between(struct aligning *x, const uint32_t *in_order, uint32_t *
         uint32_t j = i < x->n ? in_order[i] : x->m;
         if (i > i0 && j > j0) {
             st = pair_nearest(x, i0, i, j0, j, ++*round);
-            pair_rest(x, i0, i, j0, j, false, ++*round);
+            pair_remaining_calls(x, i0, i, j0, j, false, ++*round);
         }
         i0 = i + 1;
         j0 = j + 1;
@@ -232,13 +233,13 @@ static int pair_all(struct aligning *x)
         st = st < 0 ? st : MI_ENOMEM;
     } else {
         memcpy(in_order, x->to_b, x->n * sizeof *in_order);
-        pair_rest(x, 0, x->n, 0, x->m, true, ++round);
+        pair_remaining_calls(x, 0, x->n, 0, x->m, true, ++round);
         mark_moved(x, in_order);
-        st = pair_between(x, in_order, &round);
+        st = pair_calls_between(x, in_order, &round);
         if (st == 0)
             st = find_crossing(x);
         memcpy(before, x->to_b, x->n * sizeof *before);
-        pair_rest(x, 0, x->n, 0, x->m, false, ++round);
+        pair_remaining_calls(x, 0, x->n, 0, x->m, false, ++round);
         mark_moved(x, before);
     }
     free(in_order);
@@ -248,7 +249,7 @@ static int pair_all(struct aligning *x)
 
 /* ---- rows ---- */
 
-static struct align_row pair_row(const struct aligning *x, uint32_t j)
+static struct align_row make_align_row(const struct aligning *x, uint32_t j)
 {
     uint32_t i = x->to_a[j];
     if (i == ALIGN_NONE)
@@ -270,7 +271,7 @@ static uint32_t write_rows(const struct aligning *x, struct align_row *rows)
     uint32_t n = 0;
     add_missing(x, 0, rows, &n);
     for (uint32_t j = 0; j < x->m; j++) {
-        rows[n] = pair_row(x, j);
+        rows[n] = make_align_row(x, j);
         const struct align_row *r = &rows[n++];
         if (r->a != ALIGN_NONE && !r->moved)
             add_missing(x, r->a + 1, rows, &n);

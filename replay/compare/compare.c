@@ -339,7 +339,8 @@ static bool read_entries(struct comparison *c, struct entries *e, struct json_va
 
 /* Takes the first entry of this name that has no partner yet: the second of two tools with one name
  * must get its own partner. */
-static struct json_value take_entry(struct comparison *c, struct entries *e, struct json_value name)
+static struct json_value claim_unpaired_entry(struct comparison *c, struct entries *e,
+                                              struct json_value name)
 {
     uint64_t hash = hash_of_entry_name(c, name);
     size_t from = 0, to = e->n;
@@ -369,7 +370,7 @@ static void compare_lists(struct comparison *c, struct json_value a, struct json
     struct json_walk w = json_walk_begin(a);
     for (size_t i = 0; !c->ended && json_walk_next(&w, &key, &v); i++) {
         struct json_value name = entry_name(v, by);
-        compare_element(c, i, v, take_entry(c, &e, name), set, depth, name);
+        compare_element(c, i, v, claim_unpaired_entry(c, &e, name), set, depth, name);
     }
     if (e.n > 0)
         qsort(e.list, e.n, sizeof *e.list, compare_entries_by_index);

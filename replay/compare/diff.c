@@ -151,7 +151,7 @@ uint32_t diff_count_calls(const struct diff *d, enum diff_side side)
     return d->side[side].n;
 }
 
-struct diff_call diff_call(const struct diff *d, enum diff_side side, uint32_t call)
+struct diff_call diff_get_call(const struct diff *d, enum diff_side side, uint32_t call)
 {
     return side_get_call(&d->side[side], call);
 }
@@ -161,7 +161,7 @@ uint32_t diff_count_rows(const struct diff *d)
     return d->rows_n;
 }
 
-struct align_row diff_row(const struct diff *d, uint32_t row)
+struct align_row diff_get_row(const struct diff *d, uint32_t row)
 {
     return d->rows[row];
 }
@@ -191,8 +191,8 @@ static struct slice replay_diff_sanitized(struct looking *l, enum diff_side side
     return buf_slice(b);
 }
 
-static void replay_diff_tell(struct looking *l, struct diff_difference one, struct slice a,
-                             struct slice b)
+static void report_difference(struct looking *l, struct diff_difference one, struct slice a,
+                              struct slice b)
 {
     l->look->differences++;
     if (l->fn == NULL)
@@ -216,7 +216,7 @@ static bool diff_on_params_difference(void *ctx, const struct canon_difference *
     if (l->initialize && slice_is(x->pointer, "/clientInfo/version"))
         return true;
     if (!compare_equal_sanitized(json_value_of_text(x->ours), json_value_of_text(x->theirs)))
-        replay_diff_tell(l, (struct diff_difference){.pointer = x->pointer}, x->ours, x->theirs);
+        report_difference(l, (struct diff_difference){.pointer = x->pointer}, x->ours, x->theirs);
     return !l->failed;
 }
 
@@ -236,7 +236,7 @@ static bool replay_diff_on_answer(void *ctx, const struct compare_difference *x)
 {
     struct looking *l = ctx;
     count_tool(l, x);
-    replay_diff_tell(
+    report_difference(
         l,
         (struct diff_difference){.pointer = x->pointer,
                                  .entry = x->entry,
@@ -262,7 +262,7 @@ static int read_both(struct diff *d, struct align_row row, read_fn read, struct 
     return 0;
 }
 
-static int look_at_params(struct looking *l, struct align_row row)
+static int compare_pair_params(struct looking *l, struct align_row row)
 {
     struct rpc m[DIFF_SIDES];
     bool both;
@@ -298,7 +298,7 @@ static bool are_lists(const struct diff *d, struct align_row row)
 }
 
 /* Sets the values of sides that have several pages. 0, MI_ENOENT or an error. */
-static int diff_take_lists(struct diff *d, struct align_row row,
+static int diff_read_lists(struct diff *d, struct align_row row,
                            struct json_value value[DIFF_SIDES])
 {
     const uint32_t call[DIFF_SIDES] = {row.a, row.b};
@@ -306,7 +306,7 @@ static int diff_take_lists(struct diff *d, struct align_row row,
         if (!pages_has_call(&d->pages[i], call[i]))
             continue;
         buf_clear(&d->list[i]);
-        int st = pages_result(&d->pages[i], &d->side[i], call[i], &d->list[i]);
+        int st = pages_append_result(&d->pages[i], &d->side[i], call[i], &d->list[i]);
         if (st < 0)
             return st == MI_ENOENT ? st : fail_source(d, (enum diff_side)i, st);
         value[i] = (struct json_value){JSON_OBJECT, buf_slice(&d->list[i])};
@@ -314,7 +314,7 @@ static int diff_take_lists(struct diff *d, struct align_row row,
     return 0;
 }
 
-static int look_at_answers(struct looking *l, struct align_row row)
+static int compare_pair_answers(struct looking *l, struct align_row row)
 {
     struct compare_rules rules = {.ignore = &l->d->rules->canon.ignore, .both_recorded = true};
     struct rpc m[DIFF_SIDES];
@@ -328,11 +328,11 @@ static int look_at_answers(struct looking *l, struct align_row row)
     l->part = m[DIFF_A].kind == RPC_ERROR ? DIFF_ERROR : DIFF_RESULT;
     if (m[DIFF_A].kind != m[DIFF_B].kind) {
         l->part = DIFF_ANSWER;
-        replay_diff_tell(l, (struct diff_difference){.pointer = {"", 0}}, *a, *b);
+        report_difference(l, (struct diff_difference){.pointer = {"", 0}}, *a, *b);
         return l->failed ? MI_ENOMEM : 0;
     }
     if (l->part == DIFF_RESULT && are_lists(l->d, row))
-        st = diff_take_lists(l->d, row, value);
+        st = diff_read_lists(l->d, row, value);
     if (st == 0 && !slice_eq(*a, *b))
         st = compare_values(value[DIFF_A], value[DIFF_B], &rules, replay_diff_on_answer, l);
     l->look->unread = st == MI_ENOENT;
@@ -361,13 +361,13 @@ int diff_compare_row(struct diff *d, uint32_t i, diff_fn fn, void *ctx, struct d
     if (row.a == ALIGN_NONE || row.b == ALIGN_NONE)
         return 0;
     struct looking l = {.d = d, .fn = fn, .ctx = ctx, .look = ret};
-    struct diff_call a = diff_call(d, DIFF_A, row.a), b = diff_call(d, DIFF_B, row.b);
+    struct diff_call a = diff_get_call(d, DIFF_A, row.a), b = diff_get_call(d, DIFF_B, row.b);
     ret->status = a.status != b.status;
     ret->slower = call_is_slower(d->rules, &a, &b);
-    int st = look_at_params(&l, row);
+    int st = compare_pair_params(&l, row);
     if (st == 0 && a.answer != 0 && b.answer != 0 &&
         !(a.status == b.status && error_is_of_interposer(a.status)))
-        st = look_at_answers(&l, row);
+        st = compare_pair_answers(&l, row);
     return st;
 }
 
@@ -404,7 +404,7 @@ static struct slice exit_status(const struct diff *d, enum diff_side side)
     return slice_of(d->exit_status[side]);
 }
 
-bool diff_fact(const struct diff *d, size_t i, struct diff_fact *ret)
+bool diff_get_fact(const struct diff *d, size_t i, struct diff_fact *ret)
 {
     const struct source_info *a = source_info(d->side[DIFF_A].source);
     const struct source_info *b = source_info(d->side[DIFF_B].source);

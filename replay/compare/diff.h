@@ -63,9 +63,9 @@ const char *diff_error(struct diff *d);
 
 uint32_t diff_count_calls(const struct diff *d, enum diff_side side);
 /* Valid until diff_close(). */
-struct diff_call diff_call(const struct diff *d, enum diff_side side, uint32_t call);
+struct diff_call diff_get_call(const struct diff *d, enum diff_side side, uint32_t call);
 uint32_t diff_count_rows(const struct diff *d);
-struct align_row diff_row(const struct diff *d, uint32_t row);
+struct align_row diff_get_row(const struct diff *d, uint32_t row);
 
 /* ---- a row ---- */
 
@@ -117,6 +117,6 @@ struct diff_fact {
         counts; /* the fact counts as a difference; false for information such as the server's version */
 };
 /* The facts with different values, for i = 0, 1, …; false after the last one. */
-bool diff_fact(const struct diff *d, size_t i, struct diff_fact *ret);
+bool diff_get_fact(const struct diff *d, size_t i, struct diff_fact *ret);
 
 #endif

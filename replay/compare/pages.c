@@ -118,7 +118,7 @@ uint32_t pages_first_call(const struct pages *p, uint32_t call)
 /* ---- the whole list ---- */
 
 /* Appends all members except the list and the cursor, each with a comma after it. */
-static void add_others(struct buf *b, struct json_value result, const char *list)
+static void add_other_members(struct buf *b, struct json_value result, const char *list)
 {
     struct slice key;
     struct json_value v;
@@ -164,7 +164,7 @@ static int add_all_entries(const struct pages *p, struct side *s, const struct p
     return 0;
 }
 
-int pages_result(const struct pages *p, struct side *s, uint32_t call, struct buf *b)
+int pages_append_result(const struct pages *p, struct side *s, uint32_t call, struct buf *b)
 {
     const struct page *x = list_pages_find(p, call);
     const char *list = list_name_of_method(side_get_call(s, call).method);
@@ -173,7 +173,7 @@ int pages_result(const struct pages *p, struct side *s, uint32_t call, struct bu
     if (st < 0)
         return st;
     buf_addc(b, '{');
-    add_others(b, m.result, list);
+    add_other_members(b, m.result, list);
     buf_printf(b, "\"%s\":[", list);
     if (b->failed)
         return MI_ENOMEM;

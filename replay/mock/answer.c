@@ -110,7 +110,8 @@ static bool recording_has_method(const struct conversation *s, const char *prefi
 }
 
 /* Writes the capabilities that the recorded requests need, for a recording without initialize. */
-static void put_capabilities(const struct conversation *s, struct json_out *j, bool extensions)
+static void write_recorded_capabilities(const struct conversation *s, struct json_out *j,
+                                        bool extensions)
 {
     static const char *const uses[][2] = {{"tools/", "tools"},
                                           {"resources/", "resources"},
@@ -139,9 +140,9 @@ static int answer_discover(struct conversation *s, struct mock_batch *batch, con
     begin_result(&j, live);
     json_out_str(&j, "resultType", "complete");
     json_out_array(&j, "supportedVersions");
-    json_out_str(&j, NULL, plan_version(s->plan, true));
+    json_out_str(&j, NULL, plan_get_version(s->plan, true));
     json_out_end(&j);
-    put_capabilities(s, &j, true);
+    write_recorded_capabilities(s, &j, true);
     json_out_int(&j, "ttlMs", 0);
     json_out_str(&j, "cacheScope", "private");
     return send_answer(s, batch, &j);
@@ -162,7 +163,7 @@ static int answer_initialize(struct conversation *s, struct mock_batch *batch,
         json_out_text(&j, "protocolVersion",
                       info->protocol_version.p != NULL ? info->protocol_version
                                                        : slice_of("2025-11-25"));
-    put_capabilities(s, &j, false);
+    write_recorded_capabilities(s, &j, false);
     json_out_object(&j, "serverInfo");
     json_out_text(&j, "name", info->name.p != NULL ? info->name : slice_of("recorded"));
     json_out_str(&j, "version", "0");
@@ -173,7 +174,7 @@ static int answer_initialize(struct conversation *s, struct mock_batch *batch,
 static int answer_by_default(struct conversation *s, struct mock_batch *batch,
                              const struct rpc *live)
 {
-    const char *modern = plan_version(s->plan, true);
+    const char *modern = plan_get_version(s->plan, true);
     int st = 0;
     if (rpc_method_is(live, "ping") || rpc_method_is(live, "shutdown"))
         st = send_empty_result(s, batch, live);
@@ -211,9 +212,9 @@ static void set_name(struct conversation *s, const struct rpc *m, struct miss *f
 /* Whether the client uses another revision than the recording. */
 static bool uses_other_version(const struct conversation *s, const struct rpc *live)
 {
-    const char *modern = plan_version(s->plan, true);
+    const char *modern = plan_get_version(s->plan, true);
     if (!rpc_is_modern(live))
-        return modern[0] != '\0' && plan_version(s->plan, false)[0] == '\0';
+        return modern[0] != '\0' && plan_get_version(s->plan, false)[0] == '\0';
     return !json_key_is(json_string_raw(json_get(live->meta, META_VERSION)), modern);
 }
 
@@ -250,9 +251,9 @@ int mock_answer_unrecorded(struct conversation *s, struct mock_batch *batch, con
     if (text.failed)
         st = MI_ENOMEM;
     else if (f.kind == MISS_VERSION && rpc_is_modern(live))
-        st = send_unsupported_version(s, batch, live,
-                                      plan_version(s->plan, plan_version(s->plan, true)[0] != '\0'),
-                                      buf_str(&text));
+        st = send_unsupported_version(
+            s, batch, live, plan_get_version(s->plan, plan_get_version(s->plan, true)[0] != '\0'),
+            buf_str(&text));
     else
         st = mock_send_error(s, batch, live->id.text,
                              f.kind == MISS_UNKNOWN_METHOD ? RPC_METHOD_NOT_FOUND

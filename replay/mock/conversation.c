@@ -157,7 +157,7 @@ static int load_exchange(struct conversation *s, uint32_t x)
 static bool may_answer_discover_now(const struct conversation *s, const struct rpc *live)
 {
     return rpc_method_is(live, "server/discover") && plan_count_exchanges(s->plan) > 0 &&
-           plan_version(s->plan, true)[0] == '\0' && plan_version(s->plan, false)[0] != '\0' &&
+           plan_get_version(s->plan, true)[0] == '\0' && plan_get_version(s->plan, false)[0] != '\0' &&
            plan_find_topic(s->plan, slice_of("server/discover"), slice_of("")) == PLAN_NONE;
 }
 
@@ -189,7 +189,7 @@ static int conversation_on_request(struct conversation *s, const struct rpc *liv
         return ask_live(s, live, batch);
     if (may_answer_discover_now(s, live))
         return answer_miss(s, live, live, why, batch);
-    int st = s->forward != NULL && rpc_method_is(live, "initialize") ? forward_hello(s, live) : 0;
+    int st = s->forward != NULL && rpc_method_is(live, "initialize") ? forward_copy_greeting(s, live) : 0;
     if (st == 0)
         st = sanitize_as_recorded(s, live, &sanitized);
     if (st == 0)
@@ -208,7 +208,7 @@ static int conversation_on_request(struct conversation *s, const struct rpc *liv
     s->misses->counts.matched++;
     st = mock_compare_capabilities(s, &sanitized, x);
     if (st == 0 && s->forward != NULL && !again)
-        st = forward_note(s, x);
+        st = forward_note_exchange(s, x);
     if (st == 0)
         st = load_exchange(s, x);
     return st < 0 ? st : playback_start(s, live, x, again, fault, batch);
@@ -372,7 +372,7 @@ static int handle_batch(struct conversation *s, const struct rpc *line)
     int st = 0;
     bool empty = !json_walk_next(&w, &key, &v);
     bool allowed =
-        forward_forwards_all(s->forward) || strcmp(plan_version(s->plan, false), "2025-03-26") == 0;
+        forward_forwards_all(s->forward) || strcmp(plan_get_version(s->plan, false), "2025-03-26") == 0;
     if (empty || !allowed)
         return report_not_a_message(s, NULL, line, 0);
     b = calloc(1, sizeof *b);
@@ -414,7 +414,7 @@ int conversation_handle_too_long(struct conversation *s, struct slice head, int6
 int conversation_handle_live_line(struct conversation *s, struct slice line, int64_t now_us)
 {
     s->now_us = now_us;
-    return line.p != NULL ? forward_line(s, line) : forward_ended(s);
+    return line.p != NULL ? forward_handle_line(s, line) : forward_ended(s);
 }
 
 /* ---- time ---- */

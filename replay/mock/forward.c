@@ -24,7 +24,7 @@ void forward_close(struct forward *f)
 {
     if (f == NULL)
         return;
-    forward_drop(f);
+    forward_drop_pending(f);
     for (struct forward_question *q = f->questions, *next; q != NULL; q = next) {
         next = q->next;
         free(q);
@@ -66,7 +66,7 @@ int forward_request(struct conversation *s, const struct rpc *live, struct mock_
     return f->phase == FORWARD_NOT_STARTED ? forward_start(s, rpc_is_modern(live)) : 0;
 }
 
-int forward_hello(struct conversation *s, const struct rpc *live)
+int forward_copy_greeting(struct conversation *s, const struct rpc *live)
 {
     struct buf *b = &s->forward->hello;
     buf_clear(b);
@@ -74,7 +74,7 @@ int forward_hello(struct conversation *s, const struct rpc *live)
     return b->failed ? MI_ENOMEM : 0;
 }
 
-int forward_note(struct conversation *s, uint32_t exchange)
+int forward_note_exchange(struct conversation *s, uint32_t exchange)
 {
     struct forward *f = s->forward;
     if (!f->rules.catch_up || f->phase != FORWARD_NOT_STARTED)
@@ -103,8 +103,8 @@ static int forward_cancel(struct conversation *s, const struct rpc *live)
         p->cancelled = true;
     if (p == NULL || p->number == 0)
         return 0; /* the server did not get the request, so an answer would come too late */
-    with[REWRITE_REQUEST_ID] = forward_number(p->number, text);
-    int st = forward_keep(s, true, live->text);
+    with[REWRITE_REQUEST_ID] = forward_number_text(p->number, text);
+    int st = forward_keep_message(s, true, live->text);
     return st < 0 ? st : forward_send(f, live->text, with);
 }
 
@@ -117,7 +117,7 @@ int forward_notification(struct conversation *s, const struct rpc *live)
         return forward_cancel(s, live);
     if (!f->rules.all && rpc_method_is(live, "notifications/initialized"))
         return 0; /* the server got an initialized notification of ours */
-    int st = forward_keep(s, true, live->text);
+    int st = forward_keep_message(s, true, live->text);
     return st < 0 ? st : f->calls->send(f->ctx, live->text);
 }
 
@@ -134,7 +134,7 @@ int forward_answer(struct conversation *s, const struct rpc *live)
     *at = q->next;
     f->questions_n--;
     with[REWRITE_ID] = (struct slice){q->id, q->id_n};
-    int st = f->phase == FORWARD_READY ? forward_keep(s, true, live->text) : 0;
+    int st = f->phase == FORWARD_READY ? forward_keep_message(s, true, live->text) : 0;
     if (st == 0 && f->phase != FORWARD_OVER)
         st = forward_send(f, live->text, with);
     free(q);
@@ -160,11 +160,11 @@ static int forward_on_question(struct conversation *s, const struct rpc *m)
     q->next = f->questions;
     f->questions = q;
     f->questions_n++;
-    with[REWRITE_ID] = forward_number(q->number, text);
+    with[REWRITE_ID] = forward_number_text(q->number, text);
     buf_clear(&s->out);
     int st = rewrite_message(&s->out, m->text, with);
     if (st == 0 && f->phase == FORWARD_READY)
-        st = forward_keep(s, false, buf_slice(&s->out));
+        st = forward_keep_message(s, false, buf_slice(&s->out));
     return st < 0 ? st : mock_send_line(s, buf_slice(&s->out));
 }
 
@@ -187,14 +187,14 @@ static int forward_on_answer(struct conversation *s, const struct rpc *m)
     const struct forward_pending *found = find_pending(f, m->id);
     if (found == NULL)
         return 0; /* the request was already answered */
-    struct forward_pending *p = forward_take(f, found->number);
+    struct forward_pending *p = forward_remove_pending(f, found->number);
     if (rpc_is_ours(m)) /* the message is of the proxy in front of the server */
         forward_unanswered(s, p);
     with[REWRITE_ID] = with[REWRITE_SUBSCRIPTION] = p->id;
     buf_clear(&s->out);
     int st = rewrite_message(&s->out, m->text, with);
     if (st == 0)
-        st = forward_keep(s, false, buf_slice(&s->out));
+        st = forward_keep_message(s, false, buf_slice(&s->out));
     if (st == 0)
         st = mock_send_answer(s, p->batch, buf_slice(&s->out));
     int ended = forward_end(s, p);
@@ -219,18 +219,18 @@ static int forward_on_notification(struct conversation *s, const struct rpc *m)
         while (q != NULL && !slice_eq((struct slice){q->id, q->id_n}, m->request_id.text))
             q = q->next;
         p = find_pending(f, m->request_id);
-        with[REWRITE_REQUEST_ID] = q != NULL   ? forward_number(q->number, text)
+        with[REWRITE_REQUEST_ID] = q != NULL   ? forward_number_text(q->number, text)
                                    : p != NULL ? p->id
                                                : (struct slice){0};
     }
     buf_clear(&s->out);
     int st = rewrite_message(&s->out, m->text, with);
     if (st == 0)
-        st = forward_keep(s, false, buf_slice(&s->out));
+        st = forward_keep_message(s, false, buf_slice(&s->out));
     return st < 0 ? st : mock_send_line(s, buf_slice(&s->out));
 }
 
-int forward_line(struct conversation *s, struct slice line)
+int forward_handle_line(struct conversation *s, struct slice line)
 {
     struct rpc m;
     if (rpc_read(line, &m) < 0)

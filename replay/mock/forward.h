@@ -51,9 +51,9 @@ size_t forward_pending(const struct forward *f);    /* requests without an answe
 /* ---- lines of the client ---- */
 
 /* Notes the client's initialize, which is answered from the recording. */
-MI_MUST int forward_hello(struct conversation *s, const struct rpc *live);
+MI_MUST int forward_copy_greeting(struct conversation *s, const struct rpc *live);
 /* Notes a request that is answered from the recording. */
-MI_MUST int forward_note(struct conversation *s, uint32_t exchange);
+MI_MUST int forward_note_exchange(struct conversation *s, uint32_t exchange);
 /* Sends a request to the live server, which must answer it. */
 MI_MUST int forward_request(struct conversation *s, const struct rpc *live,
                             struct mock_batch *batch);
@@ -64,7 +64,7 @@ MI_MUST int forward_answer(struct conversation *s, const struct rpc *live);
 /* ---- the live server ---- */
 
 /* Handles a line of the server, without its newline. */
-MI_MUST int forward_line(struct conversation *s, struct slice line);
+MI_MUST int forward_handle_line(struct conversation *s, struct slice line);
 /* The server has ended. */
 MI_MUST int forward_ended(struct conversation *s);
 

@@ -9,7 +9,7 @@
 
 /* ---- sending ---- */
 
-struct slice forward_number(uint64_t number, char text[32])
+struct slice forward_number_text(uint64_t number, char text[32])
 {
     return (struct slice){text, (size_t)snprintf(text, 32, "%llu", (unsigned long long)number)};
 }
@@ -27,7 +27,7 @@ static int send_numbered(struct forward *f, struct slice message, uint64_t numbe
 {
     char text[32];
     struct slice with[REWRITE_COUNT] = {0};
-    with[REWRITE_ID] = forward_number(number, text);
+    with[REWRITE_ID] = forward_number_text(number, text);
     return forward_send(f, message, with);
 }
 
@@ -37,7 +37,7 @@ int forward_send_own(struct forward *f, struct slice message)
     return send_numbered(f, message, f->own);
 }
 
-int forward_keep(struct conversation *s, bool from_client, struct slice message)
+int forward_keep_message(struct conversation *s, bool from_client, struct slice message)
 {
     struct forward *f = s->forward;
     struct slice form;
@@ -98,7 +98,7 @@ static void free_pending(struct forward_pending *p)
     free(p);
 }
 
-void forward_drop(struct forward *f)
+void forward_drop_pending(struct forward *f)
 {
     for (struct forward_pending *p = f->pending, *next; p != NULL; p = next) {
         next = p->next;
@@ -112,7 +112,7 @@ void forward_drop(struct forward *f)
     f->pending_n = 0;
 }
 
-struct forward_pending *forward_take(struct forward *f, uint64_t number)
+struct forward_pending *forward_remove_pending(struct forward *f, uint64_t number)
 {
     struct forward_pending *before = NULL, *p = f->pending;
     while (p != NULL && p->number != number) {
@@ -142,11 +142,11 @@ int forward_send_pending(struct conversation *s, struct forward_pending *p, stru
 {
     struct forward *f = s->forward;
     p->number = ++f->number;
-    int st = forward_keep(s, true, text);
+    int st = forward_keep_message(s, true, text);
     return st < 0 ? st : send_numbered(f, text, p->number);
 }
 
-int forward_ready(struct conversation *s)
+int forward_enter_ready(struct conversation *s)
 {
     struct forward *f = s->forward;
     int st = 0;
@@ -184,6 +184,6 @@ int forward_give_up(struct conversation *s)
     f->phase = FORWARD_OVER;
     int st = 0;
     while (st == 0 && f->pending != NULL)
-        st = forward_queue_refuse(s, forward_take(f, f->pending->number));
+        st = forward_queue_refuse(s, forward_remove_pending(f, f->pending->number));
     return st;
 }

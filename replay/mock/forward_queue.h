@@ -59,13 +59,13 @@ struct forward {
 };
 
 /* The text of a number. */
-struct slice forward_number(uint64_t number, char text[32]);
+struct slice forward_number_text(uint64_t number, char text[32]);
 /* Sends a message to the server, with the values of `with` in place of the client's. */
 MI_MUST int forward_send(struct forward *f, struct slice message,
                          const struct slice with[REWRITE_COUNT]);
 /* Sends a request of our own. Its id is replaced. */
 MI_MUST int forward_send_own(struct forward *f, struct slice message);
-MI_MUST int forward_keep(struct conversation *s, bool from_client, struct slice message);
+MI_MUST int forward_keep_message(struct conversation *s, bool from_client, struct slice message);
 
 /* Adds a request at the end of the list, without copying its text. NULL: out of memory. */
 struct forward_pending *forward_add(struct conversation *s, const struct rpc *live,
@@ -73,16 +73,16 @@ struct forward_pending *forward_add(struct conversation *s, const struct rpc *li
 MI_MUST int forward_send_pending(struct conversation *s, struct forward_pending *p,
                                  struct slice text);
 /* The server is ready: sends the requests that wait. */
-MI_MUST int forward_ready(struct conversation *s);
+MI_MUST int forward_enter_ready(struct conversation *s);
 /* The server cannot be used any more, for the reason in forward.over: all requests get an error. */
 MI_MUST int forward_give_up(struct conversation *s);
 /* Reports a request that the server has not answered, as a failure of the replay. */
 void forward_unanswered(struct conversation *s, const struct forward_pending *p);
 /* Removes the oldest request with this number from the list, and returns it; or NULL. */
-struct forward_pending *forward_take(struct forward *f, uint64_t number);
+struct forward_pending *forward_remove_pending(struct forward *f, uint64_t number);
 /* Frees a request that was taken out of the list. */
 MI_MUST int forward_end(struct conversation *s, struct forward_pending *p);
 /* Frees all requests, and their batches, without answers. */
-void forward_drop(struct forward *f);
+void forward_drop_pending(struct forward *f);
 
 #endif

@@ -43,7 +43,7 @@ static int forward_start_catch_up(struct conversation *s)
             return forward_send_own(f, buf_slice(&s->body));
         }
     }
-    return forward_ready(s);
+    return forward_enter_ready(s);
 }
 
 /* cursor: JSON text; {NULL, 0} for the first page. */
@@ -63,7 +63,7 @@ static int forward_after_greeting(struct conversation *s, struct slice meta)
     struct forward *f = s->forward;
     if (f->rules.catch_up && f->noted_n > 0)
         return ask_tools(f, meta, (struct slice){0});
-    return forward_ready(s);
+    return forward_enter_ready(s);
 }
 
 /* The `_meta` of a waiting request, for requests of our own; {NULL, 0} if there is none, as in
@@ -95,7 +95,7 @@ static int forward_start_greet(struct conversation *s)
 {
     struct forward *f = s->forward;
     struct rpc m;
-    const char *recorded = plan_version(s->plan, false);
+    const char *recorded = plan_get_version(s->plan, false);
     if (f->hello.n == 0 || rpc_read(buf_slice(&f->hello), &m) < 0)
         return forward_after_greeting(s, (struct slice){0});
     struct slice version = json_get(m.params, "protocolVersion").text, all = m.text;
@@ -117,7 +117,7 @@ static int forward_on_greeted(struct conversation *s, const struct rpc *answer)
 {
     struct forward *f = s->forward;
     struct buf b = {0};
-    const char *recorded = plan_version(s->plan, false);
+    const char *recorded = plan_get_version(s->plan, false);
     struct slice version = json_string_raw(json_get(answer->result, "protocolVersion"));
     if (answer->kind != RPC_RESULT) {
         /* if the server has ended, the proxy in front of it answers */
@@ -147,7 +147,7 @@ int forward_start(struct conversation *s, bool modern)
     if (st < 0)
         return st;
     if (f->rules.all)
-        return forward_ready(s);
+        return forward_enter_ready(s);
     return modern ? forward_after_greeting(s, meta_of_pending_request(f)) : forward_start_greet(s);
 }
 

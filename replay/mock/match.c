@@ -86,7 +86,7 @@ static int find_group(struct match *m, bool all, struct plan_group **ret)
     }
 }
 
-static enum miss_kind why_no_match(struct match *m, const struct rpc *r)
+static enum miss_kind explain_no_match(struct match *m, const struct rpc *r)
 {
     bool method = false, target = false;
     struct rpc_name name = rpc_name(r, &m->other);
@@ -110,7 +110,8 @@ static int match_take(struct match *m, uint32_t exchange, uint32_t *ret)
     return again ? MATCH_AGAIN : MATCH_FIRST;
 }
 
-static int find_any(struct match *m, const struct rpc *r, uint32_t *ret, enum miss_kind *ret_why)
+static int find_any_exchange(struct match *m, const struct rpc *r, uint32_t *ret,
+                             enum miss_kind *ret_why)
 {
     struct plan_group *g;
     bool repeats = !m->repeat_fail || rpc_method_is(r, "tasks/get") || request_is_exempt(r);
@@ -118,7 +119,7 @@ static int find_any(struct match *m, const struct rpc *r, uint32_t *ret, enum mi
     if (st < 0)
         return st;
     if (g == NULL) {
-        *ret_why = why_no_match(m, r);
+        *ret_why = explain_no_match(m, r);
         return MATCH_MISS;
     }
     uint32_t x = g->next != PLAN_NONE ? g->next : g->last;
@@ -171,7 +172,7 @@ static int find_next(struct match *m, const struct rpc *r, uint32_t *ret, enum m
     st = find_group(m, true, &g);
     if (st < 0)
         return st;
-    *ret_why = g != NULL ? MISS_OUT_OF_ORDER : why_no_match(m, r);
+    *ret_why = g != NULL ? MISS_OUT_OF_ORDER : explain_no_match(m, r);
     if (g != NULL || expected == PLAN_NONE)
         return MATCH_MISS;
     /* the expected request with other parameters: continue with the one after it */
@@ -189,8 +190,9 @@ int match_find(struct match *m, const struct rpc *request, uint32_t *ret, enum m
     canon_write_request(&m->key, request, m->rules);
     if (m->key.failed)
         return MI_ENOMEM;
-    return m->strict_order && !request_is_exempt(request) ? find_next(m, request, ret, ret_why)
-                                                          : find_any(m, request, ret, ret_why);
+    return m->strict_order && !request_is_exempt(request)
+               ? find_next(m, request, ret, ret_why)
+               : find_any_exchange(m, request, ret, ret_why);
 }
 
 /* ---- explaining ---- */

@@ -37,7 +37,7 @@ void misses_close(struct misses *r)
 
 /* ---- sentences ---- */
 
-static void misses_put_value(struct buf *b, struct slice json)
+static void misses_append_value(struct buf *b, struct slice json)
 {
     if (json.p == NULL) {
         buf_adds(b, "nothing");
@@ -49,7 +49,7 @@ static void misses_put_value(struct buf *b, struct slice json)
         buf_adds(b, "…");
 }
 
-static void misses_put_differences(struct buf *b, const struct miss *f)
+static void misses_append_differences(struct buf *b, const struct miss *f)
 {
     size_t listed = size_min(f->differences, MISS_DIFFERENCES_MAX);
     for (size_t i = 0; i < listed; i++) {
@@ -60,16 +60,16 @@ static void misses_put_differences(struct buf *b, const struct miss *f)
         else
             buf_adds(b, "the whole value");
         buf_adds(b, " (recorded ");
-        misses_put_value(b, d->recorded);
+        misses_append_value(b, d->recorded);
         buf_adds(b, ", now ");
-        misses_put_value(b, d->asked);
+        misses_append_value(b, d->asked);
         buf_addc(b, ')');
     }
     if (listed < f->differences)
         buf_adds(b, " and more");
 }
 
-static void misses_put_sentence(struct buf *b, const struct miss *f)
+static void misses_append_sentence(struct buf *b, const struct miss *f)
 {
     buf_adds(b, kinds[f->kind].sentence);
     if (f->method.p != NULL) {
@@ -85,7 +85,7 @@ static void misses_put_sentence(struct buf *b, const struct miss *f)
                    (unsigned long long)f->nearest_seq);
     if (f->differences > 0) {
         buf_adds(b, ", which differs");
-        misses_put_differences(b, f);
+        misses_append_differences(b, f);
     }
     if (f->answered_live) {
         buf_adds(b, "; the live server answers");
@@ -110,7 +110,7 @@ static void put_json_value(struct json_out *j, const char *name, struct slice js
     text_json_cut(j->b, json, MISS_VALUE_MAX);
 }
 
-static void misses_put_request(struct json_out *j, struct slice method, struct slice target)
+static void misses_write_request(struct json_out *j, struct slice method, struct slice target)
 {
     if (method.p != NULL)
         json_out_text(j, "method", method);
@@ -121,7 +121,7 @@ static void misses_put_request(struct json_out *j, struct slice method, struct s
 void misses_add_error_data(struct json_out *j, const struct miss *f)
 {
     size_t listed = size_min(f->differences, MISS_DIFFERENCES_MAX);
-    misses_put_request(j, f->method, f->target);
+    misses_write_request(j, f->method, f->target);
     if (f->nearest_seq != 0)
         json_out_uint(j, "nearest_seq", f->nearest_seq);
     if (listed > 0)
@@ -183,7 +183,7 @@ static const char never_asked_help[] =
     "The client did not send a request that was recorded. If the change is intended, record the "
     "session again.";
 
-static void misses_put_case(struct misses *r, const struct miss *f, struct slice sentence)
+static void misses_add_report_case(struct misses *r, const struct miss *f, struct slice sentence)
 {
     struct report_case *c = new_miss_case(r, f->method, f->target, f->nearest_seq);
     c->outcome = miss_is_failure(f) ? REPORT_FAILED : REPORT_PASSED;
@@ -212,7 +212,7 @@ static void put_request_case(struct misses *r, const struct misses_request *q, b
 void misses_add(struct misses *r, const struct miss *f, struct buf *message)
 {
     struct buf text = {0};
-    misses_put_sentence(&text, f);
+    misses_append_sentence(&text, f);
     struct slice sentence = buf_slice(&text);
     r->counts.notes += f->is_note;
     if (f->kind == MISS_UNANSWERED)
@@ -229,7 +229,7 @@ void misses_add(struct misses *r, const struct miss *f, struct buf *message)
     if (r->kept < MISS_FINDINGS_MAX) {
         misses_add_json(r, f, sentence);
         if (!f->is_note)
-            misses_put_case(r, f, sentence);
+            misses_add_report_case(r, f, sentence);
     }
     r->kept++;
     if (message != NULL) {
@@ -280,18 +280,18 @@ static void list_never_asked(const struct misses_end *end, struct never_asked *l
         json_out_whitespace(&j, "\n    ");
         json_out_object(&j, NULL);
         json_out_uint(&j, "seq", q.seq);
-        misses_put_request(&j, q.method, q.target);
+        misses_write_request(&j, q.method, q.target);
         json_out_end(&j);
     }
 }
 
-static void misses_put_member(struct json_out *j, const char *name, uint64_t n)
+static void misses_write_number(struct json_out *j, const char *name, uint64_t n)
 {
     json_out_whitespace(j, "\n  ");
     json_out_uint(j, name, n);
 }
 
-static void misses_put_list(struct json_out *j, const char *name, const struct buf *values)
+static void misses_write_list(struct json_out *j, const char *name, const struct buf *values)
 {
     json_out_whitespace(j, "\n  ");
     json_out_array(j, name);
@@ -299,7 +299,7 @@ static void misses_put_list(struct json_out *j, const char *name, const struct b
     json_out_end(j);
 }
 
-static void misses_put_outcome(struct json_out *j, const struct misses_end *end)
+static void misses_write_outcome(struct json_out *j, const struct misses_end *end)
 {
     char began[CLOCK_TEXT_MAX];
     clock_utc_text(end->began_us, began);
@@ -324,21 +324,21 @@ void misses_json(struct misses *r, const struct misses_end *end, struct buf *b)
     json_out_object(&j, NULL);
     json_out_whitespace(&j, "\n  ");
     json_out_str(&j, "format", "mcp-interposer-replay-report");
-    misses_put_member(&j, "version", 1);
-    misses_put_outcome(&j, end);
-    misses_put_member(&j, "requests", c->requests);
-    misses_put_member(&j, "matched", c->matched);
-    misses_put_member(&j, "repeated", c->repeated);
-    misses_put_member(&j, "live", c->live);
-    misses_put_member(&j, "unanswered", c->unanswered);
-    misses_put_member(&j, "missed", c->missed);
-    misses_put_member(&j, "notes", c->notes);
-    misses_put_member(&j, "faults", c->faults);
-    misses_put_member(&j, "recorded", never.recorded);
-    misses_put_member(&j, "not_asked", never.n);
-    misses_put_member(&j, "unplaced", end->unplaced);
-    misses_put_list(&j, "findings", &r->json);
-    misses_put_list(&j, "never_asked", &never.json);
+    misses_write_number(&j, "version", 1);
+    misses_write_outcome(&j, end);
+    misses_write_number(&j, "requests", c->requests);
+    misses_write_number(&j, "matched", c->matched);
+    misses_write_number(&j, "repeated", c->repeated);
+    misses_write_number(&j, "live", c->live);
+    misses_write_number(&j, "unanswered", c->unanswered);
+    misses_write_number(&j, "missed", c->missed);
+    misses_write_number(&j, "notes", c->notes);
+    misses_write_number(&j, "faults", c->faults);
+    misses_write_number(&j, "recorded", never.recorded);
+    misses_write_number(&j, "not_asked", never.n);
+    misses_write_number(&j, "unplaced", end->unplaced);
+    misses_write_list(&j, "findings", &r->json);
+    misses_write_list(&j, "never_asked", &never.json);
     buf_addc(b, '\n');
     json_out_end(&j);
     json_out_line(&j);

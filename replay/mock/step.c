@@ -80,7 +80,7 @@ static int send_notification(struct conversation *s, struct playback *p,
 
 /* ---- answers and faults ---- */
 
-static int send_half(struct conversation *s)
+static int send_half_of_line(struct conversation *s)
 {
     struct slice all = buf_slice(&s->out);
     s->ended = CONVERSATION_CLOSE;
@@ -102,7 +102,7 @@ static int send_answer_text(struct conversation *s, const struct playback *p, bo
     struct mock_batch *batch = in_batch ? p->batch : NULL;
     enum fault_kind fault = p->fault != NULL ? p->fault->kind : FAULT_NONE;
     if (fault == FAULT_TRUNCATE)
-        return send_half(s);
+        return send_half_of_line(s);
     int st = 0;
     if (fault == FAULT_GARBAGE)
         st = s->send(s->send_ctx, slice_of("not a message: a fault injected by --fault\n"));

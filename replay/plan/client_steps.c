@@ -34,7 +34,7 @@ static int add_to_topic(struct plan *p, uint32_t topic, uint32_t i)
     return 0;
 }
 
-int plan_client_request(struct plan *p, const struct source_message *m, const struct rpc *rpc)
+int plan_add_client_request(struct plan *p, const struct source_message *m, const struct rpc *rpc)
 {
     uint32_t topic, i = p->exchanges_n;
     int st = topic_of_message(p, rpc, &topic);
@@ -82,7 +82,7 @@ int plan_client_request(struct plan *p, const struct source_message *m, const st
     return st;
 }
 
-static void plan_client_cancel(struct plan *p, const struct source_message *m)
+static void plan_add_client_cancel(struct plan *p, const struct source_message *m)
 {
     uint32_t i = plan_exchange_at(p, m->request_place);
     if (i == PLAN_NONE || p->exchanges[i].outcome != PLAN_PENDING ||
@@ -94,8 +94,8 @@ static void plan_client_cancel(struct plan *p, const struct source_message *m)
     p->exchanges[i].end_us = m->t_us;
 }
 
-static void plan_client_lsp_cancel(struct plan *p, const struct source_message *m,
-                                   const struct rpc *rpc)
+static void plan_add_client_lsp_cancel(struct plan *p, const struct source_message *m,
+                                       const struct rpc *rpc)
 {
     uint64_t id = plan_id_hash(p, json_get(rpc->params, "id"));
     uint32_t i = p->active_last;
@@ -108,13 +108,14 @@ static void plan_client_lsp_cancel(struct plan *p, const struct source_message *
     }
 }
 
-int plan_client_note(struct plan *p, const struct source_message *m, const struct rpc *rpc)
+int plan_add_client_notification(struct plan *p, const struct source_message *m,
+                                 const struct rpc *rpc)
 {
     uint32_t topic, i = p->notifications_n;
     if (m->request_place != 0 && rpc_method_is(rpc, "notifications/cancelled"))
-        plan_client_cancel(p, m);
+        plan_add_client_cancel(p, m);
     else if (rpc_method_is(rpc, "$/cancelRequest"))
-        plan_client_lsp_cancel(p, m, rpc);
+        plan_add_client_lsp_cancel(p, m, rpc);
     int st = topic_of_message(p, rpc, &topic);
     if (st == 0)
         st = PLAN_ROOM(p, notifications);
@@ -145,7 +146,7 @@ static uint64_t task_hash_of_answer(struct plan *p, struct slice body)
     return plan_task_hash(p, json_get(json_get(rpc.result, "task"), "taskId"));
 }
 
-int plan_client_answer(struct plan *p, const struct source_message *m, struct slice body)
+int plan_add_client_answer(struct plan *p, const struct source_message *m, struct slice body)
 {
     uint32_t i = plan_question_at(p, m->request_place);
     if (i == PLAN_NONE || p->questions[i].answer != 0) {

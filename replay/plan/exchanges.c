@@ -48,19 +48,20 @@ static int plan_add_next(struct plan *p, const struct source_message *m, struct 
     struct rpc rpc;
     bool answer = !m->is_stderr && (m->kind == RPC_RESULT || m->kind == RPC_ERROR);
     if (m->is_stderr)
-        return plan_server_stderr(p, m);
+        return plan_add_server_stderr(p, m);
     if (answer && m->from_client)
-        return plan_client_answer(p, m, body);
+        return plan_add_client_answer(p, m, body);
     if (answer)
-        return plan_server_answer(p, m, body);
+        return plan_add_server_answer(p, m, body);
     if (body.p == NULL || rpc_read(body, &rpc) < 0 || rpc.kind != m->kind) {
         p->unplaced++;
         return 0;
     }
     if (m->from_client)
-        return m->kind == RPC_REQUEST ? plan_client_request(p, m, &rpc)
-                                      : plan_client_note(p, m, &rpc);
-    return m->kind == RPC_REQUEST ? plan_server_request(p, m, &rpc) : plan_server_note(p, m, &rpc);
+        return m->kind == RPC_REQUEST ? plan_add_client_request(p, m, &rpc)
+                                      : plan_add_client_notification(p, m, &rpc);
+    return m->kind == RPC_REQUEST ? plan_add_server_request(p, m, &rpc)
+                                  : plan_add_server_notification(p, m, &rpc);
 }
 
 int plan_add(struct plan *p, const struct source_message *m, struct slice body)

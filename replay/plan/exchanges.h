@@ -180,7 +180,7 @@ uint32_t plan_take_notification(struct plan *p, struct slice method);
 const struct plan_notification *plan_get_notification(const struct plan *p, uint32_t i);
 /* The protocol revision: if `modern`, the one that requests name themselves (mcp-wire.md 3.3), else
  * the one negotiated by initialize. "" if there is none so far. */
-const char *plan_version(const struct plan *p, bool modern);
+const char *plan_get_version(const struct plan *p, bool modern);
 /* The number of messages that belong to no list, such as progress with an unknown token. They are not replayed. */
 uint32_t plan_count_unplaced(const struct plan *p);
 

@@ -5,16 +5,20 @@
 #include "replay/plan/tables.h"
 
 /* client_steps.c */
-MI_MUST int plan_client_request(struct plan *p, const struct source_message *m,
-                                const struct rpc *rpc);
-MI_MUST int plan_client_note(struct plan *p, const struct source_message *m, const struct rpc *rpc);
-MI_MUST int plan_client_answer(struct plan *p, const struct source_message *m, struct slice body);
+MI_MUST int plan_add_client_request(struct plan *p, const struct source_message *m,
+                                    const struct rpc *rpc);
+MI_MUST int plan_add_client_notification(struct plan *p, const struct source_message *m,
+                                         const struct rpc *rpc);
+MI_MUST int plan_add_client_answer(struct plan *p, const struct source_message *m,
+                                   struct slice body);
 
 /* server_steps.c */
-MI_MUST int plan_server_note(struct plan *p, const struct source_message *m, const struct rpc *rpc);
-MI_MUST int plan_server_stderr(struct plan *p, const struct source_message *m);
-MI_MUST int plan_server_request(struct plan *p, const struct source_message *m,
-                                const struct rpc *rpc);
-MI_MUST int plan_server_answer(struct plan *p, const struct source_message *m, struct slice body);
+MI_MUST int plan_add_server_notification(struct plan *p, const struct source_message *m,
+                                         const struct rpc *rpc);
+MI_MUST int plan_add_server_stderr(struct plan *p, const struct source_message *m);
+MI_MUST int plan_add_server_request(struct plan *p, const struct source_message *m,
+                                    const struct rpc *rpc);
+MI_MUST int plan_add_server_answer(struct plan *p, const struct source_message *m,
+                                   struct slice body);
 
 #endif

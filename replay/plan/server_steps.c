@@ -49,8 +49,8 @@ static int add_step_for_message(struct plan *p, const struct source_message *m, 
 
 /* Handles progress. Progress after the outcome follows the outcome: it belongs to a task, or the
  * server ignored a cancellation. */
-static int plan_server_progress(struct plan *p, const struct source_message *m,
-                                const struct rpc *rpc)
+static int plan_add_server_progress(struct plan *p, const struct source_message *m,
+                                    const struct rpc *rpc)
 {
     uint64_t hash = plan_id_hash(p, rpc->progress_token);
     const uint32_t *x = hash != 0 ? map_get(&p->token_map, hash) : NULL;
@@ -77,8 +77,8 @@ static int plan_server_progress(struct plan *p, const struct source_message *m,
     return 0;
 }
 
-static int plan_server_stream(struct plan *p, const struct source_message *m, struct json_value id,
-                              uint32_t task, enum plan_kind kind)
+static int plan_add_server_stream(struct plan *p, const struct source_message *m,
+                                  struct json_value id, uint32_t task, enum plan_kind kind)
 {
     uint32_t x = find_listen(p, plan_id_hash(p, id)), step;
     if (x == PLAN_NONE || p->exchanges[x].outcome != PLAN_PENDING) {
@@ -95,12 +95,13 @@ static int plan_server_stream(struct plan *p, const struct source_message *m, st
     return 0;
 }
 
-static int plan_server_cancel(struct plan *p, const struct source_message *m, const struct rpc *rpc)
+static int plan_add_server_cancel(struct plan *p, const struct source_message *m,
+                                  const struct rpc *rpc)
 {
     uint64_t hash = plan_id_hash(p, rpc->request_id);
     uint32_t step;
     if (find_listen(p, hash) != PLAN_NONE)
-        return plan_server_stream(p, m, rpc->request_id, PLAN_NONE, PLAN_UNLISTEN);
+        return plan_add_server_stream(p, m, rpc->request_id, PLAN_NONE, PLAN_UNLISTEN);
     for (uint32_t i = p->questions_n, back = 0; i-- > 0 && back < QUESTIONS_BACK; back++) {
         const struct plan_question *q = &p->questions[i];
         if (q->id_hash != hash || q->answer != 0)
@@ -143,18 +144,19 @@ static uint32_t find_client_task(struct plan *p, const struct rpc *rpc)
     return x != PLAN_NONE && p->exchanges[x].outcome == PLAN_PENDING ? x : PLAN_NONE;
 }
 
-int plan_server_note(struct plan *p, const struct source_message *m, const struct rpc *rpc)
+int plan_add_server_notification(struct plan *p, const struct source_message *m,
+                                 const struct rpc *rpc)
 {
     uint32_t step;
     if (rpc_method_is(rpc, "notifications/progress"))
-        return plan_server_progress(p, m, rpc);
+        return plan_add_server_progress(p, m, rpc);
     if (rpc_method_is(rpc, "notifications/cancelled"))
-        return plan_server_cancel(p, m, rpc);
+        return plan_add_server_cancel(p, m, rpc);
     uint64_t hash;
     uint32_t task = plan_find_named_task(p, rpc, &hash);
     struct json_value stream = json_get(rpc->meta, META_SUBSCRIPTION);
     if (stream.type != JSON_NONE)
-        return plan_server_stream(p, m, stream, task, PLAN_STREAM);
+        return plan_add_server_stream(p, m, stream, task, PLAN_STREAM);
     int st = add_step_for_message(p, m, PLAN_NOTE, &step);
     if (st < 0)
         return st;
@@ -172,7 +174,7 @@ int plan_server_note(struct plan *p, const struct source_message *m, const struc
     return 0;
 }
 
-int plan_server_stderr(struct plan *p, const struct source_message *m)
+int plan_add_server_stderr(struct plan *p, const struct source_message *m)
 {
     uint32_t step;
     int st = add_step_for_message(p, m, PLAN_STDERR, &step);
@@ -181,7 +183,7 @@ int plan_server_stderr(struct plan *p, const struct source_message *m)
     return st;
 }
 
-int plan_server_request(struct plan *p, const struct source_message *m, const struct rpc *rpc)
+int plan_add_server_request(struct plan *p, const struct source_message *m, const struct rpc *rpc)
 {
     uint32_t step, i = p->questions_n;
     uint64_t hash = plan_id_hash(p, rpc->id);
@@ -207,7 +209,7 @@ int plan_server_request(struct plan *p, const struct source_message *m, const st
     return 0;
 }
 
-int plan_server_answer(struct plan *p, const struct source_message *m, struct slice body)
+int plan_add_server_answer(struct plan *p, const struct source_message *m, struct slice body)
 {
     uint32_t i = plan_exchange_at(p, m->request_place), step;
     if (i == PLAN_NONE || p->exchanges[i].outcome != PLAN_PENDING) {

@@ -55,7 +55,7 @@ struct plan {
     uint32_t burst, stimuli; /* the last numbers that were given */
     int64_t stimulus_us;     /* time of the last stimulus */
     struct buf key;          /* owned; scratch */
-    char version[2][32];     /* see plan_version(): [0] by initialize, [1] modern */
+    char version[2][32];     /* see plan_get_version(): [0] by initialize, [1] modern */
     bool finished, server_ended;
     bool ends_listen; /* the message being added ends a subscription */
     int64_t last_t_us;

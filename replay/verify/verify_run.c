@@ -106,7 +106,7 @@ static int compare_answers(struct verify *v, const struct rpc *request, const st
 /* ---- the run ---- */
 
 /* was_sent: false if the server had already ended. */
-static void note_no_answer(struct verify *v, bool was_sent, struct verify_result *r)
+static void note_missing_answer(struct verify *v, bool was_sent, struct verify_result *r)
 {
     bool ended = v->talk.ended;
     buf_clear(&v->reason);
@@ -132,7 +132,7 @@ static int verify_request(struct verify *v, const struct rpc *request, const str
     int64_t began = clock_mono_us();
     int st = talk_send_and_await(&v->talk, request, &live, &answered);
     if (st == 0 && !answered) {
-        note_no_answer(v, was_sent, r);
+        note_missing_answer(v, was_sent, r);
     } else if (st == 0) {
         r->took_us = clock_mono_us() - began;
         st = talk_learn_handles(&v->talk, recorded->result, live.result);
@@ -156,7 +156,7 @@ static int verify_request(struct verify *v, const struct rpc *request, const str
     return st;
 }
 
-static int do_request(struct verify *v, uint32_t i)
+static int verify_recorded_request(struct verify *v, uint32_t i)
 {
     struct rpc request, recorded = {0};
     uint32_t answer = v->talk.items[i].answer;
@@ -191,7 +191,7 @@ static int do_request(struct verify *v, uint32_t i)
     return verify_request(v, &request, &recorded, &r);
 }
 
-static int do_notification(struct verify *v, uint32_t i)
+static int send_recorded_notification(struct verify *v, uint32_t i)
 {
     struct rpc m;
     int st = talk_read_body(&v->talk, i, &v->talk.request);
@@ -220,9 +220,9 @@ int verify_run(const struct verify_config *cfg, struct source *source, verify_fn
         if (!it->from_client || it->lost)
             continue;
         if (it->kind == RPC_REQUEST)
-            st = do_request(&v, i);
+            st = verify_recorded_request(&v, i);
         else if (it->kind == RPC_NOTIFICATION)
-            st = do_notification(&v, i);
+            st = send_recorded_notification(&v, i);
     }
     (void)live_close(server, cfg->grace_us);
     talk_close(&v.talk);

@@ -14,8 +14,8 @@ static const struct {
     [OTLP_METRICS] = {"/v1/metrics", "data points"},
 };
 
-struct otlp_request *batch_part(struct exporter *x, enum otlp_signal signal,
-                                const struct otlp_session *s, size_t n)
+struct otlp_request *batch_get_part(struct exporter *x, enum otlp_signal signal,
+                                    const struct otlp_session *s, size_t n)
 {
     struct part *p = &x->part[signal];
     if (p->n == 0)

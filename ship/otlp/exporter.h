@@ -59,9 +59,9 @@ const char *exporter_refusal_text(struct exporter *x); /* NULL: nothing was refu
 
 /* ---- batch.c; only ship/otlp calls them ---- */
 
-struct otlp_request *batch_part(struct exporter *x, enum otlp_signal signal,
-                                /* the request to which n items will be added */
-                                const struct otlp_session *s, size_t n);
+struct otlp_request *batch_get_part(struct exporter *x, enum otlp_signal signal,
+                                    /* the request to which n items will be added */
+                                    const struct otlp_session *s, size_t n);
 bool batch_is_full(const struct exporter *x);
 /* Sends the batch and saves the cursors. */
 MI_MUST int batch_send(struct exporter *x);

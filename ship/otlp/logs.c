@@ -22,7 +22,7 @@ static void otlp_logs_add_findings(const struct found *f)
         size_t skip = comma != NULL ? name.n + 1 : name.n;
         rest = (struct slice){rest.p + skip, rest.n - skip};
         if (name.n > 0)
-            otlp_add_finding(batch_part(f->r->x, OTLP_LOGS, f->r->s, 1), f->r->s, name, f->m,
+            otlp_add_finding(batch_get_part(f->r->x, OTLP_LOGS, f->r->s, 1), f->r->s, name, f->m,
                              &f->origin);
     }
 }
@@ -55,14 +55,14 @@ static bool otlp_logs_on_added(void *ctx, const struct query_event *e)
 {
     struct reading *r = ctx;
     if (slice_is(e->kind, EVENT_FINDING_ADDED) &&
-        findings_take(&r->x->added, 0, e->detail) == MI_ENOMEM)
+        findings_add_from_detail(&r->x->added, 0, e->detail) == MI_ENOMEM)
         r->status = MI_ENOMEM;
     return r->status == 0;
 }
 
 /* Reads the findings that were added to the session's messages. The newest finding comes first,
  * because they are removed in this order. */
-static int read_added(struct reading *r)
+static int read_added_findings(struct reading *r)
 {
     if (r->has_added)
         return 0;
@@ -78,7 +78,7 @@ static int read_added(struct reading *r)
 int logs_add_message(struct reading *r, const struct query_message *m)
 {
     struct slice names = m->finding;
-    int st = read_added(r);
+    int st = read_added_findings(r);
     if (st == 0 && !findings_remove_added(&r->x->added, m->seq, &names))
         names = m->finding; /* the record was changed, as `audit verify` reports */
     return st == 0 ? log_findings(r, m, names) : st;
@@ -108,11 +108,11 @@ static bool otlp_logs_on_named(void *ctx, const struct query_message *m)
     return otlp_logs_on_request(&n->f, m);
 }
 
-static int log_added(struct reading *r, const struct query_event *e)
+static int log_added_findings(struct reading *r, const struct query_event *e)
 {
     struct findings_added one = {0};
     struct named n = {.f = {.r = r}};
-    int st = findings_take(&one, 0, e->detail);
+    int st = findings_add_from_detail(&one, 0, e->detail);
     if (st == 0) {
         n.f.names = buf_slice(&one.names);
         st = lookup_find_request(r->x, r->s->s, one.list[0].seq, otlp_logs_on_found, &n);
@@ -137,7 +137,7 @@ static bool otlp_logs_on_call(void *ctx, const struct query_message *m)
     struct reading *r = h->r;
     if (m->kind == KIND_REQUEST)
         h->origin = (struct otlp_origin){m->seq, lookup_read_body(r->x, r->s->s, m, &r->x->body)};
-    otlp_add_event(batch_part(r->x, OTLP_LOGS, r->s, 1), r->s, h->e, &h->origin);
+    otlp_add_event(batch_get_part(r->x, OTLP_LOGS, r->s, 1), r->s, h->e, &h->origin);
     h->e = NULL;
     return true;
 }
@@ -145,11 +145,11 @@ static bool otlp_logs_on_call(void *ctx, const struct query_message *m)
 int logs_add_event(struct reading *r, const struct query_event *e)
 {
     if (slice_is(e->kind, EVENT_FINDING_ADDED))
-        return log_added(r, e);
+        return log_added_findings(r, e);
     struct happened h = {.r = r, .e = e};
     int64_t seq = otlp_event_seq(e);
     int st = seq > 0 ? lookup_find_request(r->x, r->s->s, seq, otlp_logs_on_call, &h) : 0;
     if (st == 0 && h.e != NULL)
-        otlp_add_event(batch_part(r->x, OTLP_LOGS, r->s, 1), r->s, e, &h.origin);
+        otlp_add_event(batch_get_part(r->x, OTLP_LOGS, r->s, 1), r->s, e, &h.origin);
     return st;
 }

@@ -25,5 +25,6 @@ struct slice lookup_read_body(struct exporter *x, const struct query_session *s,
 int lookup_find_request(struct exporter *x, const struct query_session *s, int64_t seq,
                         query_message_fn fn, void *ctx)
 {
-    return lookup_check_error(x, query_rows(x->q, s->id, seq, seq, QUERY_FORWARD, true, fn, ctx));
+    return lookup_check_error(
+        x, query_message_rows(x->q, s->id, seq, seq, QUERY_FORWARD, true, fn, ctx));
 }

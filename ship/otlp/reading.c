@@ -36,7 +36,7 @@ static bool otlp_reading_on_request(void *ctx, const struct query_message *m)
                              .error_code = answered ? c->m->error_code : 0,
                              .error_message = message,
                              .operation = c->operation};
-    otlp_add_span(batch_part(x, OTLP_SPANS, c->s, 1), c->s, &call);
+    otlp_add_span(batch_get_part(x, OTLP_SPANS, c->s, 1), c->s, &call);
     if (c->m != NULL)
         otlp_add_call_duration(&x->durations[OTLP_OPERATION], c->s, &call, &x->text);
     free(message);
@@ -82,7 +82,7 @@ static bool otlp_reading_on_operation(void *ctx, const struct query_message *m)
     struct ending *e = ctx;
     struct reading *r = e->r;
     if (m->method.p != NULL)
-        otlp_add_operation_span(batch_part(r->x, OTLP_SPANS, r->s, 1), r->s, e->o, m,
+        otlp_add_operation_span(batch_get_part(r->x, OTLP_SPANS, r->s, 1), r->s, e->o, m,
                                 lookup_read_body(r->x, r->s->s, m, &r->x->body), r->w->t_us);
     return false;
 }
@@ -113,7 +113,7 @@ static void add_durations(struct reading *r)
         if (d->failed)
             r->status = r->status == 0 ? MI_ENOMEM : r->status;
         if (d->n > 0)
-            otlp_durations_add(batch_part(x, OTLP_METRICS, r->s, d->n), r->s, d,
+            otlp_durations_add(batch_get_part(x, OTLP_METRICS, r->s, d->n), r->s, d,
                                session ? 0 : r->since_us,
                                session ? session_duration_us(r) : r->w->t_us);
     }
@@ -142,7 +142,7 @@ static void add_notification(struct reading *r, const struct query_message *m)
                              .body = lookup_read_body(r->x, r->s->s, m, &r->x->body),
                              .status = CALL_OK,
                              .end_us = m->t_us};
-    otlp_add_span(batch_part(r->x, OTLP_SPANS, r->s, 1), r->s, &call);
+    otlp_add_span(batch_get_part(r->x, OTLP_SPANS, r->s, 1), r->s, &call);
 }
 
 static bool otlp_reading_on_message(void *ctx, const struct query_message *m)
@@ -183,8 +183,8 @@ static bool otlp_reading_on_old_message(void *ctx, const struct query_message *m
 /* Finds the calls that are open at the cursor. */
 static int find_open(struct reading *r, int64_t seq)
 {
-    int st =
-        query_rows(r->x->q, r->w->id, 1, seq, QUERY_FORWARD, false, otlp_reading_on_old_message, r);
+    int st = query_message_rows(r->x->q, r->w->id, 1, seq, QUERY_FORWARD, false,
+                                otlp_reading_on_old_message, r);
     r->w->seq = seq;
     return st == 0 ? r->status : lookup_check_error(r->x, st);
 }
@@ -196,9 +196,9 @@ static int read_rows(struct reading *r)
     do {
         int64_t at = seq = r->w->seq, on = event = r->w->event;
         r->has_added = false; /* new findings may have been added */
-        st =
-            lookup_check_error(r->x, query_more(r->x->q, r->w->id, &at, &on,
-                                                otlp_reading_on_message, otlp_reading_on_event, r));
+        st = lookup_check_error(r->x, query_read_newer(r->x->q, r->w->id, &at, &on,
+                                                       otlp_reading_on_message,
+                                                       otlp_reading_on_event, r));
         st = st == 0 ? r->status : st;
     } while (st == 0 && (seq != r->w->seq || event != r->w->event));
     return st;

@@ -47,7 +47,7 @@ void walks_drop_saved(struct walks *w, bool all)
     *w = (struct walks){0};
 }
 
-static void remove_open(struct walk *w, size_t at)
+static void remove_open_call(struct walk *w, size_t at)
 {
     memmove(&w->open[at], &w->open[at + 1], (w->open_n - at - 1) * sizeof *w->open);
     w->open_n--;
@@ -64,7 +64,7 @@ static void close_call(struct walk *w, const struct query_message *m, int64_t *r
     if (!answers && !cancels)
         return;
     *ret_call = m->request_seq;
-    remove_open(w, at);
+    remove_open_call(w, at);
 }
 
 int walk_note_message(struct walk *w, const struct query_message *m, int64_t *ret_call)
@@ -87,6 +87,6 @@ int64_t walk_take_open(struct walk *w)
     if (w->open_n == 0)
         return 0;
     int64_t seq = w->open[0].seq;
-    remove_open(w, 0);
+    remove_open_call(w, 0);
     return seq;
 }

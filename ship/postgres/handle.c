@@ -142,7 +142,7 @@ static int send_redacted_again(struct sender *s, const struct redaction *r)
     return st;
 }
 
-void sender_hold_back(struct sender *s, const struct stated *t)
+void sender_hold_back_sessions(struct sender *s, const struct stated *t)
 {
     for (size_t i = 0; t != NULL && i < t->n; i++) {
         struct shipped_session *x = progress_find(&s->sessions, slice_of(t->redaction[i].uid));

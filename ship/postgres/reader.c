@@ -319,7 +319,7 @@ static int store_reader_search(void *ctx, const struct remote_words *ask, remote
 /* ---- bodies ---- */
 
 /* Reads at most n bytes, from offset `at` on. */
-static int read_piece(struct reader *r, size_t at, size_t n, struct buf *ret)
+static int read_body_piece(struct reader *r, size_t at, size_t n, struct buf *ret)
 {
     link_add_int_argument(r->link, (int64_t)at);
     link_add_int_argument(r->link, (int64_t)n);
@@ -345,7 +345,7 @@ static int read_body(void *ctx, struct slice vault, struct slice session, int64_
         link_begin(r->link);
         store_reader_add_session(r, vault, session);
         link_add_int_argument(r->link, seq);
-        st = read_piece(r, at, n, ret);
+        st = read_body_piece(r, at, n, ret);
         got = ret->n - begin - at < n ? 0 : n; /* a shorter piece is the last one */
     }
     return st;

@@ -83,7 +83,7 @@ static int sender_sessions_put(struct sender *s)
 }
 
 /* Sends sessions with from <= id <= to. *ret_n: how many there were. */
-static int send_range(struct sender *s, int64_t from, int64_t to, int64_t *ret_n)
+static int send_session_range(struct sender *s, int64_t from, int64_t to, int64_t *ret_n)
 {
     sender_begin_arrays(s, types, ARRAYS);
     int st = sender_read_rows(s, UNSENT_SESSIONS, from, to, s->minimal, sender_sessions_on_session,
@@ -92,7 +92,7 @@ static int send_range(struct sender *s, int64_t from, int64_t to, int64_t *ret_n
 }
 
 /* Sends sessions that were not complete. */
-static int send_open(struct sender *s)
+static int send_incomplete_sessions(struct sender *s)
 {
     int64_t n;
     int st = 0;
@@ -100,7 +100,7 @@ static int send_open(struct sender *s)
         struct shipped_session *x = &s->sessions.list[i];
         if (x->complete || x->id == 0)
             continue;
-        st = send_range(s, x->id, x->id, &n);
+        st = send_session_range(s, x->id, x->id, &n);
         if (st == 0 && n == 0)
             x->id = 0; /* the session was removed */
     }
@@ -110,8 +110,8 @@ static int send_open(struct sender *s)
 int sender_send_sessions(struct sender *s)
 {
     int64_t n = 1;
-    int st = s->newest > 0 ? send_open(s) : 0;
+    int st = s->newest > 0 ? send_incomplete_sessions(s) : 0;
     while (st == 0 && n > 0)
-        st = send_range(s, s->newest + 1, INT64_MAX, &n);
+        st = send_session_range(s, s->newest + 1, INT64_MAX, &n);
     return st;
 }

@@ -71,7 +71,7 @@ static int sender_send_all(struct sender *s)
         st = sender_send_replaced(s, stated);
     if (st == 0) {
         st = sender_send_sessions(s);
-        sender_hold_back(s, stated);
+        sender_hold_back_sessions(s, stated);
     }
     if (st == 0 && fresh) /* `prune` must not remove anything until the lost rows are sent again */
         sender_save(s);

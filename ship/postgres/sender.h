@@ -82,7 +82,7 @@ struct stated; /* the redactions and removals that unhandled leaves state */
 MI_MUST int sender_read_stated(struct sender *s, struct stated **ret);
 MI_MUST int sender_send_replaced(struct sender *s, const struct stated *t);
 /* Marks sessions with a redaction that has not arrived as not complete, whatever their rows say. */
-void sender_hold_back(struct sender *s, const struct stated *t);
+void sender_hold_back_sessions(struct sender *s, const struct stated *t);
 MI_MUST int sender_send_redacted(struct sender *s, const struct stated *t);
 MI_MUST int sender_mark_handled(struct sender *s, struct stated *t);
 void sender_stated_free(struct stated *t); /* NULL is fine */

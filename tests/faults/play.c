@@ -441,7 +441,7 @@ static void end(void)
         end_turn();
     play.closed = play.traffic.out[ROW_S2C].broken;
     struct session_update u = {.end_reason = slice_of("client-closed"), .ended_at_us = 5};
-    journal_update(&play.journal, &u);
+    journal_append_update(&play.journal, &u);
     recorder_close(play.recorder);
     traffic_close(&play.traffic);
     for (int i = 0; i < 2; i++)

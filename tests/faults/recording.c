@@ -80,7 +80,7 @@ static void store_published(void)
     }
     if (result == STORE_DONE && atomic_load(&rec.ring.shared->ended) != 0) {
         upkeep_close(&rec.upkeep);
-        if (store_end(rec.store, &rec.ring) == STORE_DONE) {
+        if (store_end_session(rec.store, &rec.ring) == STORE_DONE) {
             journal_file_remove(&rec.file);
             leave();
         }

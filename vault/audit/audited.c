@@ -56,7 +56,7 @@ void audited_close(struct audited *c)
 /* ---- the session's row and the log ---------------------------------------------------------- */
 
 /* Compares a record of the row with its commitment, which is stored in *ret. */
-static void audited_take_record(struct audited *c, sqlite3_stmt *q, int i, enum bundle_kind kind,
+static void audited_read_record(struct audited *c, sqlite3_stmt *q, int i, enum bundle_kind kind,
                                 struct digest *ret)
 {
     const char *record = bundle_shape[kind].name;
@@ -91,7 +91,7 @@ static void audited_keep_end_reason(struct audited *c, struct slice reason)
     buf_close(&json);
 }
 
-static int audited_take_row(struct audited *c, sqlite3_stmt *q)
+static int audited_read_row(struct audited *c, sqlite3_stmt *q)
 {
     enum { ENDED_AT = SESSION_END_SALT + 2 + BUNDLE_END_ended_at_us };
     struct slice uid = connect_column(q, SESSION_SALT + 2);
@@ -113,9 +113,9 @@ static int audited_take_row(struct audited *c, sqlite3_stmt *q)
     c->records = sqlite3_column_int64(q, SESSION_RECORDS);
     c->has_tree = sqlite3_column_type(q, SESSION_TREE) == SQLITE_BLOB;
     audited_keep(&c->tree, connect_column(q, SESSION_TREE));
-    audited_take_record(c, q, SESSION_SALT, BUNDLE_SESSION, &c->session);
+    audited_read_record(c, q, SESSION_SALT, BUNDLE_SESSION, &c->session);
     if (c->ended)
-        audited_take_record(c, q, SESSION_END_SALT, BUNDLE_END, &c->end);
+        audited_read_record(c, q, SESSION_END_SALT, BUNDLE_END, &c->end);
     c->has_end = sqlite3_column_type(q, SESSION_END_SALT + 1) != SQLITE_NULL;
     return c->name.failed || c->host.failed || c->tree.failed || c->end_reason.failed ? MI_ENOMEM
                                                                                       : 0;
@@ -127,7 +127,7 @@ static int compare_seals_by_records(const void *a, const void *b)
     return (x->records > y->records) - (x->records < y->records);
 }
 
-static int audited_take_seals(struct audited *c)
+static int audited_read_seals(struct audited *c)
 {
     const struct trail_leaf *leaf = c->trail->leaf;
     for (size_t i = c->log.seals; i != TRAIL_NONE; i = leaf[i].before) {
@@ -165,11 +165,11 @@ static int audited_load(struct audited *c)
     if (st < 0)
         return st;
     int rc = sqlite3_step(q);
-    st = rc == SQLITE_ROW ? audited_take_row(c, q) : rc == SQLITE_DONE ? MI_ENOENT : 0;
+    st = rc == SQLITE_ROW ? audited_read_row(c, q) : rc == SQLITE_DONE ? MI_ENOENT : 0;
     int done = db_finish_statement(&c->source->d, q, rc);
     if (st == 0 && done == 0 && audited_is_covered(c)) {
         compare_log(c);
-        st = audited_take_seals(c);
+        st = audited_read_seals(c);
         if (st == 0)
             st = called_begin(&c->called, c->source, c->id);
     }
@@ -277,7 +277,7 @@ static int audited_check_records(struct audited *c)
 {
     int st = replaced_load(&c->replaced, c->source, c->id);
     struct digest first = replaced_first_commitment(&c->replaced, "session", &c->session);
-    walk_add(c, &first);
+    walk_add_commitment(c, &first);
     if (st == 0)
         st = audited_walk_events(c);
     if (st == 0)

@@ -113,6 +113,6 @@ void audited_set_fault(struct audited *c, enum audited_class class, const struct
 MI_MUST int audited_walk_events(struct audited *c);
 MI_MUST int audited_walk_messages(struct audited *c);
 /* Adds a commitment at the next place. */
-void walk_add(struct audited *c, const struct digest *first);
+void walk_add_commitment(struct audited *c, const struct digest *first);
 
 #endif

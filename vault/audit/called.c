@@ -25,7 +25,7 @@ void called_close(struct called *x)
     *x = (struct called){0};
 }
 
-int called_add(struct called *x, const struct call_message *m)
+int called_add_message(struct called *x, const struct call_message *m)
 {
     struct call *call;
     int64_t seq;
@@ -61,7 +61,8 @@ static bool row_equals_call(sqlite3_stmt *q, const struct call *c)
 static const struct call *take_next_call(struct called *x, int64_t to)
 {
     const struct call_set *s = &x->set;
-    return s->first < s->n && s->call[s->first].seq <= to ? call_set_take(&x->set, true) : NULL;
+    return s->first < s->n && s->call[s->first].seq <= to ? call_set_next_ended(&x->set, true)
+                                                          : NULL;
 }
 
 static int compare_rows(struct called *x, struct snapshot *s, int64_t to)
@@ -116,7 +117,7 @@ int called_compare(struct called *x, struct snapshot *s)
 
 /* Reports rows of a session whose calls are not filled in yet. Only an ended session is filled in;
  * in one step, unless it is long. */
-static int look_for_rows(struct called *x, struct snapshot *s, bool ended, int64_t messages)
+static int report_unfilled_rows(struct called *x, struct snapshot *s, bool ended, int64_t messages)
 {
     bool has = false;
     int64_t first;
@@ -132,5 +133,6 @@ static int look_for_rows(struct called *x, struct snapshot *s, bool ended, int64
 
 int called_end(struct called *x, struct snapshot *s, bool ended, int64_t messages)
 {
-    return x->filled ? compare_up_to(x, s, SCHEMA_SEQ_MAX) : look_for_rows(x, s, ended, messages);
+    return x->filled ? compare_up_to(x, s, SCHEMA_SEQ_MAX)
+                     : report_unfilled_rows(x, s, ended, messages);
 }

@@ -26,7 +26,7 @@ struct called {
 /* Call it in the transaction that reads the session's row. */
 MI_MUST int called_begin(struct called *x, struct snapshot *s, int64_t session_id);
 /* Adds a message. Call it in the order of seq. */
-MI_MUST int called_add(struct called *x, const struct call_message *m);
+MI_MUST int called_add_message(struct called *x, const struct call_message *m);
 /* Compares the rows of all calls before the first one that is still open. */
 MI_MUST int called_compare(struct called *x, struct snapshot *s);
 /* Compares all remaining rows, after the last message. messages: how many the session has. */

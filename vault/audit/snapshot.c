@@ -94,7 +94,7 @@ static void snapshot_add_plain(struct buf *b, const char *text)
         buf_addc(b, *text >= ' ' && *text <= '~' ? *text : '?');
 }
 
-static int ask_integrity(struct snapshot *s, struct buf *ret)
+static int run_integrity_check(struct snapshot *s, struct buf *ret)
 {
     sqlite3_stmt *q = NULL;
     struct buf why = {0};
@@ -121,10 +121,10 @@ static int ask_integrity(struct snapshot *s, struct buf *ret)
 
 int snapshot_check_integrity(struct snapshot *s, struct buf *ret)
 {
-    int st = ask_integrity(s, ret);
+    int st = run_integrity_check(s, ret);
     /* a writer has started meanwhile, so the next transaction uses SQLite's shared files */
     if (st == MI_ESTORE && db_is_outdated(&s->d))
-        st = ask_integrity(s, ret);
+        st = run_integrity_check(s, ret);
     return st;
 }
 

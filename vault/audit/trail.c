@@ -67,7 +67,7 @@ const struct digest *trail_root_at(const struct trail *t, uint64_t size)
     return found ? &t->root[low].root : NULL;
 }
 
-static void trail_take_roots(struct trail *t)
+static void trail_set_known_roots(struct trail *t)
 {
     for (; t->root_at < t->root_n && t->root[t->root_at].size == t->tree.n; t->root_at++) {
         t->root[t->root_at].root = tree_root_digest(&t->tree);
@@ -157,7 +157,7 @@ static int add_leaf(struct trail *t, size_t *last, const struct leaf *l, int64_t
     return 0;
 }
 
-static int trail_take_session(struct trail *t, const struct leaf *l, int64_t n, struct judged *j)
+static int trail_note_session(struct trail *t, const struct leaf *l, int64_t n, struct judged *j)
 {
     struct trail_session *s = trail_session_of_uid(t, l->uid);
     if (s == NULL)
@@ -187,7 +187,7 @@ static int trail_take_session(struct trail *t, const struct leaf *l, int64_t n, 
     return add_leaf(t, l->type == LEAF_SEAL ? &s->seals : &s->redactions, l, n);
 }
 
-static int trail_take_key(struct trail *t, const struct leaf *l, int64_t n, struct judged *j)
+static int trail_add_key(struct trail *t, const struct leaf *l, int64_t n, struct judged *j)
 {
     struct public_key key;
     const struct public_key *before = t->key_n > 0 ? &t->key[t->key_n - 1].key : NULL;
@@ -202,7 +202,7 @@ static int trail_take_key(struct trail *t, const struct leaf *l, int64_t n, stru
     return 0;
 }
 
-static int trail_take(struct trail *t, int64_t n, struct slice text, struct judged *j)
+static int trail_read_leaf(struct trail *t, int64_t n, struct slice text, struct judged *j)
 {
     struct leaf l;
     int st = leaf_read(text, &l);
@@ -222,7 +222,7 @@ static int trail_take(struct trail *t, int64_t n, struct slice text, struct judg
         t->after = l.id;
         return 0;
     }
-    return l.type == LEAF_KEY ? trail_take_key(t, &l, n, j) : trail_take_session(t, &l, n, j);
+    return l.type == LEAF_KEY ? trail_add_key(t, &l, n, j) : trail_note_session(t, &l, n, j);
 }
 
 static void trail_report(struct trail *t, int64_t n, const struct judged *j)
@@ -234,7 +234,7 @@ static void trail_report(struct trail *t, int64_t n, const struct judged *j)
     t->wrong(t->ctx, &w);
 }
 
-static int trail_take_row(struct trail *t, int64_t n, struct slice text)
+static int trail_read_row(struct trail *t, int64_t n, struct slice text)
 {
     struct judged j = {AUDIT_NOTHING, NULL};
     if (n != t->last_n + 1 && !t->gap) {
@@ -244,8 +244,8 @@ static int trail_take_row(struct trail *t, int64_t n, struct slice text)
     t->last_n = n;
     struct digest hash = tree_leaf_digest(text);
     tree_add(&t->tree, &hash);
-    trail_take_roots(t);
-    int st = trail_take(t, n, text, &j);
+    trail_set_known_roots(t);
+    int st = trail_read_leaf(t, n, text, &j);
     if (st == 0 && j.text != NULL)
         trail_report(t, n, &j);
     return st;
@@ -257,13 +257,13 @@ int trail_read(struct trail *t, struct snapshot *s)
     int rc = SQLITE_DONE, st = db_begin(&s->d);
     if (st < 0)
         return st;
-    trail_take_roots(t); /* take the root of the empty log */
+    trail_set_known_roots(t); /* the root of the empty log */
     st = snapshot_query(s, SNAPSHOT_LEAVES, t->last_n, 0, &q);
     if (st == 0) {
         while (st == 0 && (rc = sqlite3_step(q)) == SQLITE_ROW) {
             int64_t n = sqlite3_column_int64(q, 0);
             st =
-                n > t->last_n ? trail_take_row(t, n, connect_column(q, 1)) : db_fail_damaged(&s->d);
+                n > t->last_n ? trail_read_row(t, n, connect_column(q, 1)) : db_fail_damaged(&s->d);
         }
         int done = db_finish_statement(&s->d, q, rc);
         st = st < 0 ? st : done;

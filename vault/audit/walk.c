@@ -24,7 +24,7 @@ void audited_set_fault(struct audited *c, enum audited_class class, const struct
     c->wrong = *w;
 }
 
-void walk_add(struct audited *c, const struct digest *first)
+void walk_add_commitment(struct audited *c, const struct digest *first)
 {
     places_add(&c->places, first);
     for (; c->seal_at < c->seal_n && c->seal[c->seal_at].records <= (int64_t)c->places.n;
@@ -39,8 +39,8 @@ void walk_add(struct audited *c, const struct digest *first)
 }
 
 /* Reads salt and commitment of a row. false: the row has none. */
-static bool audited_take_evidence(struct audited *c, sqlite3_stmt *q, int i, const char *record,
-                                  struct salt *salt, struct digest *stored)
+static bool audited_read_commitment(struct audited *c, sqlite3_stmt *q, int i, const char *record,
+                                    struct salt *salt, struct digest *stored)
 {
     if (commitment_salt(q, i, salt) && commitment_digest(q, i + 1, stored))
         return true;
@@ -60,7 +60,7 @@ static void audit_walk_compare(struct audited *c, const char *record, const stru
 
 /* ---- events --------------------------------------------------------------------------------- */
 
-static int audited_take_event(struct audited *c, sqlite3_stmt *q)
+static int audited_read_event(struct audited *c, sqlite3_stmt *q)
 {
     char record[32];
     struct salt salt;
@@ -75,7 +75,7 @@ static int audited_take_event(struct audited *c, sqlite3_stmt *q)
         c->displaced = true;
         AUDITED_SAY(c, AUDITED_MOVED, AUDIT_MOVED, record, "it has a place that it cannot have");
     }
-    if (audited_take_evidence(c, q, EVENT_SALT, record, &salt, &stored)) {
+    if (audited_read_commitment(c, q, EVENT_SALT, record, &salt, &stored)) {
         struct digest is = commitment_of_row(q, EVENT_SALT + 2, BUNDLE_EVENT, &salt);
         audit_walk_compare(c, record, &is, &stored);
     }
@@ -83,7 +83,7 @@ static int audited_take_event(struct audited *c, sqlite3_stmt *q)
         (struct audited_event){place, replaced_first_commitment(&c->replaced, record, &stored)};
     c->gaps |= kind.p != NULL && slice_is(kind, "gap");
     if (kind.p != NULL && slice_is(kind, EVENT_FINDING_ADDED)) {
-        int st = findings_take(&c->findings, place, connect_column(q, EVENT_SALT + 4));
+        int st = findings_add_from_detail(&c->findings, place, connect_column(q, EVENT_SALT + 4));
         if (st == MI_EINVAL)
             AUDITED_SAY(c, AUDITED_REPLACED, AUDIT_CHANGED, record,
                         "it does not say which finding was added");
@@ -127,7 +127,7 @@ int audited_walk_events(struct audited *c)
     size_t n = 1;
     int st = 0;
     while (st == 0 && n > 0)
-        st = read_page(c, SNAPSHOT_EVENTS, &last, &n, audited_take_event);
+        st = read_page(c, SNAPSHOT_EVENTS, &last, &n, audited_read_event);
     findings_sort(&c->findings);
     return st;
 }
@@ -152,14 +152,14 @@ static int open_bodies(struct audited *c)
 static int hash_body(struct audited *c, struct record *r, int64_t offset, int64_t length)
 {
     static char part[256 << 10];
-    record_length(r, (uint64_t)length);
+    record_add_length(r, (uint64_t)length);
     while (length > 0) {
         ssize_t n = pread(c->body_fd, part, size_min(sizeof part, (size_t)length), offset);
         if (n < 0 && errno == EINTR)
             continue;
         if (n <= 0)
             return n == 0 || errno == EINVAL || errno == EISDIR ? MI_EINVAL : MI_EIO;
-        record_bytes(r, (struct slice){part, (size_t)n});
+        record_add_bytes(r, (struct slice){part, (size_t)n});
         c->bytes += (uint64_t)n;
         offset += n;
         length -= n;
@@ -207,7 +207,7 @@ static int audited_commit_message(struct audited *c, sqlite3_stmt *q, int64_t se
         AUDITED_SAY(c, AUDITED_ROW, AUDIT_CHANGED, record, "it does not say where its body is");
     record_begin(&r, salt, "message");
     commitment_add(&r, q, FIRST, COMMITMENT_MESSAGE_FINDING);
-    record_text(&r, finding);
+    record_add_text(&r, finding);
     if (large) {
         st = audit_walk_add_body(c, &r, sqlite3_column_int64(q, MESSAGE_OFFSET),
                                  sqlite3_column_int64(q, MESSAGE_LENGTH));
@@ -248,10 +248,10 @@ static int add_to_calls(struct audited *c, sqlite3_stmt *q)
         .finding = connect_column(q, FIRST + BUNDLE_MESSAGE_finding),
         .result = CONTEXT_NO_RESULT,
     };
-    return called_add(&c->called, &m);
+    return called_add_message(&c->called, &m);
 }
 
-static int audited_take_message(struct audited *c, sqlite3_stmt *q)
+static int audited_read_message(struct audited *c, sqlite3_stmt *q)
 {
     char record[32];
     struct salt salt;
@@ -262,7 +262,7 @@ static int audited_take_message(struct audited *c, sqlite3_stmt *q)
     if (sqlite3_column_int64(q, MESSAGE_OWNER) != c->id || seq < 0 || seq > SCHEMA_SEQ_MAX ||
         sqlite3_column_int64(q, MESSAGE_ID) != schema_message_id(c->id, (uint64_t)seq))
         AUDITED_SAY(c, AUDITED_ROW, AUDIT_CHANGED, record, "it has the id of another message");
-    if (audited_take_evidence(c, q, MESSAGE_SALT, record, &salt, &stored)) {
+    if (audited_read_commitment(c, q, MESSAGE_SALT, record, &salt, &stored)) {
         st = audited_commit_message(c, q, seq, record, &salt, &is);
         if (st == 0)
             audit_walk_compare(c, record, &is, &stored);
@@ -273,8 +273,8 @@ static int audited_take_message(struct audited *c, sqlite3_stmt *q)
     c->messages++;
     struct digest first = replaced_first_commitment(&c->replaced, record, &stored);
     while (c->event_at < c->event_n && c->event[c->event_at].place == (int64_t)c->places.n)
-        walk_add(c, &c->event[c->event_at++].first);
-    walk_add(c, &first);
+        walk_add_commitment(c, &c->event[c->event_at++].first);
+    walk_add_commitment(c, &first);
     return st == 0 ? add_to_calls(c, q) : st;
 }
 
@@ -284,11 +284,11 @@ int audited_walk_messages(struct audited *c)
     size_t n = 1;
     int st = 0;
     while (st == 0 && n > 0) {
-        st = read_page(c, SNAPSHOT_MESSAGES, &last, &n, audited_take_message);
+        st = read_page(c, SNAPSHOT_MESSAGES, &last, &n, audited_read_message);
         if (st == 0)
             st = called_compare(&c->called, c->source);
     }
     while (c->event_at < c->event_n && c->event[c->event_at].place == (int64_t)c->places.n)
-        walk_add(c, &c->event[c->event_at++].first);
+        walk_add_commitment(c, &c->event[c->event_at++].first);
     return st;
 }

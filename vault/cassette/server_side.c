@@ -67,7 +67,7 @@ static int end_held(struct cassette_reader *r, int64_t now_us, bool *ret_more)
 {
     struct held_error error;
     const struct pairing_request *q = NULL;
-    *ret_more = held_take(&r->held, now_us, &error);
+    *ret_more = held_remove_due(&r->held, now_us, &error);
     if (*ret_more)
         q = pairing_find(&r->pairing, (int64_t)error.seq);
     return q != NULL && !q->answered ? note_refused_answer(r, q->seq) : 0;
@@ -208,7 +208,7 @@ int server_side_read_line(struct cassette_reader *r, struct slice line, int64_t 
     r->line_t_us = t_us;
     r->line_found = found;
     if (st == 0)
-        st = server_lines_take(&r->server, line, 0, t_us);
+        st = server_lines_handle_line(&r->server, line, 0, t_us);
     return st < 0 && r->error->n == 0 ? cassette_no_memory(r) : st;
 }
 

@@ -74,7 +74,7 @@ static void find_address(struct otlp_session *ret, struct slice command)
         struct buf b = {0};
         if (word.type == JSON_STRING)
             json_unescape(&b, json_string_raw(word));
-        found = server_url_take(&search, buf_slice(&b), &u) && !b.failed;
+        found = server_url_find_in_word(&search, buf_slice(&b), &u) && !b.failed;
         if (found)
             set_address(ret, &u);
         buf_close(&b);

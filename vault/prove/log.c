@@ -9,7 +9,7 @@
 
 /* ---- the checkpoint ------------------------------------------------------------------------- */
 
-static int prove_take_note(struct prove *p, struct slice text)
+static int prove_parse_checkpoint(struct prove *p, struct slice text)
 {
     struct note n;
     struct checkpoint c;
@@ -23,13 +23,13 @@ static int prove_take_note(struct prove *p, struct slice text)
 static int choose_checkpoint(struct prove *p)
 {
     if (p->what->note.p != NULL)
-        return prove_take_note(p, p->what->note);
+        return prove_parse_checkpoint(p, p->what->note);
     sqlite3_stmt *s = prove_prepare(p,
                                     "SELECT note FROM checkpoints WHERE ?1 IN (0, size)"
                                     " ORDER BY size DESC LIMIT 1",
                                     p->what->size);
     int rc = sqlite3_step(s);
-    int st = rc == SQLITE_ROW ? prove_take_note(p, connect_column(s, 0)) : 0;
+    int st = rc == SQLITE_ROW ? prove_parse_checkpoint(p, connect_column(s, 0)) : 0;
     int read = prove_finish(p, s, rc);
     if (read < 0 || rc == SQLITE_ROW)
         return read < 0 ? read : st;

@@ -79,7 +79,7 @@ static int read_messages(struct prove *p)
 
 /* ---- the records of the bundle -------------------------------------------------------------- */
 
-static int want_record(struct prove *p, int64_t seq)
+static int mark_wanted_record(struct prove *p, int64_t seq)
 {
     uint64_t low = 0;
     for (; low < p->records; low++)
@@ -91,7 +91,7 @@ static int want_record(struct prove *p, int64_t seq)
 }
 
 /* Chooses the message, and the messages that name the same request. */
-static int want_call(struct prove *p)
+static int choose_call_messages(struct prove *p)
 {
     static const char sql[] =
         "WITH r(seq) AS (SELECT coalesce(request_seq, seq) FROM messages"
@@ -103,7 +103,7 @@ static int want_call(struct prove *p)
     int rc, st = 0;
     bool any = false;
     while (st == 0 && (rc = sqlite3_step(s)) == SQLITE_ROW) {
-        st = want_record(p, sqlite3_column_int64(s, 0));
+        st = mark_wanted_record(p, sqlite3_column_int64(s, 0));
         any = true;
     }
     int read = prove_finish(p, s, st == 0 ? rc : SQLITE_DONE);
@@ -129,7 +129,7 @@ int prove_choose_places(struct prove *p)
         return st;
     p->row[0].wanted = true;
     if (p->what->seq != 0)
-        return want_call(p);
+        return choose_call_messages(p);
     for (uint64_t i = 0; i < p->records; i++)
         p->row[i].wanted = true;
     return 0;

@@ -42,7 +42,7 @@ static int add_groups(struct prove *p, struct bundle_out *o)
         for (size_t i = 0; i < k; i++)
             wanted = wanted || p->row[g * PLACES_GROUP + i].wanted;
         if (wanted)
-            bundle_group(o, g, p->commitment + g * PLACES_GROUP, k, node, groups);
+            bundle_write_group(o, g, p->commitment + g * PLACES_GROUP, k, node, groups);
     }
     free(node);
     return 0;
@@ -64,8 +64,8 @@ static int write_bundle(struct prove *p, struct buf *ret)
     bundle_begin_section(&o, BUNDLE_LEAVES);
     for (size_t i = 0; i < p->leaf_n; i++)
         if (p->leaf[i].wanted)
-            bundle_leaf(&o, (uint64_t)p->leaf[i].n, buf_slice(&p->leaf[i].text), p->hash,
-                        p->hash_n);
+            bundle_write_leaf(&o, (uint64_t)p->leaf[i].n, buf_slice(&p->leaf[i].text), p->hash,
+                              p->hash_n);
     bundle_begin_section(&o, BUNDLE_REDACTIONS);
     st = prove_add_redactions(p, &o);
     if (st == 0)

@@ -1,8 +1,8 @@
 #include "vault/prove/proven.h"
 
 /* Sets the fields with this cover, from the record's field `at` on. Returns the next index. */
-static size_t set_fields(const struct record_fields *s, enum field_cover cover,
-                         const struct bundle_record *r, size_t at, void *ret)
+static size_t set_covered_fields(const struct record_fields *s, enum field_cover cover,
+                                 const struct bundle_record *r, size_t at, void *ret)
 {
     for (const struct record_field *f = s->list; f < s->list + s->n; f++) {
         if (f->evidence != cover)
@@ -21,20 +21,20 @@ static size_t set_fields(const struct record_fields *s, enum field_cover cover,
 struct query_message proven_read_message(const struct bundle_record *r)
 {
     struct query_message m = {0};
-    size_t at = set_fields(&fields_of_message, COVERED_OPEN, r, 0, &m);
-    at = set_fields(&fields_of_message, COVERED_BODY, r, at, &m);
-    set_fields(&fields_of_message, COVERED_TAIL, r, at, &m);
+    size_t at = set_covered_fields(&fields_of_message, COVERED_OPEN, r, 0, &m);
+    at = set_covered_fields(&fields_of_message, COVERED_BODY, r, at, &m);
+    set_covered_fields(&fields_of_message, COVERED_TAIL, r, at, &m);
     return m;
 }
 
 void proven_read_session(struct query_session *s, const struct bundle_record *r)
 {
     *s = (struct query_session){0};
-    size_t at = set_fields(&fields_of_session, COVERED_OPEN, r, 0, s);
-    set_fields(&fields_of_session, COVERED_TAIL, r, at, s);
+    size_t at = set_covered_fields(&fields_of_session, COVERED_OPEN, r, 0, s);
+    set_covered_fields(&fields_of_session, COVERED_TAIL, r, at, s);
 }
 
 void proven_end(struct query_session *s, const struct bundle_record *r)
 {
-    set_fields(&fields_of_session, COVERED_END, r, 0, s);
+    set_covered_fields(&fields_of_session, COVERED_END, r, 0, s);
 }

@@ -12,9 +12,9 @@
 static void add_column(struct bundle_out *o, sqlite3_stmt *s, int i)
 {
     if (sqlite3_column_type(s, i) == SQLITE_INTEGER)
-        bundle_field_number(o, sqlite3_column_int64(s, i));
+        bundle_write_number(o, sqlite3_column_int64(s, i));
     else
-        bundle_field(o, connect_column(s, i));
+        bundle_write_field(o, connect_column(s, i));
 }
 
 static void add_columns(struct bundle_out *o, sqlite3_stmt *s, int first, int n)
@@ -41,8 +41,8 @@ static int add_finding(struct prove *p, struct bundle_out *o, int64_t seq, struc
     sqlite3_bind_int64(s, 2, seq);
     while (finding.p != NULL && (rc = sqlite3_step(s)) == SQLITE_ROW)
         if (!commitment_cut_added(&finding, connect_column(s, 0)))
-            break; /* another process changed the vault: the bundle will not verify */
-    bundle_field(o, finding);
+            break; /* the vault was changed: the bundle will not verify */
+    bundle_write_field(o, finding);
     return prove_finish(p, s, rc);
 }
 
@@ -57,7 +57,7 @@ static int prove_records_add_body(struct prove *p, struct bundle_out *o, sqlite3
                               .body_length = sqlite3_column_int64(s, body + 2)};
     struct buf large = {0};
     int st = query_body(p->q, p->what->uid, &m, SIZE_MAX, &large);
-    bundle_field(o, buf_slice(&large));
+    bundle_write_field(o, buf_slice(&large));
     if (large.failed)
         st = MI_ENOMEM;
     buf_close(&large);
@@ -103,13 +103,13 @@ static int add_record(struct prove *p, struct bundle_out *o, uint64_t place)
         return prove_finish(p, s, rc) < 0 ? MI_ESTORE : st;
     }
     enum bundle_kind kind = row == 0 ? BUNDLE_SESSION : row < 0 ? BUNDLE_EVENT : BUNDLE_MESSAGE;
-    bundle_record(o, place, &salt);
-    bundle_field(o, slice_of(bundle_shape[kind].name));
+    bundle_begin_record(o, place, &salt);
+    bundle_write_field(o, slice_of(bundle_shape[kind].name));
     if (row > 0)
         st = prove_records_add_message(p, o, s);
     else
         add_fields(o, s, kind);
-    bundle_record_end(o);
+    bundle_end_record(o);
     int read = prove_finish(p, s, rc);
     return st < 0 ? st : read;
 }
@@ -121,10 +121,10 @@ static int add_end(struct prove *p, struct bundle_out *o)
                                     p->what->session_id);
     int rc = sqlite3_step(s), st = 0;
     if (rc == SQLITE_ROW && commitment_salt(s, 0, &salt)) {
-        bundle_last(o, &salt);
-        bundle_field(o, slice_of(bundle_shape[BUNDLE_END].name));
+        bundle_begin_end_record(o, &salt);
+        bundle_write_field(o, slice_of(bundle_shape[BUNDLE_END].name));
         add_fields(o, s, BUNDLE_END);
-        bundle_record_end(o);
+        bundle_end_record(o);
     } else {
         st =
             prove_refuse(p, "the end of the session has no salt; run: mcp-interposer audit verify");
@@ -196,10 +196,11 @@ static void prove_records_add_line(struct bundle_out *o, struct slice name,
     digest_hex(old, a);
     digest_hex(now, b);
     int n = snprintf(line, sizeof line, "%.*s %s %s", (int)size_min(name.n, 32), name.p, a, b);
-    bundle_line(o, (struct slice){line, (size_t)n});
+    bundle_write_line(o, (struct slice){line, (size_t)n});
 }
 
-static int look_at_line(struct prove *p, struct bundle_out *o, sqlite3_stmt *s, int64_t *open)
+static int check_or_write_line(struct prove *p, struct bundle_out *o, sqlite3_stmt *s,
+                               int64_t *open)
 {
     struct digest old, now;
     int64_t n = sqlite3_column_int64(s, 0);
@@ -223,8 +224,8 @@ static int look_at_line(struct prove *p, struct bundle_out *o, sqlite3_stmt *s, 
                                "verify");
     if (*open != n) {
         if (*open >= 0)
-            bundle_redaction_end(o);
-        bundle_redaction(o, (uint64_t)n);
+            bundle_end_redaction(o);
+        bundle_begin_redaction(o, (uint64_t)n);
         *open = n;
     }
     prove_records_add_line(o, name, &old, &now);
@@ -237,9 +238,9 @@ int prove_add_redactions(struct prove *p, struct bundle_out *o)
     int rc = SQLITE_DONE, st = 0;
     sqlite3_stmt *s = prove_prepare(p, lines_sql, p->what->session_id);
     while (st == 0 && (rc = sqlite3_step(s)) == SQLITE_ROW)
-        st = look_at_line(p, o, s, &open);
+        st = check_or_write_line(p, o, s, &open);
     if (open >= 0)
-        bundle_redaction_end(o);
+        bundle_end_redaction(o);
     int read = prove_finish(p, s, rc);
     return read < 0 ? read : st;
 }

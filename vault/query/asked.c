@@ -249,8 +249,8 @@ static int read_message(struct asking *x, const struct candidate *c, int64_t seq
 {
     x->now = c;
     int st = seq == 0 ? 0
-                      : query_rows(x->q, c->id >> SCHEMA_SEQ_BITS, seq, seq, QUERY_FORWARD, true,
-                                   asked_on_message, x);
+                      : query_message_rows(x->q, c->id >> SCHEMA_SEQ_BITS, seq, seq, QUERY_FORWARD,
+                                           true, asked_on_message, x);
     return st < 0 ? st : x->status;
 }
 

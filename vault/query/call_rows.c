@@ -67,7 +67,7 @@ static int derive_session_calls(struct query *q, int64_t id)
     int64_t last, t_us, may_link = 0, done = -1;
     int st = query_last_message(q, id, &last, &t_us);
     if (st == 0)
-        st = query_number(q, Q_DERIVED, id, &done);
+        st = query_read_number(q, Q_DERIVED, id, &done);
     if (st < 0 || (done == last && last > 0))
         return st;
     st = db_run(&q->d, Q_DERIVE_AGAIN, DB_WITH(db_int(id)));
@@ -75,7 +75,7 @@ static int derive_session_calls(struct query *q, int64_t id)
         st = db_run(&q->d, Q_DERIVE_AGAIN_OPERATIONS, DB_WITH(db_int(id)));
     call_batch_start(q->derived, id);
     if (st == 0)
-        st = query_number(q, Q_CALL_MAY_LINK, id, &may_link);
+        st = query_read_number(q, Q_CALL_MAY_LINK, id, &may_link);
     if (st == 0)
         st = query_scan(q, may_link != 0 ? Q_CALL_MESSAGES_LINKED : Q_CALL_MESSAGES, NULL, &in,
                         call_rows_on_message, q);
@@ -380,7 +380,7 @@ static int call_rows_on_row(void *ctx, sqlite3_stmt *st)
 {
     struct passing_on *p = ctx;
     struct query_call c;
-    int i = query_fields(&fields_of_call, st, 1, QUERY_WITHOUT_BODY, &c);
+    int i = query_read_fields(&fields_of_call, st, 1, QUERY_WITHOUT_BODY, &c);
     c.session_id = sqlite3_column_int64(st, 0) >> SCHEMA_SEQ_BITS;
     c.request_seq = sqlite3_column_int64(st, 0) & SCHEMA_SEQ_MAX;
     c.started_at_us = connect_time(st, i) + c.t_us;

@@ -289,12 +289,12 @@ int query_prepare_where(struct query *q, enum query_statement i, const struct wh
     return status;
 }
 
-int query_done(struct query *q, sqlite3_stmt *st, int rc)
+int query_finish_statement(struct query *q, sqlite3_stmt *st, int rc)
 {
     return db_finish_statement(&q->d, st, rc);
 }
 
-int query_number(struct query *q, enum query_statement i, int64_t id, int64_t *ret)
+int query_read_number(struct query *q, enum query_statement i, int64_t id, int64_t *ret)
 {
     int64_t n;
     int status = query_refresh(q);
@@ -319,7 +319,7 @@ static int read_end_of_range(struct query *q, enum query_statement i, const stru
     *ret_has = rc == SQLITE_ROW;
     *ret_seq = *ret_has ? sqlite3_column_int64(st, 0) : 0;
     *ret_t_us = *ret_has ? connect_time(st, 1) : 0;
-    return query_done(q, st, rc);
+    return query_finish_statement(q, st, rc);
 }
 
 int query_last_message(struct query *q, int64_t session_id, int64_t *ret_seq, int64_t *ret_t_us)
@@ -352,7 +352,7 @@ static int skip_gap(struct query *q, struct query_range *rest)
     return 0;
 }
 
-bool query_in_order(const struct query *q, struct query_range *r, sqlite3_stmt *st)
+bool query_check_row_order(const struct query *q, struct query_range *r, sqlite3_stmt *st)
 {
     if (q->remote != NULL)
         return true;
@@ -368,8 +368,8 @@ bool query_in_order(const struct query *q, struct query_range *r, sqlite3_stmt *
 
 /* Reads one part from the beginning of `rest`, and removes it from `rest`. *ret_n: its number of
  * rows. */
-static int scan_part(struct query *q, enum query_statement i, const struct where *w,
-                     struct query_range *rest, int64_t *ret_n, query_row_fn fn, void *ctx)
+static int scan_part_of_range(struct query *q, enum query_statement i, const struct where *w,
+                              struct query_range *rest, int64_t *ret_n, query_row_fn fn, void *ctx)
 {
     int64_t n = rest->to - rest->from < QUERY_PART ? rest->to - rest->from : QUERY_PART - 1;
     int64_t first = rest->backwards ? rest->to - n : rest->from;
@@ -381,8 +381,8 @@ static int scan_part(struct query *q, enum query_statement i, const struct where
     sqlite3_bind_int64(st, 2, schema_message_id(rest->session_id, (uint64_t)(first + n)));
     struct query_range rows = {rest->session_id, first, first + n, rest->backwards};
     for (*ret_n = 0; result == 0 && (rc = sqlite3_step(st)) == SQLITE_ROW; ++*ret_n)
-        result = query_in_order(q, &rows, st) ? fn(ctx, st) : db_fail_damaged(&q->d);
-    int status = query_done(q, st, rc);
+        result = query_check_row_order(q, &rows, st) ? fn(ctx, st) : db_fail_damaged(&q->d);
+    int status = query_finish_statement(q, st, rc);
     if (rest->backwards)
         rest->to = first - 1;
     else
@@ -398,7 +398,7 @@ int query_scan(struct query *q, enum query_statement i, const struct where *w,
     int result = query_last_message(q, in->session_id, &last, &t_us);
     rest.to = rest.to < last ? rest.to : last;
     while (result == 0 && rest.from <= rest.to) {
-        result = scan_part(q, i, w, &rest, &n, fn, ctx);
+        result = scan_part_of_range(q, i, w, &rest, &n, fn, ctx);
         if (result == 0 && n == 0 && rest.from <= rest.to)
             result = skip_gap(q, &rest);
     }

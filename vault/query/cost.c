@@ -123,7 +123,7 @@ static bool cost_is_answered(enum call_status status)
 }
 
 /* Reads a number of a result; a damaged vault may have any value. */
-static int64_t cost_number(sqlite3_value *v, int64_t max)
+static int64_t read_cost_number(sqlite3_value *v, int64_t max)
 {
     int64_t n = sqlite3_value_int64(v);
     if (sqlite3_value_type(v) != SQLITE_INTEGER || n < 0)
@@ -131,7 +131,7 @@ static int64_t cost_number(sqlite3_value *v, int64_t max)
     return n < max ? n : max;
 }
 
-static int64_t cost_sum(int64_t a, int64_t b)
+static int64_t add_known_counts(int64_t a, int64_t b)
 {
     return a < 0 ? b : b < 0 ? a : a + b;
 }
@@ -196,9 +196,9 @@ static void cost_add_continuation(struct cost_reading *x, int64_t id,
     if (at == x->operation_n || x->operation[at].id != id)
         return;
     struct context_result *sum = &x->operation[at].result;
-    *sum = (struct context_result){cost_sum(sum->tokens, r->tokens),
-                                   cost_sum(sum->binaries, r->binaries),
-                                   cost_sum(sum->binary_size, r->binary_size)};
+    *sum = (struct context_result){add_known_counts(sum->tokens, r->tokens),
+                                   add_known_counts(sum->binaries, r->binaries),
+                                   add_known_counts(sum->binary_size, r->binary_size)};
 }
 
 static int cost_add_call(struct cost_reading *x, int64_t id, struct slice tool,
@@ -256,9 +256,9 @@ static int cost_on_call(void *ctx, sqlite3_value **column)
         return 0; /* skip the call: its session is of another server, or is new */
     int64_t first = sqlite3_value_int64(column[10]);
     int64_t at_us = x->session[x->at].started_at_us + each_read_time(column[5]);
-    struct context_result result = {cost_number(column[4], COST_RESULT_MAX),
-                                    cost_number(column[8], COST_RESULT_MAX),
-                                    cost_number(column[9], COST_BINARY_SIZE_MAX)};
+    struct context_result result = {read_cost_number(column[4], COST_RESULT_MAX),
+                                    read_cost_number(column[8], COST_RESULT_MAX),
+                                    read_cost_number(column[9], COST_BINARY_SIZE_MAX)};
     if (x->c->result != NULL)
         result = x->c->result(x->c->ctx, id & SCHEMA_SEQ_MAX);
     struct slice method = each_text(column[1]);
@@ -361,7 +361,7 @@ static void cost_judge_binaries(struct cost_binaries *b)
         b->n = b->size = -1;
 }
 
-static int cost_sum_up(struct cost_server *s)
+static int cost_sum_tools(struct cost_server *s)
 {
     size_t counted = 0, most = 0;
     cost_drop_unlisted(s);
@@ -417,7 +417,7 @@ static int cost_finish(struct cost *c, struct query *q)
         s->server = intern_text(&c->names, (uint32_t)i);
         st = cost_lists_read(s, q);
         if (st == 0)
-            st = cost_sum_up(s);
+            st = cost_sum_tools(s);
     }
     if (st == 0 && c->n > 0)
         sort_with(c->list, c->n, sizeof *c->list, cost_compare_servers, NULL);

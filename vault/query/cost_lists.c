@@ -66,7 +66,7 @@ int cost_add_tool(struct cost_server *s, struct slice name, struct cost_tool **r
 }
 
 /* Stores the tools of a complete list in place of earlier ones. */
-static int lists_put_tools(struct cost_server *s, const struct tools *tools)
+static int lists_store_tools(struct cost_server *s, const struct tools *tools)
 {
     for (size_t i = 0; i < s->tool_n; i++)
         s->tool[i].definition_tokens = -1;
@@ -170,7 +170,7 @@ static int lists_add_page(struct lists_reading *x, size_t i, const struct rpc *m
     if (i != LIST_TOOLS)
         x->list[i].whole = x->list[i].tokens;
     else if (tools_are_complete(&x->tools) && x->wants_tools)
-        return lists_put_tools(x->s, &x->tools);
+        return lists_store_tools(x->s, &x->tools);
     return 0;
 }
 
@@ -251,7 +251,7 @@ unsigned cost_lists_bit_of_method(struct slice method)
 }
 
 /* Bits of the lists that are not known yet. */
-static unsigned lists_unknown_bits(const struct cost_server *s)
+static unsigned lists_still_to_read(const struct cost_server *s)
 {
     return (s->tools < 0 ? 1u << LIST_TOOLS : 0) | (s->prompt_tokens < 0 ? 1u << LIST_PROMPTS : 0) |
            (s->resource_tokens < 0 ? 1u << LIST_RESOURCES | 1u << LIST_TEMPLATES : 0) |
@@ -267,7 +267,7 @@ int cost_lists_read(struct cost_server *s, struct query *q)
             if (older > COST_OLDER)
                 return 0;
             if (s->session[i].imported != (imported == 1) ||
-                (s->session[i].lists & lists_unknown_bits(s)) == 0)
+                (s->session[i].lists & lists_still_to_read(s)) == 0)
                 continue;
             st = lists_read_session(s, q, &s->session[i]);
             older += s->tools >= 0;

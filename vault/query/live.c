@@ -5,7 +5,7 @@
 
 int query_version(struct query *q, int64_t *ret)
 {
-    int status = query_number(q, Q_VERSION, 0, ret);
+    int status = query_read_number(q, Q_VERSION, 0, ret);
     if (status == 0)
         *ret += q->d.connections << 32; /* a new connection changes the result, too */
     return status;
@@ -13,12 +13,12 @@ int query_version(struct query *q, int64_t *ret)
 
 int query_newest(struct query *q, int64_t *ret_id)
 {
-    return query_number(q, Q_NEWEST, 0, ret_id);
+    return query_read_number(q, Q_NEWEST, 0, ret_id);
 }
 
 int query_end(struct query *q, int64_t session_id, int64_t *ret_ended_at_us)
 {
-    return query_number(q, Q_END, session_id, ret_ended_at_us);
+    return query_read_number(q, Q_END, session_id, ret_ended_at_us);
 }
 
 bool query_has_running(struct query *q)
@@ -39,7 +39,7 @@ int query_last_positions(struct query *q, int64_t session_id, int64_t *ret_seq, 
     int64_t seq, t_us;
     int status = query_last_message(q, session_id, &seq, &t_us);
     if (status == 0)
-        status = query_number(q, Q_LAST_EVENT, session_id, ret_event);
+        status = query_read_number(q, Q_LAST_EVENT, session_id, ret_event);
     if (status == 0)
         *ret_seq = seq;
     return status;

@@ -106,7 +106,7 @@ int query_events_back(struct query *q, int64_t session_id, int64_t to, query_eve
 int query_is_sent(struct query *q, int64_t session_id, bool *ret)
 {
     int64_t n = 0;
-    int st = query_number(q, Q_SENT, session_id, &n);
+    int st = query_read_number(q, Q_SENT, session_id, &n);
     *ret = n != 0;
     return st;
 }
@@ -114,13 +114,13 @@ int query_is_sent(struct query *q, int64_t session_id, bool *ret)
 int query_has_revisions(struct query *q, int64_t session_id, bool *ret)
 {
     int64_t n = 0;
-    int st = query_number(q, Q_REVISIONS, session_id, &n);
+    int st = query_read_number(q, Q_REVISIONS, session_id, &n);
     *ret = n != 0;
     return st;
 }
 
-int query_more(struct query *q, int64_t session_id, int64_t *seq, int64_t *event,
-               query_message_fn on_message, query_event_fn on_event, void *ctx)
+int query_read_newer(struct query *q, int64_t session_id, int64_t *seq, int64_t *event,
+                     query_message_fn on_message, query_event_fn on_event, void *ctx)
 {
     struct page_row *messages = NULL, *events = NULL;
     int st = page_read_messages(q, NULL, session_id, *seq + 1, SCHEMA_SEQ_MAX, &messages);

@@ -57,7 +57,7 @@ static int query_page_load(struct query *q, const struct page_query *p, struct p
         rc = sqlite3_step(st);
         if (rc != SQLITE_ROW)
             break;
-        if (!query_in_order(q, &rows, st)) {
+        if (!query_check_row_order(q, &rows, st)) {
             status = db_fail_damaged(&q->d);
             break;
         }
@@ -67,7 +67,7 @@ static int query_page_load(struct query *q, const struct page_query *p, struct p
         else
             tail = &(*tail)->next;
     }
-    int ended = query_done(q, st, rc);
+    int ended = query_finish_statement(q, st, rc);
     status = status == 0 ? ended : status;
     if (status == 0)
         *ret = first;
@@ -89,7 +89,7 @@ static size_t common_uid_len(struct slice uid, struct slice other)
 static struct page_row *copy_session(sqlite3_stmt *st, size_t *ret_bytes)
 {
     struct query_session s;
-    int i = query_fields(&fields_of_session, st, 1, QUERY_WITH_BODY, &s);
+    int i = query_read_fields(&fields_of_session, st, 1, QUERY_WITH_BODY, &s);
     struct page_row *row = page_new_row(fields_text_bytes(&fields_of_session, &s), ret_bytes);
     if (row == NULL)
         return NULL;
@@ -162,7 +162,7 @@ int page_read_messages(struct query *q, const struct where *w, int64_t session_i
 static struct page_row *copy_event(sqlite3_stmt *st, size_t *ret_bytes)
 {
     struct query_event e;
-    query_fields(&fields_of_event, st, 0, QUERY_WITH_BODY, &e);
+    query_read_fields(&fields_of_event, st, 0, QUERY_WITH_BODY, &e);
     struct page_row *row = page_new_row(fields_text_bytes(&fields_of_event, &e), ret_bytes);
     if (row == NULL)
         return NULL;

@@ -68,7 +68,7 @@ static int add_ask(struct reading *r, int64_t id, const struct asker_call *ask, 
     r->l->share[r->l->n++] = (struct person_share){
         .ask = id,
         .call = (id & ~SCHEMA_SEQ_MAX) + c->operation_seq,
-        .us = of_person ? asker_unshared_us(c, ask->covered_us, ask->end_us) : 0,
+        .us = of_person ? asker_count_unshared_us(c, ask->covered_us, ask->end_us) : 0,
         .method = c->method,
         .target = c->target,
     };

@@ -160,7 +160,7 @@ void query_close(struct query *q);           /* NULL is fine */
 bool query_is_store(const struct query *q);  /* true: a store; false: a vault */
 bool query_is_stored(const struct query *q); /* true for a vault with a directory: query_open() */
 /* Whether sessions of several vaults are read, so that numbers may not be unique. */
-MI_MUST int query_several(struct query *q, bool *ret);
+MI_MUST int query_has_several_vaults(struct query *q, bool *ret);
 const char *query_error(struct query *q);
 const char *query_vault(const struct query *q); /* absolute path; for a store, its name */
 int query_dir_fd(const struct query *q); /* the directory of a vault, borrowed; -1: there is none */
@@ -256,23 +256,23 @@ MI_MUST int query_timeline_of(struct query *q, const struct message_question *x,
 MI_MUST int query_timeline(struct query *q, int64_t session_id, int64_t from, int64_t to,
                            query_message_fn on_message, query_event_fn on_event, void *ctx);
 /* Sets ret_seq to the seqs of the messages that match, newest first, at most `max`. */
-MI_MUST int query_matching(struct query *q, const struct message_question *x, size_t max,
-                           int64_t *ret_seq, size_t *ret_n);
+MI_MUST int query_find_matching(struct query *q, const struct message_question *x, size_t max,
+                                int64_t *ret_seq, size_t *ret_n);
 
 /* Pass on messages without copying them: the callback runs within a transaction. Only these fields
  * are set:
- * query_bodies(): seq, kind and the body, of at most `max` messages after seq `after`.
- * query_facts(): seq, t_us, kind, origin, action, method, target, finding, and the request. */
+ * query_message_bodies(): seq, kind and the body, of at most `max` messages after seq `after`.
+ * query_message_facts(): seq, t_us, kind, origin, action, method, target, finding, and the request. */
 enum query_order { QUERY_FORWARD, QUERY_BACKWARD };
-MI_MUST int query_bodies(struct query *q, int64_t session_id, int64_t after, int64_t max,
-                         query_message_fn fn, void *ctx);
-MI_MUST int query_facts(struct query *q, const struct message_question *x, enum query_order order,
-                        query_message_fn fn, void *ctx);
+MI_MUST int query_message_bodies(struct query *q, int64_t session_id, int64_t after, int64_t max,
+                                 query_message_fn fn, void *ctx);
+MI_MUST int query_message_facts(struct query *q, const struct message_question *x,
+                                enum query_order order, query_message_fn fn, void *ctx);
 
 /* Passes on messages with from <= seq <= to, in order or newest first, without copying them. All
  * fields are set; `body` only if `bodies`: lists need no bodies. */
-MI_MUST int query_rows(struct query *q, int64_t session_id, int64_t from, int64_t to,
-                       enum query_order order, bool bodies, query_message_fn fn, void *ctx);
+MI_MUST int query_message_rows(struct query *q, int64_t session_id, int64_t from, int64_t to,
+                               enum query_order order, bool bodies, query_message_fn fn, void *ctx);
 
 /* Events with id <= to, newest first. */
 MI_MUST int query_events_back(struct query *q, int64_t session_id, int64_t to, query_event_fn fn,
@@ -317,7 +317,7 @@ MI_MUST int query_running(struct query *q, int64_t session_id, struct running *r
 MI_MUST int query_last_positions(struct query *q, int64_t session_id, int64_t *ret_seq,
                                  int64_t *ret_event);
 /* Passes on the next page of messages after *seq and of events after *event, and advances both. */
-MI_MUST int query_more(struct query *q, int64_t session_id, int64_t *seq, int64_t *event,
-                       query_message_fn on_message, query_event_fn on_event, void *ctx);
+MI_MUST int query_read_newer(struct query *q, int64_t session_id, int64_t *seq, int64_t *event,
+                             query_message_fn on_message, query_event_fn on_event, void *ctx);
 
 #endif

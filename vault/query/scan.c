@@ -8,7 +8,7 @@ struct reading {
     query_message_fn fn;
     void *ctx;
     int64_t left;         /* number of messages that may still be passed on */
-    enum query_body body; /* which bodies query_rows() reads */
+    enum query_body body; /* query_message_rows() */
 };
 
 static int scan_pass_message(struct reading *r, const struct query_message *m)
@@ -24,8 +24,8 @@ static struct slice connect_text_column(sqlite3_stmt *st, int i)
     return (struct slice){p, p != NULL ? (size_t)sqlite3_column_bytes(st, i) : 0};
 }
 
-int query_fields(const struct record_fields *s, sqlite3_stmt *st, int i, enum query_body body,
-                 void *record)
+int query_read_fields(const struct record_fields *s, sqlite3_stmt *st, int i, enum query_body body,
+                      void *record)
 {
     for (const struct record_field *f = s->list; f < s->list + s->n; f++, i++) {
         switch (f->type) {
@@ -57,7 +57,7 @@ int query_fields(const struct record_fields *s, sqlite3_stmt *st, int i, enum qu
 
 void query_message_row(sqlite3_stmt *st, enum query_body body, struct query_message *ret)
 {
-    int i = query_fields(&fields_of_message, st, 0, body, ret);
+    int i = query_read_fields(&fields_of_message, st, 0, body, ret);
     ret->has_request = sqlite3_column_type(st, i) != SQLITE_NULL;
     ret->request_t_us = connect_time(st, i);
     ret->request_action = value_of_word(&row_actions, connect_column(st, i + 1));
@@ -104,16 +104,16 @@ static int scan_on_facts(void *ctx, sqlite3_stmt *st)
     return scan_pass_message(ctx, &m);
 }
 
-int query_bodies(struct query *q, int64_t session_id, int64_t after, int64_t max,
-                 query_message_fn fn, void *ctx)
+int query_message_bodies(struct query *q, int64_t session_id, int64_t after, int64_t max,
+                         query_message_fn fn, void *ctx)
 {
     struct reading r = {.fn = fn, .ctx = ctx, .left = max};
     struct query_range in = {session_id, after + 1, INT64_MAX, false};
     return max > 0 ? query_scan(q, Q_BODIES, NULL, &in, query_scan_on_body, &r) : 0;
 }
 
-int query_facts(struct query *q, const struct message_question *x, enum query_order order,
-                query_message_fn fn, void *ctx)
+int query_message_facts(struct query *q, const struct message_question *x, enum query_order order,
+                        query_message_fn fn, void *ctx)
 {
     struct reading r = {.fn = fn, .ctx = ctx, .left = INT64_MAX};
     bool back = order == QUERY_BACKWARD;
@@ -143,13 +143,13 @@ static int find_own_answers(struct query *q, const struct message_question *x,
     int st = 0;
     if (statuses != 0 && (statuses & ~OWN_STATUSES) == 0 && q->remote == NULL &&
         q->d.version >= SCHEMA_CALLS)
-        st = query_number(q, Q_IS_WHOLE, x->session_id, &whole);
+        st = query_read_number(q, Q_IS_WHOLE, x->session_id, &whole);
     *ret_statuses = whole == 1 ? statuses : 0;
     return st;
 }
 
-int query_matching(struct query *q, const struct message_question *x, size_t max, int64_t *ret_seq,
-                   size_t *ret_n)
+int query_find_matching(struct query *q, const struct message_question *x, size_t max,
+                        int64_t *ret_seq, size_t *ret_n)
 {
     struct query_range rows = {x->session_id, x->from, x->to, true};
     struct filter own = FILTER_ANY;
@@ -169,16 +169,16 @@ int query_matching(struct query *q, const struct message_question *x, size_t max
                         db_int(schema_message_id(x->session_id, (uint64_t)rows.to)),
                         db_int((int64_t)max), db_int(x->session_id)));
     for (*ret_n = 0; status == 0 && *ret_n < max && (rc = sqlite3_step(st)) == SQLITE_ROW;) {
-        status = query_in_order(q, &rows, st) ? 0 : db_fail_damaged(&q->d);
+        status = query_check_row_order(q, &rows, st) ? 0 : db_fail_damaged(&q->d);
         ret_seq[(*ret_n)++] = sqlite3_column_int64(st, 0);
     }
-    int ended = query_done(q, st, rc);
+    int ended = query_finish_statement(q, st, rc);
     where_close(&w);
     return status < 0 ? status : ended;
 }
 
-int query_rows(struct query *q, int64_t session_id, int64_t from, int64_t to,
-               enum query_order order, bool bodies, query_message_fn fn, void *ctx)
+int query_message_rows(struct query *q, int64_t session_id, int64_t from, int64_t to,
+                       enum query_order order, bool bodies, query_message_fn fn, void *ctx)
 {
     struct reading r = {.fn = fn,
                         .ctx = ctx,

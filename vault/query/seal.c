@@ -30,6 +30,6 @@ int query_seal(struct query *q, const struct query_session *s, struct query_seal
     connect_bind(st, 1, s->uid);
     int rc = sqlite3_step(st);
     int found = rc == SQLITE_ROW ? read_seal(connect_column(st, 0), s->uid, ret) : MI_ENOENT;
-    status = query_done(q, st, rc);
+    status = query_finish_statement(q, st, rc);
     return status < 0 ? status : found;
 }

@@ -110,7 +110,7 @@ static int find_uid(struct query *q, const char *ref, int64_t *ret)
                 "the UIDs of several sessions begin with %s, the last is %s; give more characters",
                 prefix, (const char *)sqlite3_column_text(st, 1));
     }
-    status = query_done(q, st, rc);
+    status = query_finish_statement(q, st, rc);
     if (status < 0)
         return status;
     if (found == 1)
@@ -127,7 +127,7 @@ static int find_named(struct query *q, enum query_statement i, const char *name,
     sqlite3_bind_text(st, 1, name, -1, SQLITE_TRANSIENT);
     int rc = sqlite3_step(st);
     *ret = rc == SQLITE_ROW ? sqlite3_column_int64(st, 0) : 0;
-    return query_done(q, st, rc);
+    return query_finish_statement(q, st, rc);
 }
 
 /* *ret: the newest session of a server, preferably one with a message; 0 if there is none. */
@@ -183,8 +183,8 @@ int query_session(struct query *q, const char *ref, struct query_session *ret)
     buf_clear(&q->error);
     if (ref == NULL || is_word_last(ref)) {
         /* the newest session with a message; if there is none, the newest */
-        st = query_number(q, Q_NEWEST_USED, 0, &id);
-        st = st == 0 && id == 0 ? query_number(q, Q_NEWEST, 0, &id) : st;
+        st = query_read_number(q, Q_NEWEST_USED, 0, &id);
+        st = st == 0 && id == 0 ? query_read_number(q, Q_NEWEST, 0, &id) : st;
     } else if (parse_session_id(ref, &id)) {
         st = find_number(q, id, &id);
     } else {

@@ -62,11 +62,11 @@ MI_MUST int query_prepare(struct query *q, enum query_statement i, sqlite3_stmt 
 MI_MUST int query_prepare_where(struct query *q, enum query_statement i, const struct where *w,
                                 sqlite3_stmt **ret);
 /* Resets the statement, which ends the transaction. rc is the result of its last step. */
-MI_MUST int query_done(struct query *q, sqlite3_stmt *st, int rc);
+MI_MUST int query_finish_statement(struct query *q, sqlite3_stmt *st, int rc);
 
 /* The first column of a statement with at most one row; 0 if there is no row. `id` is bound if the
  * statement has a parameter. */
-MI_MUST int query_number(struct query *q, enum query_statement i, int64_t id, int64_t *ret);
+MI_MUST int query_read_number(struct query *q, enum query_statement i, int64_t id, int64_t *ret);
 /* A range of rows of a session: the first column, a seq or an id, is from `from` to `to`. */
 struct query_range {
     int64_t session_id, from, to;
@@ -75,7 +75,7 @@ struct query_range {
 /* Checks that the current row lies in the range and after the previous row, and removes it from the
  * range, so that a damaged file cannot make reading endless. Rows of a store are checked when they
  * arrive (vault/remote/pages.c). */
-MI_MUST bool query_in_order(const struct query *q, struct query_range *r, sqlite3_stmt *st);
+MI_MUST bool query_check_row_order(const struct query *q, struct query_range *r, sqlite3_stmt *st);
 /* Runs a statement over the messages of a range in parts of QUERY_PART messages, each in its own
  * transaction. ?1 and ?2 are the range; the condition may be NULL. The callback returns 0 to
  * continue, 1 to stop, or an error. */
@@ -87,8 +87,8 @@ MI_MUST int query_scan(struct query *q, enum query_statement i, const struct whe
  * borrowed until the next step. Returns the column after the fields. A body may be long: it is read
  * only if it is wanted. */
 enum query_body { QUERY_WITHOUT_BODY, QUERY_WITH_BODY };
-int query_fields(const struct record_fields *s, sqlite3_stmt *st, int i, enum query_body body,
-                 void *record);
+int query_read_fields(const struct record_fields *s, sqlite3_stmt *st, int i, enum query_body body,
+                      void *record);
 /* Reads a row of Q_MESSAGES, Q_ROWS or Q_ROWS_BACK, likewise. */
 void query_message_row(sqlite3_stmt *st, enum query_body body, struct query_message *ret);
 

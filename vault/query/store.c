@@ -16,10 +16,10 @@ bool query_is_store(const struct query *q)
     return q->remote != NULL;
 }
 
-int query_several(struct query *q, bool *ret)
+int query_has_several_vaults(struct query *q, bool *ret)
 {
     *ret = false;
-    return q->remote != NULL ? keep_store_error(q, remote_several(q->remote, ret)) : 0;
+    return q->remote != NULL ? keep_store_error(q, remote_has_several_vaults(q->remote, ret)) : 0;
 }
 
 int query_store_number(struct query *q, int64_t number, int64_t *ret)

@@ -230,7 +230,7 @@ static bool kept_has_beginning(const struct kept *k, int64_t session, const stru
 }
 
 /* Finds the rows with seq >= from: they start at *ret, or, if `backwards`, end before *ret. */
-static void find_from(const struct page *p, int64_t from, bool backwards, size_t *ret)
+static void find_rows_from(const struct page *p, int64_t from, bool backwards, size_t *ret)
 {
     size_t low = 0, high = p->n;
     while (low < high) {
@@ -248,8 +248,8 @@ static int copy_kept(const struct kept *k, const struct remote_ask *ask, struct 
 {
     const struct page *p = k->page;
     size_t first, end;
-    find_from(p, k->backwards ? ask->to + 1 : ask->from, k->backwards, &first);
-    find_from(p, k->backwards ? ask->from : ask->to + 1, k->backwards, &end);
+    find_rows_from(p, k->backwards ? ask->to + 1 : ask->from, k->backwards, &first);
+    find_rows_from(p, k->backwards ? ask->from : ask->to + 1, k->backwards, &end);
     size_t n = size_min(end - first, (size_t)ask->rows);
     bool turned = k->backwards != ask->backwards;
     int st = copy_rows(p, ask, turned ? end - n : first, n, turned, ret);
@@ -465,7 +465,7 @@ int pages_summary(struct remote *r, int64_t id, struct page **ret, size_t *ret_r
 bool page_find_seq(const struct page *p, int64_t seq, bool backwards, size_t *ret)
 {
     size_t i;
-    find_from(p, backwards ? seq + 1 : seq, backwards, &i);
+    find_rows_from(p, backwards ? seq + 1 : seq, backwards, &i);
     *ret = i;
     return i < p->n && page_row(p, i)[REMOTE_MESSAGE_SEQ].number == seq;
 }

@@ -88,7 +88,7 @@ bool remote_is_newer(const struct remote *r, int64_t a, int64_t b)
            slice_cmp(x.session, y.session) > 0;
 }
 
-int remote_several(struct remote *r, bool *ret)
+int remote_has_several_vaults(struct remote *r, bool *ret)
 {
     return r->store.several(r->store.ctx, ret);
 }
@@ -111,7 +111,7 @@ struct page_found {
     size_t n;
 };
 
-static int add_found(void *ctx, const struct cell *cell)
+static int add_found_message(void *ctx, const struct cell *cell)
 {
     struct page_found *p = ctx;
     struct slice uid = cell[0].text;
@@ -132,7 +132,7 @@ int remote_search(struct remote *r, struct slice first, struct slice last, const
     bool more = true;
     while (st == 0 && more) {
         p->n = 0;
-        st = r->store.search(r->store.ctx, &ask, add_found, p);
+        st = r->store.search(r->store.ctx, &ask, add_found_message, p);
         more = p->n == SEARCH_ROWS;
         for (size_t i = 0; st == 0 && i < p->n; i++)
             if (!fn(ctx, slice_of(p->row[i].uid), p->row[i].seq)) {

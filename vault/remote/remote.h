@@ -117,7 +117,7 @@ MI_MUST int remote_by_number(struct remote *r, int64_t number, int64_t *ret_id, 
 /* Whether session a is newer than b, by their uids; false if one was not read. */
 bool remote_is_newer(const struct remote *r, int64_t a, int64_t b);
 /* Calls `several` of the store. */
-MI_MUST int remote_several(struct remote *r, bool *ret);
+MI_MUST int remote_has_several_vaults(struct remote *r, bool *ret);
 /* Calls `body` of the store. MI_ENOENT: the session was not read. */
 MI_MUST int remote_body(struct remote *r, struct slice uid, int64_t seq, size_t max,
                         struct buf *ret);

@@ -181,7 +181,7 @@ static bool search_index_add_body(void *ctx, const struct query_message *m)
 
 /* *ret: seq of the last indexed message of a session; 0: none. MI_EIO: another session has the
  * id. */
-static int read_done(struct search *s, const struct search_session *x, int64_t *ret)
+static int read_last_indexed(struct search *s, const struct search_session *x, int64_t *ret)
 {
     sqlite3_stmt *q;
     *ret = 0;
@@ -196,19 +196,20 @@ static int read_done(struct search *s, const struct search_session *x, int64_t *
 }
 
 /* Indexes up to BATCH messages of a session in one transaction. *ret_more: there may be more. */
-static int add_batch(struct search *s, const struct search_session *x, struct adding *a,
-                     bool *ret_more)
+static int index_batch(struct search *s, const struct search_session *x, struct adding *a,
+                       bool *ret_more)
 {
     int64_t done = 0;
     int st = convert_index_error(db_begin(&s->d));
     if (st < 0)
         return st;
-    st = read_done(
-        s, x, &done); /* read the position again, because another process may have added messages */
+    st = read_last_indexed(
+        s, x,
+        &done); /* the position is read again, because another process may have added messages */
     a->n = a->status = 0;
     a->last = done;
     if (st == 0)
-        st = query_bodies(s->q, x->id, done, BATCH, search_index_add_body, a);
+        st = query_message_bodies(s->q, x->id, done, BATCH, search_index_add_body, a);
     if (st == 0)
         st = a->status;
     if (st == 0 && a->n > 0)
@@ -225,10 +226,10 @@ static int search_index_catch_up(struct search *s, const struct search_session *
     int64_t last, event, done;
     int st = query_last_positions(s->q, x->id, &last, &event);
     if (st == 0)
-        st = read_done(s, x, &done);
+        st = read_last_indexed(s, x, &done);
     a->session = x;
     for (bool more = st == 0 && done < last; more && st == 0;)
-        st = add_batch(s, x, a, &more);
+        st = index_batch(s, x, a, &more);
     return st;
 }
 

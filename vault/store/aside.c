@@ -101,7 +101,7 @@ static int rename_database_files(int dir, const char *name)
     return 0;
 }
 
-int aside_put(const struct vault_dir *dir, char ret_name[ASIDE_NAME_MAX], struct buf *why)
+int aside_move_database(const struct vault_dir *dir, char ret_name[ASIDE_NAME_MAX], struct buf *why)
 {
     char path[PATH_MAX], name[ASIDE_NAME_MAX];
     int n = snprintf(path, sizeof path, "%s/" VAULT_DB, dir->path);

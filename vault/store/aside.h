@@ -22,7 +22,8 @@ bool aside_is_damage(int code);
 /* Checks and renames the database. 0: *ret_name is the new name, and `why` has SQLite's words;
  * MI_ENOENT: the database is sound, or cannot be checked now; MI_EIO: it could not be renamed
  * (errno); MI_ENOMEM. */
-MI_MUST int aside_put(const struct vault_dir *dir, char ret_name[ASIDE_NAME_MAX], struct buf *why);
+MI_MUST int aside_move_database(const struct vault_dir *dir, char ret_name[ASIDE_NAME_MAX],
+                                struct buf *why);
 /* Calls `call` with the name of each database that was put aside and still exists, in any order. */
 void aside_each(int dir, void (*call)(void *ctx, const char *name), void *ctx);
 /* Counts the databases that were put aside and still exist. ret_newest: the name of the newest;

@@ -41,7 +41,7 @@ static int disconnect_table(sqlite3_vtab *t)
     return SQLITE_OK;
 }
 
-static int batch_table_plan(sqlite3_vtab *t, sqlite3_index_info *info)
+static int batch_table_best_index(sqlite3_vtab *t, sqlite3_index_info *info)
 {
     (void)t, (void)info; /* the only way to read the table is to read all rows */
     return SQLITE_OK;
@@ -102,7 +102,7 @@ static int batch_table_column(sqlite3_vtab_cursor *cursor, sqlite3_context *to, 
 static const sqlite3_module module = {
     .iVersion = 1,
     .xConnect = connect_table,
-    .xBestIndex = batch_table_plan,
+    .xBestIndex = batch_table_best_index,
     .xDisconnect = disconnect_table,
     .xDestroy = disconnect_table,
     .xOpen = open_cursor,

@@ -151,8 +151,8 @@ static int call_batch_read_own(struct call_batch *b, sqlite3 *db)
             memcpy(o->id, id.p, o->id_n);
     }
     while (n-- > 0)
-        call_set_know_own(&b->calls, own[n].seq, own[n].direction,
-                          (struct slice){own[n].id, own[n].id_n}, closing[n]);
+        call_set_add_own_request(&b->calls, own[n].seq, own[n].direction,
+                                 (struct slice){own[n].id, own[n].id_n}, closing[n]);
     return call_batch_finish(db, q, rc);
 }
 
@@ -197,7 +197,7 @@ int call_batch_use(struct call_batch *b, sqlite3 *db, int64_t session_id)
 
 /* Whether a message is a request of the proxy or an answer to one. These are rare: earlier requests
  * are read at the first one. */
-static bool is_about_own(const struct call_message *m)
+static bool is_of_own_request(const struct call_message *m)
 {
     return m->kind == KIND_REQUEST ? m->origin == ROW_INTERPOSER
                                    : m->request_seq == 0 && m->action == ROW_SWALLOWED;
@@ -210,7 +210,7 @@ static struct kept_call *find_kept(struct call_batch *b, int64_t seq)
 }
 
 /* Moves a kept call with its texts: pointers to its own texts are adjusted. */
-static void move_kept(struct kept_call *to, const struct kept_call *from)
+static void move_kept_call(struct kept_call *to, const struct kept_call *from)
 {
     if (to != from)
         *to = *from;
@@ -229,7 +229,7 @@ static void call_batch_keep_call(struct call_batch *b, const struct call *c)
     if (b->kept_n == CALL_KEPT_MAX) {
         size_t left = CALL_KEPT_MAX / 2;
         for (size_t i = 0; i < left; i++)
-            move_kept(&b->kept[i], &b->kept[i + CALL_KEPT_MAX - left]);
+            move_kept_call(&b->kept[i], &b->kept[i + CALL_KEPT_MAX - left]);
         b->kept_n = left;
     }
     struct kept_call *k = &b->kept[b->kept_n++];
@@ -238,7 +238,7 @@ static void call_batch_keep_call(struct call_batch *b, const struct call *c)
         memcpy(k->text, c->method.p, c->method.n);
     if (c->target.n > 0)
         memcpy(k->text + c->method.n, c->target.p, c->target.n);
-    move_kept(k, k);
+    move_kept_call(k, k);
 }
 
 /* Keeps the open calls of the batch. Call it after the rows were written. */
@@ -248,7 +248,7 @@ static void call_batch_keep_open(struct call_batch *b)
     for (size_t i = 0; i < b->kept_n; i++) {
         if (b->kept[i].call.closing_seq != 0)
             continue;
-        move_kept(&b->kept[n++], &b->kept[i]);
+        move_kept_call(&b->kept[n++], &b->kept[i]);
     }
     b->kept_n = n;
     for (size_t i = 0; i < b->calls.n; i++)
@@ -301,8 +301,8 @@ static void bind_or_null(sqlite3_stmt *q, int i, bool has, int64_t v)
 }
 
 /* Reads the stored call that the message ends, without its texts. *ret_found: there is one. */
-static int get_ended(struct call_batch *b, sqlite3 *db, const struct call_message *m,
-                     struct call *ret, bool *ret_found)
+static int read_ended_call(struct call_batch *b, sqlite3 *db, const struct call_message *m,
+                           struct call *ret, bool *ret_found)
 {
     int st = 0;
     sqlite3_stmt *q = call_batch_statement(b, db, CALL_GET);
@@ -333,13 +333,13 @@ static int get_ended(struct call_batch *b, sqlite3 *db, const struct call_messag
     return st < 0 ? st : ended;
 }
 
-static int end_stored(struct call_batch *b, sqlite3 *db, const struct call_message *m)
+static int end_stored_call(struct call_batch *b, sqlite3 *db, const struct call_message *m)
 {
     struct call c;
     bool found;
     if (m->request_seq < 0 || m->request_seq > SCHEMA_SEQ_MAX)
         return 0;
-    int st = get_ended(b, db, m, &c, &found);
+    int st = read_ended_call(b, db, m, &c, &found);
     if (st < 0 || !found)
         return st;
     sqlite3_stmt *q = call_batch_statement(b, db, CALL_END);
@@ -365,7 +365,7 @@ int call_batch_add(struct call_batch *b, sqlite3 *db, const struct call_message 
     int64_t seq;
     if (!b->on)
         return 0;
-    if (!b->knows_own && is_about_own(m)) {
+    if (!b->knows_own && is_of_own_request(m)) {
         if (call_batch_read_own(b, db) < 0)
             return MI_ESTORE;
         b->knows_own = true;
@@ -391,8 +391,8 @@ int call_batch_add(struct call_batch *b, sqlite3 *db, const struct call_message 
     late->result = call_message_result(m);
     late->body = (struct slice){0};
     late->read = NULL;
-    if (m->link.kind != LINK_NONE) /* wait for the next message: it may continue the operation */
-        return end_stored(b, db, late);
+    if (m->link.kind != LINK_NONE) /* the next message may continue the operation */
+        return end_stored_call(b, db, late);
     if (call_set_keep_text(&b->calls, &late->finding) < 0)
         return MI_ENOMEM;
     b->late_n++;
@@ -411,7 +411,7 @@ int call_batch_flush(struct call_batch *b, sqlite3 *db)
 {
     int st = call_batch_put_calls(b, db);
     for (size_t i = 0; st == 0 && i < b->late_n; i++)
-        st = end_stored(b, db, &b->late[i]);
+        st = end_stored_call(b, db, &b->late[i]);
     if (st == 0 && b->operations != NULL)
         st = operation_rows_write(&b->operation_rows, db, b->session_id, b->operations);
     call_batch_keep_open(b);

@@ -26,8 +26,8 @@ static void add_columns_from(const struct expanding *x, const struct record_fiel
         add_column(x, &s->list[i], table);
 }
 
-static void add_covered(const struct expanding *x, const struct record_fields *s,
-                        enum field_cover cover)
+static void add_covered_columns(const struct expanding *x, const struct record_fields *s,
+                                enum field_cover cover)
 {
     for (size_t i = 0; i < s->n; i++)
         if (s->list[i].evidence == cover)
@@ -36,11 +36,11 @@ static void add_covered(const struct expanding *x, const struct record_fields *s
 
 static void add_record(const struct expanding *x, const struct record_fields *s)
 {
-    add_covered(x, s, COVERED_OPEN);
-    add_covered(x, s, COVERED_TAIL);
+    add_covered_columns(x, s, COVERED_OPEN);
+    add_covered_columns(x, s, COVERED_TAIL);
 }
 
-static void add_named(const struct expanding *x, struct slice name)
+static void add_columns_of_name(const struct expanding *x, struct slice name)
 {
     if (slice_is(name, "session"))
         add_columns_from(x, &fields_of_session, 0, "s.");
@@ -55,7 +55,7 @@ static void add_named(const struct expanding *x, struct slice name)
     else if (slice_is(name, "event_record"))
         add_record(x, &fields_of_event);
     else if (slice_is(name, "end_record"))
-        add_covered(x, &fields_of_session, COVERED_END);
+        add_covered_columns(x, &fields_of_session, COVERED_END);
     else if (slice_is(name, "number"))
         buf_adds(x->to, x->store ? "s.number" : "s.id");
     else if (slice_is(name, "sent"))
@@ -77,7 +77,7 @@ void columns_expand(const char *sql, int64_t version, bool store, struct buf *re
     for (const char *at; (at = strchr(sql, '@')) != NULL;) {
         struct slice name = {at + 1, strspn(at + 1, LETTERS)};
         buf_add(ret, sql, (size_t)(at - sql));
-        add_named(&x, name);
+        add_columns_of_name(&x, name);
         sql = name.p + name.n;
     }
     buf_adds(ret, sql);

@@ -6,9 +6,9 @@ void commitment_add(struct record *r, sqlite3_stmt *q, int first, int n)
 {
     for (int i = first; i < first + n; i++)
         if (sqlite3_column_type(q, i) == SQLITE_INTEGER)
-            record_number(r, sqlite3_column_int64(q, i));
+            record_add_number(r, sqlite3_column_int64(q, i));
         else
-            record_text(r, connect_column(q, i));
+            record_add_text(r, connect_column(q, i));
 }
 
 int commitment_tail_len(sqlite3_stmt *q, int first, enum bundle_kind kind)
@@ -47,7 +47,7 @@ bool commitment_cut_added(struct slice *finding, struct slice names)
     return true;
 }
 
-static bool commitment_take(sqlite3_stmt *q, int i, void *ret, size_t n)
+static bool commitment_copy_blob(sqlite3_stmt *q, int i, void *ret, size_t n)
 {
     struct slice bytes = connect_column(q, i);
     if (sqlite3_column_type(q, i) != SQLITE_BLOB || bytes.n != n)
@@ -58,12 +58,12 @@ static bool commitment_take(sqlite3_stmt *q, int i, void *ret, size_t n)
 
 bool commitment_salt(sqlite3_stmt *q, int i, struct salt *ret)
 {
-    return commitment_take(q, i, ret->b, SALT_N);
+    return commitment_copy_blob(q, i, ret->b, SALT_N);
 }
 
 bool commitment_digest(sqlite3_stmt *q, int i, struct digest *ret)
 {
-    return commitment_take(q, i, ret->b, DIGEST_N);
+    return commitment_copy_blob(q, i, ret->b, DIGEST_N);
 }
 
 struct slice commitment_bytes(const struct digest *d)

@@ -99,7 +99,7 @@ static int fill_messages(struct slots *s, sqlite3 *db, int64_t session_id)
     return rc == SQLITE_ROW || rc == SQLITE_DONE ? 0 : failure_keep(db);
 }
 
-static int load_rest(struct coverage *c, sqlite3 *db)
+static int load_unfinished_digests(struct coverage *c, sqlite3 *db)
 {
     struct slots s = {.to = &c->places, .from = c->places.n - places_count_rest(&c->places)};
     int st = 0;
@@ -159,7 +159,7 @@ int coverage_use_session(struct coverage *c, sqlite3 *db, int64_t session_id)
         st = coverage_load(c, db, session_id);
     c->session_id = st == 0 ? session_id : 0;
     if (st == 0 && c->covered)
-        st = load_rest(c, db);
+        st = load_unfinished_digests(c, db);
     if (st < 0)
         coverage_forget(c);
     return st;
@@ -212,8 +212,8 @@ int coverage_open(struct coverage *c, sqlite3 *db, int64_t session_id)
 }
 
 #define ADD(name, type, null)                                                                      \
-    FIELD_EITHER(FIELD_NUMBER_##type, record_optional(&r, BATCH_HAS_##null(name), row->name),      \
-                 record_text(&r, row->name));
+    FIELD_EITHER(FIELD_NUMBER_##type, record_add_optional(&r, BATCH_HAS_##null(name), row->name),  \
+                 record_add_text(&r, row->name));
 #define ADD_OPEN(name, type, null, since, evidence, ...)                                           \
     FIELD_IF(FIELD_OPEN_##evidence)(ADD(name, type, null))
 /* Sets `tail` to the number of tail fields up to the last that is not NULL. */
@@ -236,7 +236,7 @@ int coverage_add_message(struct coverage *c, struct batch_row *row, struct slice
         return MI_EIO;
     record_begin(&r, &row->salt, "message");
     MESSAGE_FIELDS(ADD_OPEN)
-    record_text(&r, body);
+    record_add_text(&r, body);
     MESSAGE_FIELDS(COUNT_TAIL)
     MESSAGE_FIELDS(ADD_TAIL)
     record_end(&r, &row->commitment);
@@ -253,9 +253,9 @@ int coverage_add_event(struct coverage *c, struct covered_event *e)
     if (salts_next(&c->salts, &e->salt) < 0)
         return MI_EIO;
     record_begin(&r, &e->salt, "event");
-    record_number(&r, e->t_us);
-    record_text(&r, e->kind);
-    record_text(&r, e->detail);
+    record_add_number(&r, e->t_us);
+    record_add_text(&r, e->kind);
+    record_add_text(&r, e->detail);
     record_end(&r, &e->commitment);
     e->place = (int64_t)c->places.n;
     coverage_count(c, &e->commitment);

@@ -102,7 +102,7 @@ static int read_first_finding(struct run *run, int64_t seq, struct slice *findin
 static int add_large(struct run *run, struct record *r, int64_t at, int64_t length)
 {
     char part[64 << 10];
-    record_length(r, (uint64_t)length);
+    record_add_length(r, (uint64_t)length);
     while (length > 0) {
         size_t most = size_min(sizeof part, (size_t)length);
         ssize_t n = pread(run->r->bodies_fd, part, most, at);
@@ -110,7 +110,7 @@ static int add_large(struct run *run, struct record *r, int64_t at, int64_t leng
             continue;
         if (n <= 0)
             return MI_EIO;
-        record_bytes(r, (struct slice){part, (size_t)n});
+        record_add_bytes(r, (struct slice){part, (size_t)n});
         at += n;
         length -= n;
     }
@@ -126,7 +126,7 @@ static int restate_commit_message(struct run *run, sqlite3_stmt *q, int64_t seq,
     int st = read_first_finding(run, seq, &finding);
     record_begin(&r, salt, "message");
     commitment_add(&r, q, FIRST, COMMITMENT_MESSAGE_FINDING);
-    record_text(&r, finding);
+    record_add_text(&r, finding);
     if (sqlite3_column_type(q, LENGTH) == SQLITE_NULL)
         commitment_add(&r, q, BODY, 1);
     else if (st == 0)

@@ -153,13 +153,13 @@ static int running_connect_to(sqlite3 **ret, const char *vault, bool writes, str
     return MI_ESTORE;
 }
 
-static void running_take_text(sqlite3_stmt *q, int i, char *to, size_t max)
+static void copy_text_column(sqlite3_stmt *q, int i, char *to, size_t max)
 {
     const char *text = (const char *)sqlite3_column_text(q, i);
     snprintf(to, max, "%s", text != NULL ? text : "");
 }
 
-static pid_t running_take_pid(sqlite3_stmt *q, int i)
+static pid_t read_pid_column(sqlite3_stmt *q, int i)
 {
     int64_t pid = sqlite3_column_int64(q, i);
     return pid > 0 && pid <= INT_MAX ? (pid_t)pid : 0;
@@ -168,19 +168,19 @@ static pid_t running_take_pid(sqlite3_stmt *q, int i)
 #define NAME(name, type, null) ", r." #name
 #define PROCESSES RUNNING_FIELDS(NAME)
 
-#define TAKE_BOOT(name) running_take_text(q, at++, ret->name, sizeof ret->name);
+#define TAKE_BOOT(name) copy_text_column(q, at++, ret->name, sizeof ret->name);
 #define TAKE_NUMBER(name) ret->name = sqlite3_column_int64(q, at++);
-#define TAKE_PID(name) ret->name = running_take_pid(q, at++);
+#define TAKE_PID(name) ret->name = read_pid_column(q, at++);
 #define TAKE_TICKS(name) ret->name = (uint64_t)sqlite3_column_int64(q, at++);
 #define TAKE(name, type, null) TAKE_##type(name)
 
 /* at: the first column of PROCESSES. */
-static void running_take_processes(sqlite3_stmt *q, int at, struct running *ret)
+static void read_process_columns(sqlite3_stmt *q, int at, struct running *ret)
 {
     RUNNING_FIELDS(TAKE)
 }
 
-static void running_take_row(sqlite3_stmt *q, struct running_row *row)
+static void read_running_row(sqlite3_stmt *q, struct running_row *row)
 {
     *row = (struct running_row){
         .session_id = sqlite3_column_int64(q, 0),
@@ -188,11 +188,11 @@ static void running_take_row(sqlite3_stmt *q, struct running_row *row)
         .last_at_us = sqlite3_column_int64(q, 2),
         .ended = sqlite3_column_type(q, 3) != SQLITE_NULL,
     };
-    running_take_text(q, 4, row->uid, sizeof row->uid);
-    running_take_text(q, 5, row->name, sizeof row->name);
-    running_take_text(q, 6, row->host, sizeof row->host);
-    running_take_text(q, 7, row->client, sizeof row->client);
-    running_take_processes(q, 8, &row->r);
+    copy_text_column(q, 4, row->uid, sizeof row->uid);
+    copy_text_column(q, 5, row->name, sizeof row->name);
+    copy_text_column(q, 6, row->host, sizeof row->host);
+    copy_text_column(q, 7, row->client, sizeof row->client);
+    read_process_columns(q, 8, &row->r);
 }
 
 #define LAST_AT                                                                                    \
@@ -216,7 +216,7 @@ static int running_load(sqlite3 *db, struct running_list *l)
             st = MI_ENOMEM;
             break;
         }
-        running_take_row(q, &l->row[l->n++]);
+        read_running_row(q, &l->row[l->n++]);
     }
     if (st == 0 && rc != SQLITE_DONE && rc != SQLITE_ROW)
         st = failure_keep(db);
@@ -247,7 +247,7 @@ int running_read(sqlite3 *db, int64_t session_id, struct running *ret)
         rc = sqlite3_step(q);
     }
     if (rc == SQLITE_ROW)
-        running_take_processes(q, 1, ret);
+        read_process_columns(q, 1, ret);
     st = rc == SQLITE_ROW ? 0 : rc == SQLITE_DONE ? MI_ENOENT : failure_keep(db);
     sqlite3_finalize(q);
     return st;

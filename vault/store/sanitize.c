@@ -38,7 +38,7 @@ static struct span sanitize_resolve(struct buf *b, struct slice raw)
     return sp;
 }
 
-static struct slice sanitize_pick(const struct buf *b, struct span sp, struct slice raw)
+static struct slice choose_clean_or_raw(const struct buf *b, struct span sp, struct slice raw)
 {
     return sp.made ? (struct slice){b->p + sp.from, sp.n} : raw;
 }
@@ -63,9 +63,9 @@ static int make_valid(struct row_sanitizer *k, const struct row *r, struct slice
         return MI_ENOMEM;
     *ret = (struct sanitized_row){
         .rpc_id = r->rpc_id.n <= STORED_NAME_MAX ? r->rpc_id : (struct slice){0},
-        .method = sanitize_pick(b, method, r->method),
-        .target = sanitize_pick(b, target, r->target),
-        .body = sanitize_pick(b, body, text),
+        .method = choose_clean_or_raw(b, method, r->method),
+        .target = choose_clean_or_raw(b, target, r->target),
+        .body = choose_clean_or_raw(b, body, text),
     };
     return 0;
 }

@@ -26,7 +26,7 @@
 struct writer;
 
 /* sync_full: every commit survives a power cut. Returns 0, MI_ENOMEM, MI_ESTORE, MI_EBUSY, or
- * MI_EPROTO if SQLite calls the database damaged (aside_put()). The last three set `error`. */
+ * MI_EPROTO if SQLite calls the database damaged (aside_move_database()). The last three set `error`. */
 MI_MUST int writer_open(struct writer **ret, const struct vault_dir *dir, bool sync_full,
                         struct buf *error);
 void writer_close(struct writer *s); /* NULL is fine */

@@ -206,7 +206,7 @@ struct log_reading {
     struct tree tree;
 };
 
-static int health_take_leaf(void *ctx, int64_t n, struct slice text)
+static int health_check_leaf(void *ctx, int64_t n, struct slice text)
 {
     struct log_reading *r = ctx;
     struct leaf l;
@@ -236,7 +236,7 @@ int health_check_log(const char *vault, struct health_log *log, struct buf *erro
     if (st == 0)
         st = db_has_table(&d, "leaves", &has);
     if (st == 0 && has) {
-        st = ledger_read(d.db, 0, health_take_leaf, &r);
+        st = ledger_read(d.db, 0, health_check_leaf, &r);
         st = st == MI_ESTORE ? db_fail(&d) : st;
     }
     db_close(&d);

@@ -27,7 +27,7 @@ int writable_try(const char *vault, struct buf *where, int *ret_errno)
     int dir = file_open_dir(vault, 0);
     int e = dir < 0 ? errno : 0;
     for (size_t i = 0; e == 0 && i < MI_COUNT(folders); i++)
-        e = file_try_space(dir, name = folders[i], WRITABLE_BYTES);
+        e = file_test_space(dir, name = folders[i], WRITABLE_BYTES);
     for (size_t i = 0; e == 0 && i < MI_COUNT(files); i++)
         e = try_file(dir, name = files[i]);
     if (dir >= 0)

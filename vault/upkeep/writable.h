@@ -2,7 +2,7 @@
  * of them, and they hide a read-only mount, an immutable file or a full disk. So this tries to
  * write.
  *
- * Rules     each directory must have WRITABLE_BYTES of disk space for a new file (file_try_space()); the files of the
+ * Rules     each directory must have WRITABLE_BYTES of disk space for a new file (file_test_space()); the files of the
  *           database are opened for writing. Nothing in the vault changes.
  * Owns      nothing.
  * Blocks    on the file system only. */

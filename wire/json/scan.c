@@ -114,8 +114,8 @@ static const char *scan_wide(struct scanner *s, const char *p)
 #if JSON_BLOCKS
 /* Whether valid characters begin at the bytes `wide`. Sets *ret_carry to the bytes of the next
  * block that belong to the last character. */
-static bool are_characters(const struct scanner *s, const char *p, uint64_t wide,
-                           uint64_t *ret_carry)
+static bool are_valid_characters(const struct scanner *s, const char *p, uint64_t wide,
+                                 uint64_t *ret_carry)
 {
     while (wide != 0) {
         unsigned i = (unsigned)__builtin_ctzll(wide);
@@ -144,7 +144,7 @@ static const char *skip_blocks(struct scanner *s, const char *p)
         uint64_t escaped = escapes << 1 | escaped_first;
         if ((quotes & ~escaped) != 0 || odd != wide ||
             (escaped != 0 && (escaped & ~(quotes | slashes | json_block_letters(b))) != 0) ||
-            !are_characters(s, p, wide & ~wide_first, &wide_carry))
+            !are_valid_characters(s, p, wide & ~wide_first, &wide_carry))
             break;
         s->escaped |= escapes != 0;
         escaped_first = carry;

@@ -126,7 +126,7 @@ size_t changes_size(const struct changes *c, struct slice text)
     return size;
 }
 
-static char *answer_flaw_put(char *to, const char *from, size_t n)
+static char *append_bytes(char *to, const char *from, size_t n)
 {
     memcpy(to, from, n);
     return to + n;
@@ -136,11 +136,11 @@ void changes_write(const struct changes *c, struct slice text, char *to)
 {
     const char *at = text.p;
     for (size_t i = 0; i < c->n; i++) {
-        to = answer_flaw_put(to, at, (size_t)(c->list[i].from.p - at));
-        to = answer_flaw_put(to, c->list[i].to.p, c->list[i].to.n);
+        to = append_bytes(to, at, (size_t)(c->list[i].from.p - at));
+        to = append_bytes(to, c->list[i].to.p, c->list[i].to.n);
         at = c->list[i].from.p + c->list[i].from.n;
     }
-    answer_flaw_put(to, at, (size_t)(text.p + text.n - at));
+    append_bytes(to, at, (size_t)(text.p + text.n - at));
 }
 
 void changes_close(struct changes *c)

@@ -44,7 +44,7 @@ static bool is_valid_entry(struct slice key, struct json_value v)
     if (json_key_is(key, "traceparent"))
         return text.p != NULL && meta_is_traceparent(text);
     if (json_key_is(key, "tracestate") || json_key_is(key, "baggage"))
-        return text.p != NULL && meta_is_pairs(text);
+        return text.p != NULL && meta_is_pair_list(text);
     if (json_key_is(key, META_LOG_LEVEL))
         return protocol_log_level(text) != 0;
     if (json_key_is(key, META_CLIENT))

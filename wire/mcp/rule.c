@@ -235,7 +235,7 @@ enum severity rule_severity(enum rule r)
     return table[r].severity;
 }
 
-breaches rules_only_errors(breaches set)
+breaches rules_keep_errors(breaches set)
 {
     breaches grave = 0;
     for (int r = 0; set >> r != 0; r++)

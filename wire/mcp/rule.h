@@ -82,7 +82,7 @@ const char *rule_remedy(enum rule r);  /* sentences: the usual cause, and what t
 enum severity rule_severity(enum rule r);
 /* Returns the rules of the set that are a MUST in the specification; these have the severity
  * error. */
-breaches rules_only_errors(breaches set);
+breaches rules_keep_errors(breaches set);
 
 /* Appends the names, joined by commas: findings first, then rules. */
 void finding_list(struct buf *b, findings set, breaches broken);

@@ -88,7 +88,7 @@ static bool check_then_or_else(struct check *c, const struct schema_rule *r, uin
     unsigned yes = 0, no = 0;
     uint32_t unused;
     for (size_t i = 0; i < MI_COUNT(branches); i++) {
-        const struct schema_keyword *k = schema_beside(c, r, branches[i]);
+        const struct schema_keyword *k = schema_find_sibling_keyword(c, r, branches[i]);
         enum truth t = k != NULL ? schema_judge_quietly(c, k->at, here, &unused) : TRUTH_YES;
         yes += t == TRUTH_YES;
         no += t == TRUTH_NO;
@@ -109,7 +109,8 @@ static bool check_if(struct check *c, const struct schema_rule *r, uint32_t at,
     enum truth t = schema_judge_quietly(c, at, here, &unsure);
     if (t == TRUTH_MAYBE)
         return check_then_or_else(c, r, unsure, here);
-    const struct schema_keyword *k = schema_beside(c, r, t == TRUTH_YES ? KW_THEN : KW_ELSE);
+    const struct schema_keyword *k =
+        schema_find_sibling_keyword(c, r, t == TRUTH_YES ? KW_THEN : KW_ELSE);
     return k == NULL || schema_fits_at(c, k->at, here);
 }
 
@@ -225,7 +226,8 @@ enum schema_result schema_check(struct schema *s, struct slice value, struct sch
 {
     struct json_tree v;
     struct work work = work_begin(SCHEMA_STEPS, s->limits->cpu_us);
-    (void)work_do(&work, size_min(value.n, SCHEMA_VALUE_MAX) / 8); /* work for building the tree */
+    (void)work_count_steps(&work, size_min(value.n, SCHEMA_VALUE_MAX) /
+                                      8); /* work for building the tree */
     int st = value.n <= SCHEMA_VALUE_MAX ? json_tree_open(&v, value) : MI_EFULL;
     if (st < 0) {
         if (fault != NULL)

@@ -72,7 +72,7 @@ static inline const struct json_node *schema_value_node(const struct check *c, u
 /* Counts n steps. Returns false if the limit is exceeded; then the result is unknown. */
 static inline bool schema_count_steps(struct check *c, size_t n)
 {
-    if (!work_do(c->work, n))
+    if (!work_count_steps(c->work, n))
         c->gave_up = SCHEMA_TOO_LONG;
     return c->gave_up == NULL;
 }
@@ -101,7 +101,7 @@ enum truth schema_judge_quietly(struct check *c, uint32_t schema, const struct p
                                 uint32_t *ret_unsure);
 /* Returns another keyword of the same schema, or NULL if absent. */
 static inline const struct schema_keyword *
-schema_beside(struct check *c, const struct schema_rule *r, enum keyword word)
+schema_find_sibling_keyword(struct check *c, const struct schema_rule *r, enum keyword word)
 {
     for (uint32_t i = r->first; i < r->first + r->n && schema_count_steps(c, 1); i++)
         if (c->s->keyword[i].word == word)

@@ -104,8 +104,8 @@ static bool check_patterns(struct check *c, const struct json_node *k, const str
 
 static bool member_is_additional(struct check *c, const struct schema_rule *r, struct slice key)
 {
-    const struct schema_keyword *named = schema_beside(c, r, KW_PROPERTIES);
-    const struct schema_keyword *like = schema_beside(c, r, KW_PATTERN_PROPERTIES);
+    const struct schema_keyword *named = schema_find_sibling_keyword(c, r, KW_PROPERTIES);
+    const struct schema_keyword *like = schema_find_sibling_keyword(c, r, KW_PATTERN_PROPERTIES);
     if (named != NULL && schema_children_find_member(c, &c->s->tree, named->at, key) != 0)
         return false;
     uint32_t i = like != NULL ? schema_node(c->s, like->at)->child : 0;
@@ -209,7 +209,7 @@ static bool check_prefix(struct check *c, const struct json_node *k, const struc
 
 static uint32_t count_prefix_items(struct check *c, const struct schema_rule *r)
 {
-    const struct schema_keyword *k = schema_beside(c, r, KW_PREFIX_ITEMS);
+    const struct schema_keyword *k = schema_find_sibling_keyword(c, r, KW_PREFIX_ITEMS);
     return k != NULL ? schema_node(c->s, k->at)->count : 0;
 }
 
@@ -218,8 +218,8 @@ static bool check_contains(struct check *c, const struct schema_rule *r, uint32_
 {
     int64_t least = 1, most = INT64_MAX, n = 0, maybe = 0;
     uint32_t unsure, last_unsure = 0;
-    const struct schema_keyword *min = schema_beside(c, r, KW_MIN_CONTAINS);
-    const struct schema_keyword *max = schema_beside(c, r, KW_MAX_CONTAINS);
+    const struct schema_keyword *min = schema_find_sibling_keyword(c, r, KW_MIN_CONTAINS);
+    const struct schema_keyword *max = schema_find_sibling_keyword(c, r, KW_MAX_CONTAINS);
     bool evaluates = c->s->dialect == DIALECT_2020; /* in 2019-09 `contains` evaluates nothing */
     if (min != NULL && !schema_read_limit(c, schema_node(c->s, min->at), &least))
         least = 1;
@@ -326,7 +326,7 @@ bool schema_children_fit(struct check *c, const struct schema_rule *r,
     case KW_PREFIX_ITEMS:
         return type != JSON_ARRAY || check_prefix(c, k, here);
     case KW_ADDITIONAL_ITEMS: /* ignored unless items is a list */
-        return type != JSON_ARRAY || schema_beside(c, r, KW_PREFIX_ITEMS) == NULL ||
+        return type != JSON_ARRAY || schema_find_sibling_keyword(c, r, KW_PREFIX_ITEMS) == NULL ||
                check_items(c, kw->at, count_prefix_items(c, r), here);
     case KW_ITEMS:
         return type != JSON_ARRAY || check_items(c, kw->at, count_prefix_items(c, r), here);

@@ -100,7 +100,7 @@ static int compile_pattern(struct schema *s, uint32_t at, struct slice raw)
     json_unescape(&text, raw);
     int st =
         text.failed ? MI_ENOMEM : pattern_open(&s->pattern[at], &rules, buf_slice(&text), NULL);
-    if (!work_do(&s->work, PATTERN_STEPS(text.n, s->limits->memory.used - before)))
+    if (!work_count_steps(&s->work, PATTERN_STEPS(text.n, s->limits->memory.used - before)))
         st = MI_EFULL;
     buf_close(&text);
     return st == MI_EINVAL ? 0 : st;
@@ -246,7 +246,7 @@ int schema_compile(struct schema *s, uint32_t at)
         (type != JSON_OBJECT && type != JSON_TRUE && type != JSON_FALSE))
         return 0;
     struct schema_rule rule = {.never = type == JSON_FALSE};
-    if (!work_do(&s->work, 1 + schema_node(s, at)->count))
+    if (!work_count_steps(&s->work, 1 + schema_node(s, at)->count))
         return MI_EFULL;
     s->rule_of[at] =
         (uint32_t)

@@ -21,7 +21,7 @@ static int schema_format_number(struct slice *s, int n)
     return v;
 }
 
-static bool schema_format_take(struct slice *s, const char *any_of)
+static bool schema_format_consume(struct slice *s, const char *any_of)
 {
     if (s->n == 0 || *s->p == '\0' || strchr(any_of, *s->p) == NULL)
         return false;
@@ -30,43 +30,43 @@ static bool schema_format_take(struct slice *s, const char *any_of)
     return true;
 }
 
-static bool take_date(struct slice *s)
+static bool consume_date(struct slice *s)
 {
     static const int days[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
     int y = schema_format_number(s, 4);
-    if (y < 0 || !schema_format_take(s, "-"))
+    if (y < 0 || !schema_format_consume(s, "-"))
         return false;
     int m = schema_format_number(s, 2);
-    if (m < 1 || m > 12 || !schema_format_take(s, "-"))
+    if (m < 1 || m > 12 || !schema_format_consume(s, "-"))
         return false;
     int d = schema_format_number(s, 2);
     bool leap = (y % 4 == 0 && y % 100 != 0) || y % 400 == 0;
     return d >= 1 && d <= days[m - 1] + (m == 2 && leap);
 }
 
-static bool take_time(struct slice *s)
+static bool consume_time(struct slice *s)
 {
     int h = schema_format_number(s, 2);
-    if (h < 0 || h > 23 || !schema_format_take(s, ":"))
+    if (h < 0 || h > 23 || !schema_format_consume(s, ":"))
         return false;
     int m = schema_format_number(s, 2);
-    if (m < 0 || m > 59 || !schema_format_take(s, ":"))
+    if (m < 0 || m > 59 || !schema_format_consume(s, ":"))
         return false;
     int sec = schema_format_number(s, 2), off_h = 0, off_m = 0, sign = 1;
     if (sec < 0 || sec > 60)
         return false;
-    if (schema_format_take(s, ".")) {
+    if (schema_format_consume(s, ".")) {
         if (schema_format_number(s, 1) < 0)
             return false;
         while (s->n > 0 && char_is_digit(*s->p))
             (void)schema_format_number(s, 1);
     }
-    if (!schema_format_take(s, "Zz")) {
+    if (!schema_format_consume(s, "Zz")) {
         sign = s->n > 0 && *s->p == '-' ? -1 : 1;
-        if (!schema_format_take(s, "+-"))
+        if (!schema_format_consume(s, "+-"))
             return false;
         off_h = schema_format_number(s, 2);
-        if (off_h < 0 || off_h > 23 || !schema_format_take(s, ":"))
+        if (off_h < 0 || off_h > 23 || !schema_format_consume(s, ":"))
             return false;
         off_m = schema_format_number(s, 2);
         if (off_m < 0 || off_m > 59)
@@ -79,12 +79,12 @@ static bool take_time(struct slice *s)
 
 static bool text_is_date(struct slice s)
 {
-    return take_date(&s) && s.n == 0;
+    return consume_date(&s) && s.n == 0;
 }
 
 static bool is_date_time(struct slice s)
 {
-    return take_date(&s) && schema_format_take(&s, "Tt") && take_time(&s) && s.n == 0;
+    return consume_date(&s) && schema_format_consume(&s, "Tt") && consume_time(&s) && s.n == 0;
 }
 
 static bool text_is_uuid(struct slice s)

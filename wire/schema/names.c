@@ -282,7 +282,7 @@ bool schema_names_find(struct schema_names *n, uint32_t from, struct slice ref, 
     if (uri.n > 0) {
         size_t text_n = n->address[base].n + uri.n;
         buf_clear(&n->want);
-        if (!work_do(&n->s->work, text_n / (memchr(uri.p, '.', uri.n) != NULL ? 4 : 32)))
+        if (!work_count_steps(&n->s->work, text_n / (memchr(uri.p, '.', uri.n) != NULL ? 4 : 32)))
             return false;
         uri_resolve(&n->want, n->address[base], uri);
         if (n->want.failed || !schema_names_lookup(&n->addresses, 0, buf_slice(&n->want), &base))

@@ -91,7 +91,7 @@ static int confine_calls_add(scmp_filter_ctx filter, uint32_t action, const char
 }
 
 /* Calls that are allowed with some arguments only: isatty(3), abort(3), and the end of the server's process group. */
-static int add_conditional(scmp_filter_ctx filter)
+static int allow_conditional_calls(scmp_filter_ctx filter)
 {
     int st =
         seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(ioctl), 1, SCMP_A1(SCMP_CMP_EQ, TCGETS));
@@ -107,7 +107,7 @@ static int add_conditional(scmp_filter_ctx filter)
 
 /* libseccomp 2.5.4 runs for ever if an allocation fails in seccomp_load(): so a timer kills this
  * process with SIGVTALRM, and another recorder is started. Loading normally takes 1 ms. */
-static int load_in_time(scmp_filter_ctx filter)
+static int load_filter_in_time(scmp_filter_ctx filter)
 {
     const struct itimerval limit = {.it_value.tv_sec = 1}, none = {{0}, {0}};
     int st = setitimer(ITIMER_VIRTUAL, &limit, NULL) == 0 ? seccomp_load(filter) : MI_EIO;
@@ -125,9 +125,9 @@ int confine_system_calls(struct confine_denied *ret)
     if (st == 0)
         st = confine_calls_add(filter, SCMP_ACT_ERRNO(EPERM), quiet, MI_COUNT(quiet));
     if (st == 0)
-        st = add_conditional(filter);
+        st = allow_conditional_calls(filter);
     if (st == 0)
-        st = load_in_time(filter);
+        st = load_filter_in_time(filter);
     if (filter != NULL)
         seccomp_release(filter);
     return st == 0 ? 0 : MI_EIO;

@@ -72,7 +72,7 @@ pid_t file_lock_owner(const char *path, int64_t at)
 }
 
 /* Tests the disk space with an unnamed temporary file. */
-int file_try_space(int dir, const char *folder, size_t n)
+int file_test_space(int dir, const char *folder, size_t n)
 {
     int fd = openat(dir, folder, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
     if (fd < 0)

@@ -49,7 +49,7 @@ int history_add(struct newest *to, struct query *q, const struct filter *f,
     struct filter any_age = *f;
     struct message_question x = {&any_age, s->id, s->started_at_us, 1, seq};
     any_age.since_us = INT64_MIN;
-    int st = query_facts(q, &x, QUERY_BACKWARD, history_on_message, &g);
+    int st = query_message_facts(q, &x, QUERY_BACKWARD, history_on_message, &g);
     if (st == 0 && g.status == 0 && !filter_has_call(f))
         st = query_events_back(q, s->id, event, history_on_event, &g);
     return st < 0 ? st : g.status;

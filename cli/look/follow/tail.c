@@ -145,7 +145,8 @@ static bool read_round(struct tail *t)
             continue;
         set_session(t, s);
         tail_page_mark_stale(&t->page, s->s.id);
-        int st = query_more(t->q, s->s.id, &s->seq, &s->event, tail_on_message, tail_on_event, t);
+        int st =
+            query_read_newer(t->q, s->s.id, &s->seq, &s->event, tail_on_message, tail_on_event, t);
         if (t->status == 0)
             t->status = st;
         some |= s->seq != seq || s->event != event;
@@ -167,7 +168,8 @@ static bool tail_read_all(struct tail *t)
 
 /* Follows a session. In a vault, the newest sessions are followed; in a store, those that were
  * found first. *ret stays NULL if s is not followed. */
-static int add_live(struct tail *t, const struct query_session *s, struct followed_session **ret)
+static int follow_session(struct tail *t, const struct query_session *s,
+                          struct followed_session **ret)
 {
     if (!query_is_store(t->q) || t->live.n < FOLLOWED_MAX)
         return followed_add(&t->live, s, ret);
@@ -186,11 +188,11 @@ static bool tail_on_new_session(void *ctx, const struct query_session *s)
     struct filter f = t->filter;
     f.client = s->client_name.p != NULL ? f.client : NULL;
     if (filter_matches_session(&f, FILTER_HOLDS, s))
-        t->status = add_live(t, s, NULL);
+        t->status = follow_session(t, s, NULL);
     return t->status == 0;
 }
 
-static void find_new(struct tail *t)
+static void find_new_sessions(struct tail *t)
 {
     bool store = query_is_store(t->q);
     int64_t newest = 0;
@@ -210,7 +212,7 @@ static void find_new(struct tail *t)
     t->newest = t->seen;
 }
 
-static void drop_ended(struct tail *t)
+static void drop_ended_sessions(struct tail *t)
 {
     for (size_t i = t->live.n; i-- > 0 && t->status == 0;) {
         struct followed_session *s = t->live.session[i];
@@ -235,7 +237,7 @@ static bool poll_vault(struct tail *t)
     t->status = query_version(t->q, &version);
     if (t->status < 0 || (version == t->version && !query_is_store(t->q)))
         return true;
-    find_new(t);
+    find_new_sessions(t);
     /* Marks sessions whose end is recorded. The read after this returns all their rows. */
     for (size_t i = 0; i < t->live.n && t->status == 0; i++) {
         int64_t at_us = 0;
@@ -244,7 +246,7 @@ static bool poll_vault(struct tail *t)
     }
     if (!tail_read_all(t))
         return false;
-    drop_ended(t);
+    drop_ended_sessions(t);
     t->version = version;
     return true;
 }
@@ -269,7 +271,7 @@ static int follow_from_end(struct tail *t, const struct query_session *s, int64_
     int st = known ? query_last_positions(t->q, s->id, &seq, &event) : 0;
     struct followed_session *added = NULL;
     if (st == 0)
-        st = add_live(t, s, &added);
+        st = follow_session(t, s, &added);
     if (st < 0 || added == NULL)
         return st;
     added->seq = *ret_seq = seq;
@@ -317,7 +319,7 @@ static bool tail_on_old_event(void *ctx, const struct query_event *e)
 }
 
 /* Prints the rows from..end: either an event, or consecutive messages of one session. */
-static void print_run(struct tail *t, size_t from, size_t end)
+static void print_consecutive_rows(struct tail *t, size_t from, size_t end)
 {
     const struct newest_row *r = &t->history.row[from];
     struct query_session s;
@@ -349,7 +351,7 @@ static int tail_begin(struct tail *t, int64_t last)
     for (size_t i = 0, end; i < t->history.n && t->status == 0 && !out_has_ended(&t->page.out);
          i = end) {
         end = history_run(&t->history, i, RUN_MAX);
-        print_run(t, i, end);
+        print_consecutive_rows(t, i, end);
     }
     newest_close(&t->history);
     return t->status;

@@ -167,7 +167,8 @@ static void print_open(struct tail_page *p, const struct followed *f)
         buf_printf(b, "%zu open: ", f->open_n);
     for (size_t i = 0; i < f->open_n && b->n < 4 * o->columns; i++) {
         int64_t us = clock_wall_us() - f->open[i].at_us;
-        buf_printf(b, "%s%s %s", i > 0 ? ", " : "", f->open[i].what, units_took(us > 0 ? us : 0).s);
+        buf_printf(b, "%s%s %s", i > 0 ? ", " : "", f->open[i].what,
+                   units_format_duration(us > 0 ? us : 0).s);
     }
     p->open_shown = f->open_n > 0;
     if (p->open_shown)

@@ -55,7 +55,7 @@ struct finder {
     int64_t index_began_us, shown_us, indexed;
 };
 
-static bool finder_goes_on(const struct finder *f)
+static bool finder_should_continue(const struct finder *f)
 {
     return f->status == 0 && !f->ended;
 }
@@ -104,7 +104,7 @@ static bool finder_on_candidate(void *ctx, const struct query_message *m)
     struct finder *f = ctx;
     struct slice at;
     struct slice text = finder_read_text(f, m);
-    if (!finder_goes_on(f))
+    if (!finder_should_continue(f))
         return false;
     int st = search_terms_find(&f->question->terms, text, &at);
     if (st < 0) {
@@ -159,9 +159,9 @@ static void try_matching(struct finder *f, const struct session_row *r, const st
         x.from = list->seq[0];
         x.to = list->seq[k - 1];
     }
-    while (finder_goes_on(f) && n == MATCHING && (list == NULL || k > 0)) {
-        set_status(f, query_matching(f->q, &x, MATCHING, seq, &n));
-        for (size_t i = 0; finder_goes_on(f) && i < n; i++) {
+    while (finder_should_continue(f) && n == MATCHING && (list == NULL || k > 0)) {
+        set_status(f, query_find_matching(f->q, &x, MATCHING, seq, &n));
+        for (size_t i = 0; finder_should_continue(f) && i < n; i++) {
             while (k > 0 && list->seq[k - 1] > seq[i])
                 k--;
             if (list == NULL || (k > 0 && list->seq[k - 1] == seq[i]))
@@ -179,7 +179,7 @@ static void try_candidates(struct finder *f, const struct session_row *r)
     if (f->question->narrowed && list->n > TRY_EACH_MAX)
         try_matching(f, r, list);
     else
-        for (size_t i = list->n; finder_goes_on(f) && i-- > 0;)
+        for (size_t i = list->n; finder_should_continue(f) && i-- > 0;)
             try_message(f, r, list->seq[i]);
 }
 
@@ -187,7 +187,7 @@ static bool finder_on_body(void *ctx, const struct query_message *m)
 {
     struct finder *f = ctx;
     struct slice at, text = finder_read_text(f, m);
-    if (!finder_goes_on(f))
+    if (!finder_should_continue(f))
         return false;
     int st = search_terms_find(&f->question->terms, text, &at);
     if (st == MI_ENOENT)
@@ -205,7 +205,7 @@ static void scan_session(struct finder *f, const struct session_row *r)
         try_matching(f, r, NULL);
         return;
     }
-    set_status(f, query_bodies(f->q, r->id.id, 0, INT64_MAX, finder_on_body, f));
+    set_status(f, query_message_bodies(f->q, r->id.id, 0, INT64_MAX, finder_on_body, f));
     if (f->status == 0)
         try_candidates(f, r);
 }
@@ -246,7 +246,7 @@ static void reverse_seq_list(struct seq_list *l)
 static void finish_session(struct group *g)
 {
     struct finder *f = g->f;
-    if (finder_goes_on(f) && g->at < g->n && g->row[g->at].wanted && f->candidates.n > 0) {
+    if (finder_should_continue(f) && g->at < g->n && g->row[g->at].wanted && f->candidates.n > 0) {
         reverse_seq_list(&f->candidates);
         if (f->question->all_exact && f->candidates.n > TRY_EACH_MAX)
             scan_session(f, &g->row[g->at]);
@@ -265,13 +265,13 @@ static bool finder_on_indexed(void *ctx, int64_t session, int64_t seq)
         for (g->at = 0; g->at < g->n && g->row[g->at].id.id != session;)
             g->at++;
     }
-    if (!finder_goes_on(f) || g->at == g->n || !g->row[g->at].wanted)
-        return finder_goes_on(f);
+    if (!finder_should_continue(f) || g->at == g->n || !g->row[g->at].wanted)
+        return finder_should_continue(f);
     if (f->question->narrowed || f->question->all_exact)
         return add_seq(f, &f->candidates, seq);
     /* tried at once, because a few matches may reach the limit */
     try_message(f, &g->row[g->at], seq);
-    return finder_goes_on(f);
+    return finder_should_continue(f);
 }
 
 static int ask_index(struct finder *f, const struct session_row *row, size_t n)
@@ -309,7 +309,7 @@ static void search_group(struct finder *f)
         set_status(f, st);
         return;
     }
-    for (size_t i = 0; finder_goes_on(f) && i < n; i++)
+    for (size_t i = 0; finder_should_continue(f) && i < n; i++)
         if (row[i].wanted)
             scan_session(f, &row[i]);
 }
@@ -325,9 +325,9 @@ static bool finder_on_session(void *ctx, const struct query_session *x)
         f->rows_n = 0;
         buf_clear(&f->names);
     }
-    if (finder_goes_on(f))
+    if (finder_should_continue(f))
         finder_add_session(f, x);
-    return finder_goes_on(f);
+    return finder_should_continue(f);
 }
 
 static int open_index(struct finder *f)
@@ -342,12 +342,12 @@ static int open_index(struct finder *f)
 
 static void finder_search_all(struct finder *f)
 {
-    set_status(f, query_several(f->q, &f->several));
+    set_status(f, query_has_several_vaults(f->q, &f->several));
     if (f->status == 0)
         f->status = open_index(f);
     if (f->status == 0)
         set_status(f, query_sessions(f->q, 0, finder_on_session, f));
-    if (finder_goes_on(f))
+    if (finder_should_continue(f))
         search_group(f);
     if (f->shown_us != 0)
         fprintf(stderr, "\r\033[K");

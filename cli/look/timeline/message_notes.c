@@ -90,7 +90,7 @@ void operation_notes_append(struct buf *b, const struct query_message *m,
         return;
     add_note(b, "ends ", o->seq);
     buf_printf(b, ": %lld request%s in %s", (long long)o->requests, o->requests == 1 ? "" : "s",
-               units_took(o->duration_us).s);
+               units_format_duration(o->duration_us).s);
     if (o->person_us > 0)
-        buf_printf(b, ", of which a person took %s", units_took(o->person_us).s);
+        buf_printf(b, ", of which a person took %s", units_format_duration(o->person_us).s);
 }

@@ -295,7 +295,7 @@ static void print_body(struct timeline *t, struct slice body)
     out_end_line(t->out);
 }
 
-static void add_took(struct timeline *t, const struct query_message *m)
+static void add_message_duration(struct timeline *t, const struct query_message *m)
 {
     buf_clear(&t->text);
     if (query_ended_call(m))
@@ -310,7 +310,7 @@ static void timeline_add_packed(struct timeline *t, const struct query_message *
     struct slice method = timeline_method_text(t, m, true);
     timeline_add_text(
         t, method, layout_max_method_width(&t->layout, timeline_columns_left(t), answered), style);
-    add_took(t, m);
+    add_message_duration(t, m);
     if (t->text.n > 0) {
         add_gap(t, method.n > 0 ? 1 : 0);
         timeline_add_text(t, buf_slice(&t->text), OUT_UNLIMITED, OUT_PLAIN);
@@ -330,7 +330,7 @@ static void timeline_add_padded(struct timeline *t, const struct query_message *
         add_cell(t, m->rpc_id, l->id, true, OUT_PLAIN);
     }
     add_gap(t, l->gap);
-    add_took(t, m);
+    add_message_duration(t, m);
     add_cell(t, buf_slice(&t->text), l->took, true, OUT_PLAIN);
     if (l->size > 0) {
         add_gap(t, l->gap);

@@ -61,7 +61,7 @@ void detail_fold_from_depth(struct detail *d, size_t depth)
 
 /* ---- searching ------------------------------------------------------------------------------ */
 
-static size_t nearer_match(size_t a, size_t b, bool forward)
+static size_t choose_nearer_match(size_t a, size_t b, bool forward)
 {
     if (a == FIND_NONE || b == FIND_NONE)
         return a == FIND_NONE ? b : a;
@@ -75,7 +75,7 @@ static size_t find_in_text(const struct detail *d, const struct view *v, size_t 
     for (size_t i = 0; i < n; i++) {
         struct slice s = buf_slice(needle[i]);
         if (i == 0 || !slice_eq(s, buf_slice(needle[i - 1])))
-            found = nearer_match(
+            found = choose_nearer_match(
                 found, forward ? find_next(v->text, at, s) : find_last(v->text, at, s), forward);
     }
     return found;
@@ -109,8 +109,8 @@ static size_t find_in_part(const struct detail *d, const struct part *p, size_t 
 }
 
 /* Sets the part and the offset in it from which the search begins. */
-static void search_begins_at(struct detail *d, size_t from, bool forward, size_t *ret_part,
-                             size_t *ret_at)
+static void find_search_start(struct detail *d, size_t from, bool forward, size_t *ret_part,
+                              size_t *ret_at)
 {
     struct spot s;
     size_t line = 0, column;
@@ -217,7 +217,7 @@ int detail_search(struct detail *d, struct slice needle, size_t from, bool forwa
     int st = set_needle(d, needle);
     if (st < 0 || needle.n == 0)
         return st < 0 ? st : MI_ENOENT;
-    search_begins_at(d, from, forward, &part, &at);
+    find_search_start(d, from, forward, &part, &at);
     ret->wrapped = false;
     /* the first part is tried twice: the second time before `at` */
     for (size_t tried = 0; tried <= d->n; tried++) {

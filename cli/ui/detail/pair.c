@@ -67,20 +67,20 @@ static void detail_pair_add_row(struct aligning *a, uint32_t left, uint32_t righ
         .line = {left, right}, .mark = (uint8_t)mark, .section = (uint8_t)p->sections_n};
 }
 
-static void add_left(struct aligning *a, uint32_t node, uint32_t line)
+static void add_removed_rows(struct aligning *a, uint32_t node, uint32_t line)
 {
     for (uint32_t i = 0; i < a->lines[0][node]; i++)
         detail_pair_add_row(a, line + i, NO_LINE, PAIR_REMOVED);
 }
 
-static void add_right(struct aligning *a, uint32_t node, uint32_t line)
+static void add_added_rows(struct aligning *a, uint32_t node, uint32_t line)
 {
     for (uint32_t i = 0; i < a->lines[1][node]; i++)
         detail_pair_add_row(a, NO_LINE, line + i, PAIR_ADDED);
 }
 
 /* Adds the lines of two values of different types beside each other. */
-static void add_both(struct aligning *a, const uint32_t node[2], const uint32_t line[2])
+static void add_changed_rows(struct aligning *a, const uint32_t node[2], const uint32_t line[2])
 {
     uint32_t left = a->lines[0][node[0]], right = a->lines[1][node[1]];
     for (uint32_t i = 0; i < left || i < right; i++)
@@ -173,7 +173,7 @@ static void align_members(struct aligning *a, const uint32_t node[2], const uint
          i = aligned_node(a, 0, i)->next) {
         size_t k = find_member(a, &m, aligned_node(a, 0, i)->key, next);
         if (k == m.n || m.member[k].taken) { /* a duplicate name has no partner */
-            add_left(a, i, at);
+            add_removed_rows(a, i, at);
         } else {
             m.member[k].taken = true;
             align_values(a, (uint32_t[]){i, m.member[k].node}, (uint32_t[]){at, m.member[k].line});
@@ -183,7 +183,7 @@ static void align_members(struct aligning *a, const uint32_t node[2], const uint
     }
     for (size_t k = 0; k < m.n && a->st == 0; k++)
         if (!m.member[k].taken)
-            add_right(a, m.member[k].node, m.member[k].line);
+            add_added_rows(a, m.member[k].node, m.member[k].line);
     free(m.member);
     free(m.sorted);
 }
@@ -196,9 +196,9 @@ static void align_elements(struct aligning *a, const uint32_t node[2], const uin
         if (i != 0 && k != 0)
             align_values(a, (uint32_t[]){i, k}, (uint32_t[]){left, right});
         else if (i != 0)
-            add_left(a, i, left);
+            add_removed_rows(a, i, left);
         else
-            add_right(a, k, right);
+            add_added_rows(a, k, right);
         left += i != 0 ? a->lines[0][i] : 0;
         right += k != 0 ? a->lines[1][k] : 0;
         i = i != 0 ? aligned_node(a, 0, i)->next : 0;
@@ -216,7 +216,7 @@ static void align_values(struct aligning *a, const uint32_t node[2], const uint3
         bool equal = json_equal(left->value, right->value);
         detail_pair_add_row(a, line[0], line[1], equal ? PAIR_EQUAL : PAIR_CHANGED);
     } else if (left->value.type != right->value.type || lines[0] == 1 || lines[1] == 1) {
-        add_both(a, node, line);
+        add_changed_rows(a, node, line);
     } else {
         detail_pair_add_row(a, line[0], line[1], PAIR_EQUAL);
         if (left->value.type == JSON_OBJECT)
@@ -266,9 +266,9 @@ static int add_values(struct pair *p, const struct slice text[2])
     if (a.st == 0 && text[0].p != NULL && text[1].p != NULL)
         align_values(&a, (uint32_t[]){0, 0}, (uint32_t[]){0, 0});
     else if (a.st == 0 && text[0].p != NULL)
-        add_left(&a, 0, 0);
+        add_removed_rows(&a, 0, 0);
     else if (a.st == 0 && text[1].p != NULL)
-        add_right(&a, 0, 0);
+        add_added_rows(&a, 0, 0);
     for (int side = 0; side < 2; side++) {
         json_tree_close(&a.tree[side]);
         free(a.lines[side]);
@@ -348,7 +348,7 @@ static bool row_is_difference(const struct pair_row *r)
     return r->mark == PAIR_CHANGED || r->mark == PAIR_REMOVED || r->mark == PAIR_ADDED;
 }
 
-static bool show_row(struct pair *p, const struct pair_row *r)
+static bool append_shown_row(struct pair *p, const struct pair_row *r)
 {
     if (!GROW(p->shown, p->shown_n, p->shown_cap))
         return false;
@@ -365,7 +365,7 @@ static size_t end_of_equal_rows(const struct pair *p, size_t i)
 }
 
 /* Shows the first and last rows of a run of equal rows, with a gap between them. */
-static bool show_run(struct pair *p, size_t from, size_t to)
+static bool show_equal_rows(struct pair *p, size_t from, size_t to)
 {
     size_t head = from > 0 && row_is_difference(&p->row[from - 1]) ? PAIR_CONTEXT : 0;
     size_t tail = to < p->n && row_is_difference(&p->row[to]) ? PAIR_CONTEXT : 0;
@@ -375,10 +375,10 @@ static bool show_run(struct pair *p, size_t from, size_t to)
         if (!whole && i == from + head) {
             struct pair_row gap = {.mark = PAIR_GAP, .section = p->row[i].section};
             gap.line[0] = (uint32_t)(to - tail - i);
-            if (!show_row(p, &gap))
+            if (!append_shown_row(p, &gap))
                 return false;
             i = to - tail - 1;
-        } else if (!show_row(p, &p->row[i])) {
+        } else if (!append_shown_row(p, &p->row[i])) {
             return false;
         }
     }
@@ -391,7 +391,7 @@ int pair_set_shown(struct pair *p, bool all)
     p->shown_n = 0;
     for (size_t i = 0; i < p->n;) {
         size_t to = end_of_equal_rows(p, i);
-        if (to > i ? !show_run(p, i, to) : !show_row(p, &p->row[i]))
+        if (to > i ? !show_equal_rows(p, i, to) : !append_shown_row(p, &p->row[i]))
             return MI_ENOMEM;
         i = to > i ? to : i + 1;
     }

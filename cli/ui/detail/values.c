@@ -36,8 +36,8 @@ static struct slice beginning_of_string(struct slice raw)
     return s;
 }
 
-static void open_found(struct detail *d, size_t message, const struct found *found,
-                       const char *pointer, const char *title)
+static void open_found_value(struct detail *d, size_t message, const struct found *found,
+                             const char *pointer, const char *title)
 {
     struct json_value v = found->v;
     bool cut = found->cut, text = v.type == JSON_STRING;
@@ -70,7 +70,7 @@ static void open_found(struct detail *d, size_t message, const struct found *fou
 static void open_value(struct detail *d, size_t message, struct json_value v, const char *pointer,
                        const char *title)
 {
-    open_found(d, message, &(struct found){v, false}, pointer, title);
+    open_found_value(d, message, &(struct found){v, false}, pointer, title);
 }
 
 /* Returns the title of an image or other binary content, with its type and size. */
@@ -119,7 +119,8 @@ static enum json_type json_type_of_value_at(struct slice s, size_t at)
 }
 
 /* Returns false if there is no such value. */
-static bool open_place(struct detail *d, size_t message, const char *pointer, const char *title)
+static bool open_value_at_pointer(struct detail *d, size_t message, const char *pointer,
+                                  const char *title)
 {
     struct slice head = {d->s.message[message].body.p, DETAIL_VALUES_MAX};
     struct view v;
@@ -132,7 +133,7 @@ static bool open_place(struct detail *d, size_t message, const char *pointer, co
     size_t end = token_skip_value(head, at, &children);
     struct found value = {{json_type_of_value_at(head, at), {head.p + at, end - at}},
                           end == head.n};
-    open_found(d, message, &value, pointer, title);
+    open_found_value(d, message, &value, pointer, title);
     return true;
 }
 
@@ -144,15 +145,15 @@ static void open_long_answer(struct detail *d, size_t message)
     bool more = true;
     for (; more && i < DETAIL_CONTENTS_MAX; i++) {
         snprintf(pointer, sizeof pointer, "/result/content/%zu/text", i);
-        more = open_place(d, message, pointer, title);
+        more = open_value_at_pointer(d, message, pointer, title);
         pointer[strlen(pointer) - strlen("/text")] = '\0';
-        more = more || open_place(d, message, pointer, title);
+        more = more || open_value_at_pointer(d, message, pointer, title);
     }
     bool contents = i > 1;
-    contents |= open_place(d, message, "/result/structuredContent", "structured result");
-    if (!contents && !open_place(d, message, "/result", title)) {
-        (void)open_place(d, message, "/error/message", title);
-        (void)open_place(d, message, "/error/data", "error data");
+    contents |= open_value_at_pointer(d, message, "/result/structuredContent", "structured result");
+    if (!contents && !open_value_at_pointer(d, message, "/result", title)) {
+        (void)open_value_at_pointer(d, message, "/error/message", title);
+        (void)open_value_at_pointer(d, message, "/error/data", "error data");
     }
 }
 
@@ -189,8 +190,8 @@ static void open_request(struct detail *d)
     if (d->s.messages_n == 0 || !read_message(d, 0, &request))
         return;
     if (message_is_long(d, 0)) {
-        if (!open_place(d, 0, "/params/arguments", "arguments"))
-            (void)open_place(d, 0, "/params", "params");
+        if (!open_value_at_pointer(d, 0, "/params/arguments", "arguments"))
+            (void)open_value_at_pointer(d, 0, "/params", "params");
     } else if (request.arguments.type != JSON_NONE) {
         open_value(d, 0, request.arguments, "/params/arguments", "arguments");
     } else {

@@ -99,7 +99,7 @@ bool view_step_line(struct view *v, struct view_place *p)
 }
 
 /* Returns the last remembered place at or before this line. */
-static struct view_place start_for(const struct view *v, size_t line)
+static struct view_place find_marked_place(const struct view *v, size_t line)
 {
     struct view_place p = {0};
     size_t from = 0, to = v->marks_n;
@@ -142,7 +142,7 @@ bool view_seek_line(struct view *v, size_t line, struct view_place *ret)
 {
     if (v->whole && line >= v->lines)
         return false;
-    struct view_place p = start_for(v, line);
+    struct view_place p = find_marked_place(v, line);
     for (;;) {
         if (p.line < line)
             skip_inner(v, &p, line);
@@ -181,7 +181,8 @@ size_t view_count(struct view *v)
     return v->lines;
 }
 
-static void draw_below(struct view *v, const struct view_place *p, size_t value, struct cells *c)
+static void draw_line_below_value(struct view *v, const struct view_place *p, size_t value,
+                                  struct cells *c)
 {
     size_t notes = view_count_notes(v, value);
     cells_add_blanks(c, view_indent_columns(p->depth) + 2);
@@ -204,7 +205,7 @@ void view_draw_line(struct view *v, const struct view_place *p, size_t indent, s
     if (v->kind == VIEW_TEXT)
         view_text_draw(v, p, c);
     else if (p->below > 0)
-        draw_below(v, p, view_value_offset(v, p), c);
+        draw_line_below_value(v, p, view_value_offset(v, p), c);
     else
         view_json_draw(v, p, c);
 }

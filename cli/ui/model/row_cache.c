@@ -75,8 +75,8 @@ int row_cache_get(struct row_cache *r, struct query *q, int64_t seq, const struc
     int64_t more = query_is_store(q) ? STORE_BLOCK : 1, from = seq - seq % more;
     if (c.to->m.seq != seq) {
         c.to->m.seq = 0;
-        int st = query_rows(q, r->session_id, from, from + more - 1, QUERY_FORWARD, true,
-                            row_cache_on_message, &c);
+        int st = query_message_rows(q, r->session_id, from, from + more - 1, QUERY_FORWARD, true,
+                                    row_cache_on_message, &c);
         st = st < 0 ? st : c.status;
         if (st < 0)
             return st;

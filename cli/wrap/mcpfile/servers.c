@@ -32,7 +32,7 @@ static void free_server(struct mcpfile_server *server)
 
 /* Drops tables that are not servers, because they have neither command nor URL: for example the
  * settings of an extension. */
-static void drop_others(struct mcpfile *f)
+static void drop_non_servers(struct mcpfile *f)
 {
     size_t n = 0;
     for (size_t i = 0; i < f->servers; i++) {
@@ -62,14 +62,14 @@ int mcpfile_read(struct mcpfile *f, struct slice text, enum mcpfile_format forma
     bool good = s.why == NULL && scan[format](&s) && s.why == NULL;
     if (!good)
         report_fault(&s);
-    drop_others(f);
+    drop_non_servers(f);
     if (good && bare && f->servers == 0 && !s.has_list) {
         s.p = begin;
         s.bare = true;
         good = scan[format](&s) && s.why == NULL;
         if (!good)
             report_fault(&s);
-        drop_others(f);
+        drop_non_servers(f);
     }
     if (s.no_memory || f->error.failed)
         return MI_ENOMEM;

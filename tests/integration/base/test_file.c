@@ -101,13 +101,13 @@ static void test_file_space_is_tried_without_a_trace(void **state)
 {
     (void)state;
     struct rlimit before, low;
-    assert_int_equal(file_try_space(dir, ".", 65536), 0);
-    assert_int_equal(file_try_space(dir, "missing", 65536), 0);
+    assert_int_equal(file_test_space(dir, ".", 65536), 0);
+    assert_int_equal(file_test_space(dir, "missing", 65536), 0);
     signal(SIGXFSZ, SIG_IGN);
     getrlimit(RLIMIT_FSIZE, &before);
     low = (struct rlimit){4096, before.rlim_max};
     setrlimit(RLIMIT_FSIZE, &low);
-    int e = file_try_space(dir, ".", 65536);
+    int e = file_test_space(dir, ".", 65536);
     setrlimit(RLIMIT_FSIZE, &before);
     assert_true(e == EFBIG || e == 0); /* 0: not a file system that can do it */
 }

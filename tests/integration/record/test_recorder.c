@@ -65,7 +65,7 @@ static void on_previous_tools(void *data, struct tools *tools, const char *uid)
     tools_close(&f->before);
     f->before = *tools;
     snprintf(f->before_uid, sizeof f->before_uid, "%s", uid);
-    journal_event(recorder_journal(f->r), "tool-changed", NULL); /* also while it is closed */
+    journal_append_event(recorder_journal(f->r), "tool-changed", NULL); /* also while it is closed */
 }
 
 static const struct recorder_calls calls = {
@@ -171,8 +171,8 @@ static void test_recorder_rows_and_metadata_are_in_the_vault(void **state)
     begin_pass(f);
     for (int i = 0; i < 100; i++)
         assert_int_equal(add_and_publish(f, 100), RECORDER_PUBLISHED);
-    journal_event(recorder_journal(f->r), "spawn", "{\"pid\":1}");
-    journal_update(recorder_journal(f->r), &(struct session_update){.end_reason = slice_of("done"),
+    journal_append_event(recorder_journal(f->r), "spawn", "{\"pid\":1}");
+    journal_append_update(recorder_journal(f->r), &(struct session_update){.end_reason = slice_of("done"),
                                                                     .client_name = slice_of("c"),
                                                                     .ended_at_us = 1});
     close_it(f);
@@ -204,7 +204,7 @@ static void test_recorder_killed_at_any_moment_loses_and_repeats_nothing(void **
         for (int k = rand_r(&seed) % 200; k >= 0; k--)
             assert_int_equal(add_and_publish(f, (size_t)(rand_r(&seed) % 2000)),
                              RECORDER_PUBLISHED);
-        journal_event(recorder_journal(f->r), "resent", NULL);
+        journal_append_event(recorder_journal(f->r), "resent", NULL);
         nanosleep(&(struct timespec){0, rand_r(&seed) % 3000000}, NULL); /* at any step */
         if (recorder_pid(f->r) > 0)
             assert_int_equal(kill(recorder_pid(f->r), SIGKILL), 0);
@@ -356,7 +356,7 @@ static void record_tools(struct fixture *f, char *ret_uid)
                                           .body = slice_of(tools),
                                           .size = sizeof tools - 1,
                                           .request_seq = asked});
-    journal_update(j, &(struct session_update){.end_reason = slice_of("done"), .ended_at_us = 1});
+    journal_append_update(j, &(struct session_update){.end_reason = slice_of("done"), .ended_at_us = 1});
     close_it(f);
 }
 

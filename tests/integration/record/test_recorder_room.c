@@ -235,7 +235,7 @@ static void on_previous_tools(void *data, struct tools *tools, const char *uid)
     struct fixture *f = data;
     assert_string_equal(uid, "01ARZ3NDEKTSV4RRFFQ69G5FAV");
     tools_close(tools);
-    journal_event(recorder_journal(f->r), "tool-changed", NULL);
+    journal_append_event(recorder_journal(f->r), "tool-changed", NULL);
 }
 
 static const struct recorder_calls calls = {
@@ -387,9 +387,9 @@ static void test_recorder_entries_arrive_in_order(void **state)
     begin_pass(f);
     for (int i = 0; i < 1000; i++)
         assert_int_equal(add_and_publish(f, 100), RECORDER_PUBLISHED);
-    journal_event(recorder_journal(f->r), "spawn", "{}");
-    journal_update(recorder_journal(f->r),
-                   &(struct session_update){.end_reason = slice_of("done")});
+    journal_append_event(recorder_journal(f->r), "spawn", "{}");
+    journal_append_update(recorder_journal(f->r),
+                          &(struct session_update){.end_reason = slice_of("done")});
     close_it(f);
     assert_int_equal(check_order(f), 0);
     assert_string_equal(first_of(ENTRY_EVENT)->text, "spawn");
@@ -461,8 +461,8 @@ static void test_recorder_pass_keeps_metadata_while_messages_are_lost(void **sta
     struct running running = {.pid = 1};
     recorder_record_processes(f->r, &running);
     add(f, 10);
-    journal_update(recorder_journal(f->r),
-                   &(struct session_update){.end_reason = slice_of("done")});
+    journal_append_update(recorder_journal(f->r),
+                          &(struct session_update){.end_reason = slice_of("done")});
     assert_int_equal(recorder_publish(f->r), RECORDER_PUBLISHED);
     orders->stores = true;
     orders->trouble = RING_FINE;
@@ -634,8 +634,8 @@ static void test_recorder_process_that_exits_is_replaced(void **state)
     pid_t first = recorder_pid(f->r);
     struct running running = {.pid = 1};
     recorder_record_processes(f->r, &running);
-    journal_update(recorder_journal(f->r),
-                   &(struct session_update){.client_name = slice_of("client")});
+    journal_append_update(recorder_journal(f->r),
+                          &(struct session_update){.client_name = slice_of("client")});
     orders->stores = false;
     assert_int_equal(add_and_publish(f, 10), RECORDER_PUBLISHED);
     assert_int_equal(kill(first, SIGKILL), 0);

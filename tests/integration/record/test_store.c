@@ -70,7 +70,7 @@ static int record(const char *uid)
     while (((result = store_batch(s, &r, &n)) == STORE_DONE && n > 0) || result == STORE_BUSY)
         continue;
     if (result == STORE_DONE)
-        while ((result = store_end(s, &r)) == STORE_BUSY)
+        while ((result = store_end_session(s, &r)) == STORE_BUSY)
             continue;
     if (result == STORE_DONE) {
         on_step("remove");
@@ -619,7 +619,7 @@ static void test_store_without_a_vault_makes_escalations_wait_for_it(void **stat
     assert_int_equal(files.n, 2 * strlen("20261121T101540.043Z-auth-files.md\n"));
     assert_int_equal(rmdir(path), 0);
     assert_stored(&o, 5);
-    assert_int_equal(store_end(o.s, &o.r), STORE_DONE); /* writes the counts */
+    assert_int_equal(store_end_session(o.s, &o.r), STORE_DONE); /* writes the counts */
     char *text = vault_text(&j->t);
     assert_non_null(strstr(text, "\ncount: 2\n"));
     assert_string_equal(sql_rows(&j->t, "SELECT tool, count FROM escalations ORDER BY id"),
@@ -888,7 +888,7 @@ static void test_upkeep_looks_for_dead_sessions_from_time_to_time(void **state)
     static const struct retention none;
     journal_unit_open(j, NULL);
     open_it(&o, j);
-    assert_int_equal(store_ready(o.s, &o.r), STORE_DONE);
+    assert_int_equal(store_prepare(o.s, &o.r), STORE_DONE);
     upkeep_open(&u, o.s, &none, NULL, NULL);
     int64_t wait_us = upkeep_run_when_idle(&u);
     assert_true(wait_us > 0 && wait_us <= UPKEEP_DEAD_US);

@@ -55,13 +55,13 @@ static void test_aside_leaves_a_sound_database(void **state)
 {
     struct fixture *f = *state;
     char name[ASIDE_NAME_MAX];
-    assert_int_equal(aside_put(&f->dir, name, &f->why), MI_ENOENT);
+    assert_int_equal(aside_move_database(&f->dir, name, &f->why), MI_ENOENT);
     pid_t locker = sql_lock(&f->t, 0);
-    assert_int_equal(aside_put(&f->dir, name, &f->why), MI_ENOENT);
+    assert_int_equal(aside_move_database(&f->dir, name, &f->why), MI_ENOENT);
     sql_unlock(locker);
     assert_string_equal(sql_rows(&f->t, "SELECT count(*) FROM sessions"), "1");
     assert_int_equal(unlink(in_vault(f, VAULT_DB, "")), 0);
-    assert_int_equal(aside_put(&f->dir, name, &f->why), MI_ENOENT);
+    assert_int_equal(aside_move_database(&f->dir, name, &f->why), MI_ENOENT);
     assert_int_equal(aside_count(f->dir.fd, name), 0);
 }
 
@@ -76,7 +76,7 @@ static void test_aside_renames_all_files_and_overwrites_none(void **state)
         write_at(in_vault(f, VAULT_DB, ""), 0, text, sizeof text);
         write_at(in_vault(f, VAULT_DB, ""), 26, part, 1);
         write_at(in_vault(f, VAULT_DB, "-wal"), 0, part, 1);
-        assert_int_equal(aside_put(&f->dir, name[i], &f->why), 0);
+        assert_int_equal(aside_move_database(&f->dir, name[i], &f->why), 0);
         assert_string_equal(buf_str(&f->why), "file is not a database");
         assert_false(exists(in_vault(f, VAULT_DB, "")) || exists(in_vault(f, VAULT_DB, "-wal")));
         assert_int_equal(aside_count(f->dir.fd, newest), i + 1);
@@ -102,7 +102,7 @@ static void test_aside_of_several_processes_renames_once(void **state)
         if (pid[i] == 0) {
             char name[ASIDE_NAME_MAX];
             struct buf why = {0};
-            int st = aside_put(&f->dir, name, &why);
+            int st = aside_move_database(&f->dir, name, &why);
             _exit(st == 0 ? 10 : st == MI_ENOENT ? 0 : 1);
         }
     }

@@ -680,7 +680,7 @@ static void test_query_facts_and_events_backwards(void **state)
         struct filter f = FILTER_ANY;
         struct message_question x = {&f, 1, 0, 1, rows[i].to};
         f.failed = rows[i].failed;
-        assert_int_equal(query_facts(q, &x, QUERY_BACKWARD, seq_falls, &b), 0);
+        assert_int_equal(query_message_facts(q, &x, QUERY_BACKWARD, seq_falls, &b), 0);
         assert_int_equal(b.n, rows[i].n);
         assert_int_equal(b.last, rows[i].last);
     }
@@ -738,8 +738,8 @@ static void test_query_rows_in_both_orders_with_and_without_bodies(void **state)
         bool bodies = i % 2 != 0;
         struct rows_seen r = {.step = rows[i / 2].order == QUERY_FORWARD ? 1 : -1,
                               .bodies = bodies};
-        assert_int_equal(query_rows(q, 1, rows[i / 2].from, rows[i / 2].to, rows[i / 2].order,
-                                    bodies, see_row, &r),
+        assert_int_equal(query_message_rows(q, 1, rows[i / 2].from, rows[i / 2].to,
+                                            rows[i / 2].order, bodies, see_row, &r),
                          0);
         assert_int_equal(r.n, rows[i / 2].n);
         assert_int_equal(r.last, rows[i / 2].last);
@@ -905,7 +905,7 @@ static void test_query_long_read_uses_many_short_transactions(void **state)
                    " NULL, NULL, 2, 0, 'refused', NULL, NULL, NULL, NULL, NULL, NULL, NULL FROM n");
     static const char reset[] = "UPDATE messages SET method = 'x', body = 'x'";
     struct meanwhile m = {.v = v};
-    assert_int_equal(query_bodies(q, 1, 0, INT64_MAX, changed_message, &m), 0);
+    assert_int_equal(query_message_bodies(q, 1, 0, INT64_MAX, changed_message, &m), 0);
     assert_int_equal(m.n, 5000);
     assert_int_equal(m.changed, 3000);
     sql_run(v->db, reset);
@@ -913,11 +913,11 @@ static void test_query_long_read_uses_many_short_transactions(void **state)
     struct filter requests = FILTER_ANY;
     requests.kinds = 1u << KIND_REQUEST;
     struct message_question x = {&requests, 1, 0, 1, INT64_MAX};
-    assert_int_equal(query_facts(q, &x, QUERY_FORWARD, changed_message, &m), 0);
+    assert_int_equal(query_message_facts(q, &x, QUERY_FORWARD, changed_message, &m), 0);
     assert_int_equal(m.n, 5000);
     assert_int_equal(m.changed, 3000);
     m = (struct meanwhile){.v = v, .n = 1};
-    assert_int_equal(query_bodies(q, 1, 2500, 2200, changed_message, &m),
+    assert_int_equal(query_message_bodies(q, 1, 2500, 2200, changed_message, &m),
                      0); /* beyond the end of a part */
     assert_int_equal(m.n, 1 + 2200);
     assert_int_equal(m.changed, 2200);

@@ -255,7 +255,7 @@ static void test_remote_facts_are_read_without_bodies(void **state)
     struct query *q = open_store(&s);
     int64_t id = first_session(q);
     struct message_question all = {.session_id = id, .to = INT64_MAX};
-    assert_int_equal(query_facts(q, &all, QUERY_FORWARD, count_one, &n), 0);
+    assert_int_equal(query_message_facts(q, &all, QUERY_FORWARD, count_one, &n), 0);
     assert_int_equal(n, MESSAGES);
     assert_int_equal(s.bodies, 0);
     query_close(q);
@@ -285,11 +285,11 @@ static void test_remote_messages_that_are_kept_are_those_of_the_range(void **sta
         bool bodies = i % 2 == 0 && i % 3 == 0;
         int64_t n = 0;
         if (bodies)
-            assert_int_equal(query_rows(q, id, from, to, order, true, on_message, &r), 0);
+            assert_int_equal(query_message_rows(q, id, from, to, order, true, on_message, &r), 0);
         else if (order == QUERY_BACKWARD)
-            assert_int_equal(query_rows(q, id, from, to, order, false, count_back, &r), 0);
+            assert_int_equal(query_message_rows(q, id, from, to, order, false, count_back, &r), 0);
         else
-            assert_int_equal(query_rows(q, id, from, to, order, false, count_one, &n), 0);
+            assert_int_equal(query_message_rows(q, id, from, to, order, false, count_one, &n), 0);
         assert_int_equal(r.n + n, to - from + 1);
     }
     query_close(q);

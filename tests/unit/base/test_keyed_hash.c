@@ -51,8 +51,8 @@ static void test_keyed_mix_depends_on_the_key_the_length_and_each_byte(void **st
         }
         assert_true(keyed_mix(&a, 5, (struct slice){text, n}) == hash);
     }
-    assert_true(keyed_pair(&a, 1, 2) != keyed_pair(&a, 2, 1));
-    assert_true(keyed_pair(&a, 1, 2) != keyed_pair(&b, 1, 2));
+    assert_true(keyed_hash_pair(&a, 1, 2) != keyed_hash_pair(&a, 2, 1));
+    assert_true(keyed_hash_pair(&a, 1, 2) != keyed_hash_pair(&b, 1, 2));
 }
 
 int main(void)

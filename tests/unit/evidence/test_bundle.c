@@ -86,7 +86,7 @@ static struct digest commit(const struct salt *salt, const struct slice *f, size
     record_begin(&r, salt, "");
     r.n -= 1; /* without the kind, which is among the fields */
     for (size_t i = 0; i < n; i++)
-        record_text(&r, f[i]);
+        record_add_text(&r, f[i]);
     record_end(&r, &d);
     return d;
 }
@@ -210,10 +210,10 @@ static void write_record(struct made *m, struct bundle_out *o, size_t place)
     char text[24];
     size_t n;
     fields_of(place, f, &n, text);
-    bundle_record(o, place, &m->salt[place]);
+    bundle_begin_record(o, place, &m->salt[place]);
     for (size_t i = 0; i < n; i++)
-        bundle_field(o, f[i]);
-    bundle_record_end(o);
+        bundle_write_field(o, f[i]);
+    bundle_end_record(o);
 }
 
 /* A bundle of the records 0 and from…to-1. */
@@ -227,18 +227,19 @@ static void bundle(struct made *m, const struct secret_key *k, size_t from, size
     bundle_write(&o, b, buf_slice(&note));
     bundle_begin_section(&o, BUNDLE_LEAVES);
     for (size_t i = 1; i < m->leaves; i++)
-        bundle_leaf(&o, i, buf_slice(&m->leaf[i]), m->hash, m->leaves);
+        bundle_write_leaf(&o, i, buf_slice(&m->leaf[i]), m->hash, m->leaves);
     bundle_begin_section(&o, BUNDLE_REDACTIONS);
     for (size_t i = 0; m->redacted > 0 && i < 2; i++) {
-        bundle_redaction(&o, m->seal + 1 + i);
-        bundle_line(&o, buf_slice(&m->lines[i]));
-        bundle_redaction_end(&o);
+        bundle_begin_redaction(&o, m->seal + 1 + i);
+        bundle_write_line(&o, buf_slice(&m->lines[i]));
+        bundle_end_redaction(&o);
     }
     bundle_begin_section(&o, BUNDLE_GROUPS);
     for (size_t g = 0; g < m->groups; g++)
         if (g == 0 || (g * PLACES_GROUP < to && (g + 1) * PLACES_GROUP > from))
-            bundle_group(&o, g, m->commitment + g * PLACES_GROUP,
-                         size_min(PLACES_GROUP, m->n - g * PLACES_GROUP), m->group, m->groups);
+            bundle_write_group(&o, g, m->commitment + g * PLACES_GROUP,
+                               size_min(PLACES_GROUP, m->n - g * PLACES_GROUP), m->group,
+                               m->groups);
     bundle_begin_section(&o, BUNDLE_RECORDS);
     write_record(m, &o, 0);
     for (size_t i = from > 0 ? from : 1; i < to; i++)
@@ -246,10 +247,10 @@ static void bundle(struct made *m, const struct secret_key *k, size_t from, size
     if (m->twice)
         write_record(m, &o, to - 1);
     end_slices(end);
-    bundle_last(&o, &m->salt[0]);
+    bundle_begin_end_record(&o, &m->salt[0]);
     for (size_t i = 0; i < MI_COUNT(end_fields); i++)
-        bundle_field(&o, end[i]);
-    bundle_record_end(&o);
+        bundle_write_field(&o, end[i]);
+    bundle_end_record(&o);
     bundle_finish(&o);
     assert_false(b->failed);
     buf_close(&note);

@@ -106,7 +106,7 @@ static void test_record_lengths_are_one_more_in_leb128(void **state)
         assert_non_null(text);
         memset(text, 'x', rows[i].n);
         record_begin(&r, &salt, "event");
-        record_text(&r, (struct slice){text, rows[i].n});
+        record_add_text(&r, (struct slice){text, rows[i].n});
         begin(&b);
         buf_add(&b, rows[i].prefix, rows[i].prefix_n);
         buf_add(&b, text, rows[i].n);
@@ -121,11 +121,11 @@ static void test_record_null_is_not_an_empty_text(void **state)
     struct record r;
     struct buf b = {0};
     record_begin(&r, &salt, "event");
-    record_null(&r);
-    record_text(&r, (struct slice){0});
-    record_text(&r, slice_of(""));
-    record_optional(&r, false, 7);
-    record_optional(&r, true, 7);
+    record_add_null(&r);
+    record_add_text(&r, (struct slice){0});
+    record_add_text(&r, slice_of(""));
+    record_add_optional(&r, false, 7);
+    record_add_optional(&r, true, 7);
     begin(&b);
     buf_add(&b,
             "\0\0\x01\0\x02"
@@ -155,7 +155,7 @@ static void test_record_numbers_are_decimal(void **state)
         struct record r;
         struct buf b = {0};
         record_begin(&r, &salt, "event");
-        record_number(&r, rows[i].v);
+        record_add_number(&r, rows[i].v);
         begin(&b);
         buf_adds(&b, rows[i].field);
         check_record(&r, &b);
@@ -174,13 +174,13 @@ static void test_record_is_the_same_however_its_fields_are_split(void **state)
             struct digest got, want;
             struct digest_sum s;
             record_begin(&r, &salt, "event");
-            record_length(&r, before);
-            record_bytes(&r, (struct slice){text, before});
-            record_length(&r, n);
-            record_bytes(&r, (struct slice){text, n / 3});
-            record_bytes(&r, (struct slice){text, 0});
-            record_bytes(&r, (struct slice){text, n - n / 3});
-            record_text(&r, slice_of("z"));
+            record_add_length(&r, before);
+            record_add_bytes(&r, (struct slice){text, before});
+            record_add_length(&r, n);
+            record_add_bytes(&r, (struct slice){text, n / 3});
+            record_add_bytes(&r, (struct slice){text, 0});
+            record_add_bytes(&r, (struct slice){text, n - n / 3});
+            record_add_text(&r, slice_of("z"));
             record_end(&r, &got);
 
             const size_t lengths[] = {before, n};

@@ -121,7 +121,7 @@ static void test_correlate_question_is_answered_to_us_only(void **state)
     for (int modern = 0; modern < 2; modern++) {
         traffic_begin(f, VALIDATE_WIRE, MAX);
         uint64_t before = f->traffic.timers.server_messages;
-        assert_true(expire_ask(&f->traffic, modern) > 0);
+        assert_true(expire_ask_server(&f->traffic, modern) > 0);
         traffic_turn(f);
         assert_string_equal(
             traffic_got(f, ROW_C2S),

@@ -54,10 +54,10 @@ static void test_resend_a_request_is_sent_again_once(void **state)
     keep(p);
     assert_true(p->was_read);
     assert_ptr_equal(resend_next(&t->open), p);
-    assert_false(resend_is_tried(&t->open, READ));
+    assert_false(resend_was_read(&t->open, READ));
     send_again(p, READ);
     assert_null(resend_next(&t->open));
-    assert_true(resend_is_tried(&t->open, READ));
+    assert_true(resend_was_read(&t->open, READ));
     assert_int_equal(resend_decide(p, READ, RESEND_END_UNKNOWN, true), RESEND_ENDED_TWO);
 }
 
@@ -67,7 +67,7 @@ static void test_resend_a_request_that_the_next_process_has_not_read_is_not_blam
     struct pending *p = add(t, "tools/list", READ);
     keep(p);
     send_again(p, READ + 1);
-    assert_false(resend_is_tried(&t->open, READ));
+    assert_false(resend_was_read(&t->open, READ));
     keep(p);
     assert_ptr_equal(resend_next(&t->open), p);
 }

@@ -42,7 +42,7 @@ static void test_finding_each_rule_has_a_name_and_a_meaning(void **state)
     assert_true(finding_by_name(slice_of("crlf"), &info));
     assert_true(info.finding == FINDING(FIND_CRLF) && info.rule == 0);
     assert_false(finding_by_name(slice_of("crl"), &info));
-    assert_int_equal(rules_only_errors(RULE(RULE_UNKNOWN_METHOD) | RULE(RULE_INVALID_PARAMS)),
+    assert_int_equal(rules_keep_errors(RULE(RULE_UNKNOWN_METHOD) | RULE(RULE_INVALID_PARAMS)),
                      RULE(RULE_INVALID_PARAMS));
 }
 

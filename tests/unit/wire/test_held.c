@@ -6,7 +6,7 @@
 static void expect_taken(struct held *h, int64_t now_us, uint64_t seq)
 {
     struct held_error e;
-    if (!held_take(h, now_us, &e)) {
+    if (!held_remove_due(h, now_us, &e)) {
         assert_int_equal(seq, 0);
         return;
     }
@@ -43,7 +43,7 @@ static void test_held_newer_error_of_a_request_replaces_the_older(void **state)
     assert_true(held_is_full(&h));
     for (uint64_t seq = 2; seq <= HELD_MAX; seq++)
         expect_taken(&h, INT64_MAX, seq);
-    assert_true(held_take(&h, INT64_MAX, &e));
+    assert_true(held_remove_due(&h, INT64_MAX, &e));
     assert_string_equal(buf_str(&e.why), "new");
     buf_close(&e.why);
     buf_adds(&held_add(&h, 9, 1)->why, "freed by held_close()");

@@ -103,7 +103,8 @@ static void end(struct fixture *f)
 static void take(struct fixture *f, const char *text, size_t n, findings found)
 {
     char *copy = unit_copy(text, n);
-    assert_int_equal(server_lines_take(&f->lines, (struct slice){copy, n}, found, f->now_us), 0);
+    assert_int_equal(server_lines_handle_line(&f->lines, (struct slice){copy, n}, found, f->now_us),
+                     0);
     free(copy);
 }
 

@@ -59,7 +59,7 @@ static const struct db_kind pruning = {
     .can_not = "change",
 };
 
-int prune_status(struct prune *p, int st)
+int prune_convert_status(struct prune *p, int st)
 {
     if (st != MI_ESTORE || !p->d.locked)
         return st;
@@ -85,7 +85,7 @@ int prune_is_sent(struct prune *p, int64_t id, bool *ret)
     return st == MI_ENOENT ? 0 : st;
 }
 
-int prune_uid(struct prune *p, int64_t id, char ret[UID_LEN + 1])
+int prune_read_uid(struct prune *p, int64_t id, char ret[UID_LEN + 1])
 {
     sqlite3_stmt *q;
     ret[0] = '\0';

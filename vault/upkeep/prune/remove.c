@@ -32,7 +32,7 @@ int prune_open(struct prune **ret, const char *vault, const struct retention *r,
         st = prune_connect(p);
     if (st == 0)
         st = prune_make_plan(p);
-    st = prune_status(p, st);
+    st = prune_convert_status(p, st);
     if (st == 0)
         *ret = p;
     else
@@ -80,7 +80,7 @@ int prune_measure(struct prune *p, struct buf *error)
         sum += rows;
     }
     p->plan.bytes_after -= st == 0 ? sum : 0;
-    return prune_status(p, st);
+    return prune_convert_status(p, st);
 }
 
 bool prune_is_quiet(struct prune *p)
@@ -107,7 +107,7 @@ static int log_removal(struct prune *p, int64_t id)
     int64_t n;
     int st = db_has_table(&p->d, "leaves", &has);
     if (st == 0)
-        st = prune_uid(p, id, uid);
+        st = prune_read_uid(p, id, uid);
     if (st < 0 || !has || uid[0] == '\0')
         return st;
     leaf.uid = slice_of(uid);
@@ -116,7 +116,8 @@ static int log_removal(struct prune *p, int64_t id)
 }
 
 /* Removes rows of a session from a table, which an older vault may not have. */
-static int remove_from(struct prune *p, const char *table, enum prune_query i, int64_t id)
+static int remove_rows_from_table(struct prune *p, const char *table, enum prune_query i,
+                                  int64_t id)
 {
     bool has;
     int st = db_has_table(&p->d, table, &has);
@@ -124,7 +125,7 @@ static int remove_from(struct prune *p, const char *table, enum prune_query i, i
 }
 
 /* Removes the other rows of a session, without its messages. */
-static int remove_rest(struct prune *p, int64_t id)
+static int remove_other_rows(struct prune *p, int64_t id)
 {
     static const struct {
         const char *name;
@@ -136,7 +137,7 @@ static int remove_rest(struct prune *p, int64_t id)
     };
     int st = 0;
     for (size_t i = 0; st == 0 && i < MI_COUNT(tables); i++)
-        st = remove_from(p, tables[i].name, tables[i].remove, id);
+        st = remove_rows_from_table(p, tables[i].name, tables[i].remove, id);
     return st;
 }
 
@@ -155,11 +156,11 @@ static int remove_rows(struct prune *p, int64_t id, int64_t *ret_n)
     if (st == 0 && !p->stated)
         st = log_removal(p, id);
     if (st == 0)
-        st = remove_from(p, "calls", P_REMOVE_NEXT_CALLS, id);
+        st = remove_rows_from_table(p, "calls", P_REMOVE_NEXT_CALLS, id);
     if (st == 0)
-        st = remove_from(p, "messages", P_REMOVE_NEXT_MESSAGES, id);
+        st = remove_rows_from_table(p, "messages", P_REMOVE_NEXT_MESSAGES, id);
     *ret_n = sqlite3_changes(p->d.db);
-    return st == 0 && *ret_n < PRUNE_ROWS ? remove_rest(p, id) : st;
+    return st == 0 && *ret_n < PRUNE_ROWS ? remove_other_rows(p, id) : st;
 }
 
 /* Removes the search index before and after the rows: a search may recreate it in between. */
@@ -239,7 +240,7 @@ static int prune_last_step(struct prune *p)
         st = rebuild_database(p->d.db) == 0 ? db_exec(&p->d, "PRAGMA wal_checkpoint(TRUNCATE)")
                                             : db_fail(&p->d);
         p->done.shrunk = st == 0;
-        if (st < 0 && prune_status(p, st) !=
+        if (st < 0 && prune_convert_status(p, st) !=
                           MI_EFULL) /* the database is locked; the next run will shrink it */
             return st;
     }
@@ -268,5 +269,5 @@ int prune_step(struct prune *p, bool *ret_done, struct buf *error)
 {
     *ret_done = false;
     p->d.error = error;
-    return prune_status(p, prune_next_step(p, ret_done));
+    return prune_convert_status(p, prune_next_step(p, ret_done));
 }

@@ -83,7 +83,7 @@ static int64_t record_bytes(sqlite3_stmt *q)
 #define CELL_HEAD 11 /* header of a row: its size, its id, and its offset in the page */
 
 /* Adds a row. Returns the number of pages that were begun. */
-static int64_t pages_add(struct prune_pages *x, int64_t page, int64_t row)
+static int64_t pages_add_row(struct prune_pages *x, int64_t page, int64_t row)
 {
     int64_t most = page - 35, least = (page - 12) * 32 / 255 - 23, more = 0, local = row;
     if (row > most) { /* the row does not fit: the rest of it is in pages of its own */
@@ -115,7 +115,7 @@ static int count_table_pages(struct prune *p, size_t i, int64_t id, int64_t *pag
         return st;
     int rc;
     while ((rc = sqlite3_step(q)) == SQLITE_ROW) {
-        *pages += pages_add(filled, p->page_size, tables[i].others + record_bytes(q));
+        *pages += pages_add_row(filled, p->page_size, tables[i].others + record_bytes(q));
         p->plan.messages += i == 0;
     }
     return db_finish_statement(&p->d, q, rc);

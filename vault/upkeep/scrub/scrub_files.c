@@ -205,7 +205,7 @@ static int scrub_files_replace(struct lines *l, struct copy *c)
 }
 
 /* Whether the front matter of an escalation names the session. */
-static bool is_of_session(FILE *f, const char *uid)
+static bool escalation_names_session(FILE *f, const char *uid)
 {
     char head[4096];
     size_t n = fread(head, 1, sizeof head, f);
@@ -230,7 +230,8 @@ static int scrub_file(struct lines *l, const char *name)
         st = scrub_fail(l->s, "read", c.path);
     }
     rewind(c.in);
-    if (st == 0 && (l->uid == NULL || l->kind == SCRUB_VALUE || is_of_session(c.in, l->uid)))
+    if (st == 0 &&
+        (l->uid == NULL || l->kind == SCRUB_VALUE || escalation_names_session(c.in, l->uid)))
         st = scrub_lines(l, &c);
     if (st == 0 && c.out != NULL)
         st = scrub_files_replace(l, &c);

@@ -50,7 +50,8 @@ void scrub_write_rules(struct buf *b, struct slice before, struct slice after)
 }
 
 /* A log line may be JSON without being a message: searches it as both. */
-static int clean_line(struct scrub *s, struct slice text, struct redact_lines *lines, size_t *ret_n)
+static int sanitize_log_line(struct scrub *s, struct slice text, struct redact_lines *lines,
+                             size_t *ret_n)
 {
     size_t n = 0, more = 0;
     int st = 0;
@@ -85,7 +86,7 @@ int scrub_text(struct scrub *s, struct slice text, enum scrub_kind kind, struct 
     else if (kind == SCRUB_TEXT)
         st = redact_text(s->rules, text, &s->clean, &n);
     else
-        st = clean_line(s, text, lines, &n);
+        st = sanitize_log_line(s, text, lines, &n);
     if (st < 0 || n == 0)
         return st;
     buf_clear(&s->names);
