@@ -61,7 +61,8 @@ static void end_suite(struct report *r)
     if (r->began_us == 0)
         return;
     clock_utc_text(clock_wall_us() - lasted_us, began);
-    began[sizeof "2026-01-31T23:59:59" - 1] = '\0'; /* JUnit: no milliseconds, no zone */
+    /* cut off, because JUnit has no milliseconds and no time zone */
+    began[sizeof "2026-01-31T23:59:59" - 1] = '\0';
     buf_adds(b, "  <testsuite");
     add_attribute(b, "name", buf_slice(&r->name));
     buf_printf(b,

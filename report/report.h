@@ -20,9 +20,9 @@ enum report_level { REPORT_NOTE, REPORT_WARNING, REPORT_ERROR, REPORT_LEVELS };
 
 /* A kind of finding. The texts are static. */
 struct report_rule {
-    const char *name;    /* a word, such as "changed"; NULL: nothing was found */
-    const char *meaning; /* a sentence, or a clause */
-    const char *help;    /* sentences: the usual cause, and what to do */
+    const char *name;    /* name of the rule, a word such as "changed"; NULL: nothing was found */
+    const char *meaning; /* what the rule means, as a sentence or a clause */
+    const char *help;    /* the usual cause, and what to do, as sentences */
     enum report_level level;
 };
 
@@ -38,7 +38,7 @@ enum report_outcome {
 struct report_place {
     /* A cassette, as the user named it. Message N is on its line N + 1, behind the header. */
     struct slice file;
-    struct slice session; /* a uid */
+    struct slice session; /* UID of the session */
     int64_t seq;          /* seq of the message; 0: the whole recording */
 };
 
@@ -47,10 +47,10 @@ struct report_case {
     struct report_rule rule;
     struct slice group; /* `classname` in JUnit; set to the suite's group at first */
     struct buf name;    /* owned, like the next two members; what was checked */
-    struct buf message; /* a clause; "": none */
-    struct buf detail;  /* lines; "": none */
+    struct buf message; /* owned; what was found, as a clause; "": nothing */
+    struct buf detail;  /* owned; details, as whole lines; "": none */
     struct report_place place;
-    int64_t took_us; /* 0: not measured */
+    int64_t took_us; /* duration of the case; 0: not measured */
 };
 
 struct report_counts {
@@ -60,7 +60,7 @@ struct report_counts {
 struct report {
     struct report_case draft;    /* the case that report_new() has returned */
     struct slice group;          /* group of the current suite; borrowed */
-    bool junit, sarif;           /* requested forms; set by the caller */
+    bool junit, sarif;           /* forms that the caller has requested */
     struct buf suites;           /* owned; JUnit: suites that have ended */
     struct buf cases;            /* owned; JUnit: cases of the current suite */
     struct buf name;             /* owned; name of the current suite */
@@ -69,7 +69,7 @@ struct report {
     struct buf results;          /* owned; SARIF */
     struct report_rule *rules;   /* owned; SARIF: the rules named so far */
     size_t rules_n, rules_cap;
-    bool failed; /* out of memory, outside of the buffers */
+    bool failed; /* memory ran out outside of the buffers */
 };
 
 /* Whether memory was missing for a case. */

@@ -8,7 +8,8 @@
  *     };
  *
  * Rules     a form shows the columns that it has, in the order of the table; a member may have several columns.
- *           CSV has the names and the values of the JSON members: a text made visible (show_csv_text()), JSON as JSON text, null as nothing.
+ *           CSV has the names and the values of the JSON members: a text made visible (show_csv_text()), JSON as JSON text,
+ *           null as nothing.
  * Owns      nothing: texts of a row are borrowed, output is appended to buffers of the caller, which report errors.
  * Blocks    never. Pure. */
 #ifndef MI_SHOW_SHOW_H
@@ -22,12 +23,12 @@ struct show_column {
     struct record_field field;
     const struct record_fields *record; /* if not NULL, the column stands for all fields of the
                                          * record at field.at */
-    bool json;                          /* a member of the JSON object */
+    bool json;                          /* the column is a member of the JSON object */
     struct {
         const char *title; /* NULL: the column is not in the table */
         size_t max;
         int spare;
-    } table; /* on a terminal: cli/frame/table.h */
+    } table; /* the column in a table on a terminal (cli/frame/table.h) */
     struct {
         const char *title; /* NULL: the column is not in `ui` */
         size_t width,
@@ -35,7 +36,7 @@ struct show_column {
                    * gets the remaining width */
     } ui;
     unsigned when;        /* bits of show_list.when with which the column exists; 0: always */
-    enum out_style style; /* a value of 0 is plain */
+    enum out_style style; /* style of the cell; a value of 0 is plain */
     /* Optional callbacks: the style of the cell; its text, from the value v; its JSON value. */
     enum out_style (*style_of)(const void *row);
     void (*text)(struct buf *b, const void *row, struct cell v);
@@ -50,9 +51,9 @@ struct show_column {
 #define SHOW_RECORD(member, fields) .field.at = offsetof(RECORD, member), .record = &(fields)
 
 struct show_list {
-    const char *type; /* `type` of its JSON objects; NULL: they have none */
+    const char *type; /* member `type` of each JSON object; NULL: no such member */
     const struct show_column *column;
-    size_t n, size; /* size: of a row */
+    size_t n, size; /* n: number of columns; size: size of a row in bytes */
     unsigned when;
 };
 #define SHOW_LIST(type, columns) type, columns, MI_COUNT(columns), sizeof(RECORD)
@@ -64,9 +65,11 @@ bool show_has(const struct show_list *l, const struct show_column *c);
 /* The fields with `json` of a record as members. A time in a session is followed by the time of day. */
 void show_fields(struct json_out *j, const struct record_fields *s, const void *record,
                  int64_t started_at_us);
-void show_text(struct json_out *j, const char *name, struct slice text); /* valid JSON, or a text */
+/* adds valid JSON as JSON, other text as a string */
+void show_text(struct json_out *j, const char *name, struct slice text);
 void show_members(struct json_out *j, const struct show_list *l, const void *row);
-void show_json(struct json_out *j, const struct show_list *l, const void *row); /* the object */
+/* writes the row as one JSON object */
+void show_json(struct json_out *j, const struct show_list *l, const void *row);
 
 /* A line of CSV (RFC 4180) without its end; row NULL: the names. */
 void show_csv(struct buf *b, const struct show_list *l, const void *row);

@@ -19,7 +19,7 @@
 #include "vault/store/signing.h"
 
 #define ANCHOR_WAIT_US 10000000
-#define ANCHOR_FILE_MAX ((size_t)64 << 20) /* most bytes of a file of notes */
+#define ANCHOR_FILE_MAX ((size_t)64 << 20) /* maximum size of a file of notes in bytes */
 
 struct anchoring {
     struct signing *log; /* log to compare earlier notes with */

@@ -10,7 +10,7 @@
 struct reading {
     struct audit *a;
     const char *path;
-    bool anchor;         /* notes of other vaults are ignored */
+    bool anchor;         /* the file is an anchor: notes of other vaults in it are ignored */
     struct slice origin; /* origin of this vault */
     int notes, own;
 };
@@ -38,7 +38,8 @@ static int anchored_add_notes(struct reading *r, struct slice text)
         log_error("out of memory");
         return EXIT_TROUBLE;
     }
-    bool torn = text.n > 0 && r->notes > 0; /* by a power failure while the last note was written */
+    /* the last note is incomplete, because of a power failure */
+    bool torn = text.n > 0 && r->notes > 0;
     bool none = r->notes == 0 && (text.n > 0 || !r->anchor);
     if (st < 0)
         log_error("%s: note %d is not a signed checkpoint", r->path, r->notes);

@@ -7,7 +7,7 @@
 #include "vault/cassette/cassette_file.h"
 #include "wire/json/text.h"
 
-#define BODY_MAX ((size_t)16 << 20) /* bytes; a larger body is not checked again */
+#define BODY_MAX ((size_t)16 << 20) /* in bytes; a larger body is not checked again */
 #define TEXT_SHOWN 80               /* at most so many bytes of an invalid line are shown */
 
 /* The recording being checked. */

@@ -15,7 +15,7 @@
 /* Limits the check of a session: messages after last_seq are not checked. goes_on() is called
  * before each message; if it returns false, the check ends. */
 struct checking_limit {
-    int64_t last_seq; /* INT64_MAX: all */
+    int64_t last_seq; /* seq of the last message that is checked; INT64_MAX: all are checked */
     bool (*goes_on)(void *ctx);
     void *ctx;
 };

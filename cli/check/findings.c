@@ -66,7 +66,7 @@ bool check_fail_on(struct check_report *r, const char *list, struct buf *error)
     while (take_listed_word(&rest, &word)) {
         int s = severity_by_name(word);
         if (s >= 0) {
-            for (; s <= SEVERITY_ERROR; s++) /* and all higher severities */
+            for (; s <= SEVERITY_ERROR; s++) /* also sets all higher severities */
                 r->fail_severity[s] = true;
         } else if (finding_by_name(word, &info)) {
             r->fail_findings |= info.finding;
@@ -163,7 +163,7 @@ static bool check_findings_add(struct check_report *r, const struct subject *s, 
     struct check_recording *x = &r->recordings[r->n - 1];
     struct finding_info info;
     if (!finding_by_name(name, &info))
-        return true; /* a newer version recorded it */
+        return true; /* unknown finding: recorded by a newer version of this program */
     if ((r->ignored_findings & info.finding) != 0 || (r->ignored_rules & info.rule) != 0)
         return true;
     bool fails = (r->fail_findings & (info.finding | also)) != 0 ||
@@ -244,7 +244,7 @@ void check_sentence(const struct check_report *r, const struct check_finding *f,
         buf_adds(b, f->meaning);
         return;
     }
-    buf_add(b, f->meaning, strlen(f->meaning) - 1); /* without its full stop */
+    buf_add(b, f->meaning, strlen(f->meaning) - 1); /* the meaning without its full stop */
     buf_adds(b, ": ");
     buf_slice_add(b, check_slice(r, f->detail));
 }

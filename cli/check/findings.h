@@ -39,13 +39,13 @@ struct check_report {
     struct check_recording *recordings; /* owned */
     size_t n;
     struct buf text;        /* owned */
-    findings fail_findings; /* by name: these findings make the check fail */
+    findings fail_findings; /* names of findings that make the check fail */
     breaches fail_rules;
-    bool fail_severity[3];     /* by severity: these findings make the check fail */
-    findings ignored_findings; /* not listed and not counted */
+    bool fail_severity[3];     /* severities whose findings make the check fail */
+    findings ignored_findings; /* findings that are neither listed nor counted */
     breaches ignored_rules;
     bool of_client, of_server; /* whether findings about messages of this side are reported */
-    int64_t large_result;      /* tokens; an answer with more tokens has the finding large-result */
+    int64_t large_result; /* an answer with more tokens than this has the finding large-result */
     /* tokens of the current message; -1: unknown, so the recorded finding is used */
     int64_t tokens;
     /* several vaults are read, so a number does not identify a session */

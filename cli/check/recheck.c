@@ -93,7 +93,7 @@ static int recheck_on_request(struct recheck *r, struct rpc *m, int64_t seq, boo
         .seq = seq, .from_client = from_client, .id = rpc_id_hash_json(m->id)};
     q.token = rpc_id_hash_json(json_get(m->meta, "progressToken"));
     if (find_id(r, from_client, q.id) != NULL)
-        m->findings |= FINDING(FIND_REUSED_ID); /* a reused id is a finding, not a rule */
+        m->findings |= FINDING(FIND_REUSED_ID); /* a reused id is reported as a finding */
     *ret = protocol_check_request(&r->protocol, from_client ? PARTY_CLIENT : PARTY_SERVER, m,
                                   &q.asked);
     const struct recheck_request *same = find_token(r, from_client, q.token);
@@ -218,7 +218,7 @@ int recheck_message(struct recheck *r, const struct query_message *m, struct sli
         if (m->kind == KIND_REQUEST && slice_is(m->method, "initialize"))
             tools_forget(&r->tools);
     } else if (m->kind == KIND_REQUEST &&
-               body.p == NULL) { /* then the id of the request is unknown, too */
+               body.p == NULL) { /* the body is missing, so the id of the request is unknown */
         r->protocol.ids[from_client ? PARTY_CLIENT : PARTY_SERVER].full =
             r->protocol.modern_ids.full = true;
     }

@@ -14,7 +14,7 @@ struct excerpt {
     /* the number of bytes that are left out before both texts; neither a character nor an escape
      * is split */
     size_t at;
-    bool cut[2]; /* whether the end of the value is left out */
+    bool cut[2]; /* true: the end of the value is left out */
 };
 
 /* The values are JSON text; {NULL, 0} if a value is missing. */

@@ -41,10 +41,10 @@ struct exported_calls {
     int64_t requests_n;          /* the number of the client's requests */
     int64_t failed_n;            /* the number of the client's calls that failed */
     int64_t server_failed_n;     /* the number of the server's requests that failed */
-    const struct filter *filter; /* borrowed; used only while reading */
-    int64_t last_seq;            /* later messages are left out */
+    const struct filter *filter; /* borrowed; filter of the calls, used only while reading */
+    int64_t last_seq;            /* messages with a higher seq are left out */
     struct exported_call *of;    /* the call to which the current message belongs */
-    bool each_request;           /* operations are not read */
+    bool each_request;           /* each request counts as a call: operations are not read */
     bool no_memory;
 };
 

@@ -27,7 +27,7 @@ struct export
     struct buf b;                           /* owned; text that is not written yet */
     struct buf body;                        /* owned; holds a large body */
     struct buf text;                        /* owned; scratch */
-    bool no_stderr, content, notifications; /* the options */
+    bool no_stderr, content, notifications; /* values of the options of the same names */
     int status;                             /* the error of a callback; 0: none */
 };
 

@@ -21,9 +21,9 @@
 struct html_results {
     struct export *x;
     struct html_result {
-        int64_t seq; /* of the request */
+        int64_t seq; /* seq of the request */
         struct context_result result;
-    } * list; /* owned; by seq once all are known */
+    } * list; /* owned; sorted by seq after all results are known */
     size_t n, cap;
 };
 

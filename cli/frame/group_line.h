@@ -16,9 +16,10 @@ struct group_line {
     struct slice key; /* key of the group in the count */
     struct tally_group g;
     int64_t p50_us, p95_us, p99_us, max_us, bytes;
-    int64_t result_tokens;                    /* tokens of all requests' results; -1: unknown */
-    int64_t operations, server_us, person_us; /* of operations, whatever c->requests is */
-    bool utf8;                                /* is the terminal UTF-8? */
+    int64_t result_tokens; /* tokens of all requests' results; -1: unknown */
+    /* figures of operations, even if c->requests is set */
+    int64_t operations, server_us, person_us;
+    bool utf8; /* is the terminal UTF-8? */
 };
 
 /* Returns the columns for what was counted. */

@@ -34,15 +34,16 @@ struct journal_view {
  * for all vaults. */
 struct stranded {
     size_t n;
-    uint64_t bytes;  /* bytes of messages that are not stored */
+    uint64_t bytes;  /* bytes of the messages in them that are not stored */
     char vault[256]; /* vault of the first journal, truncated; "": there is none */
 };
 
 struct journals {
     struct journal_view *row; /* owned */
     size_t n;
-    size_t unreadable; /* damaged or of another version, and open in no process; for all vaults */
-    struct stranded stranded; /* not among the rows */
+    /* number of journals, for all vaults, that are damaged or of another version and open in no process */
+    size_t unreadable;
+    struct stranded stranded; /* journals that are not among the rows */
 };
 
 /* Lists the journals of this vault's sessions, oldest first. A missing directory has no journals.

@@ -24,7 +24,7 @@ struct list_out {
     struct out out;
     const struct show_list *list; /* borrowed */
     enum list_form form;
-    size_t n; /* rows */
+    size_t n; /* number of rows so far */
     struct table table;
     struct table_column columns[TABLE_COLUMNS_MAX];
     struct buf text; /* scratch */

@@ -20,7 +20,7 @@ struct out {
     /* columns of the terminal; OUT_UNLIMITED (nothing is truncated) if stdout is not a terminal */
     size_t columns;
     bool controlled; /* the terminal has escape sequences, such as to erase a line */
-    bool held;       /* output is written only by out_flush() */
+    bool held;       /* true: output is written only by out_flush() */
     bool closed;     /* the reader has closed the pipe */
     int error;       /* errno of a failed write; 0: none */
 };
@@ -32,18 +32,18 @@ void out_open(struct out *o);
  * EXIT_TROUBLE. */
 int out_close(struct out *o);
 void out_flush(struct out *o);           /* writes the buffer */
-bool out_has_ended(const struct out *o); /* further output is dropped */
+bool out_has_ended(const struct out *o); /* returns true if further output is dropped */
 
-void out_raw(struct out *o, const char *text); /* our own text */
+void out_raw(struct out *o, const char *text); /* writes our own text, unescaped */
 void out_printf(struct out *o, const char *fmt, ...)
-    MI_FORMAT(2, 3);                             /* our own text, at most 255 bytes */
-void out_text(struct out *o, struct slice text); /* recorded text */
+    MI_FORMAT(2, 3);                             /* writes our own text, at most 255 bytes */
+void out_text(struct out *o, struct slice text); /* writes recorded text, escaped */
 void out_style(struct out *o,
                enum out_style style); /* the style applies until the next call; OUT_PLAIN ends it */
 void out_styled_words(struct out *o, enum out_style style,
-                      const char *text); /* our own text in a style */
+                      const char *text); /* writes our own text in a style */
 void out_styled(struct out *o, enum out_style style,
-                struct slice text); /* recorded text in a style */
+                struct slice text); /* writes recorded text in a style */
 void out_end_line(struct out *o);
 /* Returns an arrow to the server or to the client; one column, or two without UTF-8. */
 const char *out_arrow(const struct out *o, bool to_server);

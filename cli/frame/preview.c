@@ -236,7 +236,7 @@ static void preview_add_body(struct buf *b, const struct query_message *m, struc
     else if (p.params.type != JSON_NONE)
         add_params(b, m, p.params, max);
     else if (m->method.p == NULL)
-        add_head(b, body, max); /* not a known message: appends all of it */
+        add_head(b, body, max); /* the body is no known kind of message: appends the whole body */
 }
 
 /* Replaces each run of white space with one blank, so that a line shows as much as possible of

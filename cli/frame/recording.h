@@ -22,7 +22,7 @@ struct recording {
     struct slice name;  /* the file, or the session's UID; borrowed from the source */
     struct buf
         title;   /* owned; the file, or "session 7 of NAME (2026-01-31 23:59:59, 12 messages)" */
-    bool picked; /* the user named no session: this is the newest one that fits */
+    bool picked; /* the user named no session, so the newest matching one was chosen */
 };
 
 /* Whether the operand is a file; false if it is NULL. */

@@ -13,7 +13,7 @@
 
 #include <sys/stat.h>
 
-#define REPLACE_MAX ((size_t)64 << 20) /* bytes of a file */
+#define REPLACE_MAX ((size_t)64 << 20) /* maximum size of a file in bytes */
 
 struct replace {
     char *path;      /* owned; absolute, links resolved */

@@ -28,10 +28,10 @@ struct reporting {
     struct report report;
     struct out out;
     struct json_out row; /* the current JSON row */
-    bool text, json;     /* form of stdout; if neither, a form with a file name */
+    bool text, json;     /* the form of stdout; both false: the form goes to a file */
     /* file that gets the output instead of stdout (--output); NULL: stdout */
     const char *output;
-    const char *junit, *sarif; /* paths; NULL: not asked for */
+    const char *junit, *sarif; /* paths of the report files; NULL: not requested */
 };
 
 /* Reads the options. json: stdout gets JSON. Returns EXIT_FINE, or EXIT_USAGE if two forms go to

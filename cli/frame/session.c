@@ -215,7 +215,7 @@ int session_read_view(struct query *q, const struct query_session *s, bool lines
     else
         v.lasted_us = v.summary.last_t_us;
     if (v.lasted_us < 0)
-        v.lasted_us = 0; /* the wall clock was set back */
+        v.lasted_us = 0; /* the duration was negative, because the wall clock was set back */
     *ret = v;
     return 0;
 }

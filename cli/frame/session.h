@@ -77,9 +77,9 @@ struct slice session_uid_head(const struct query_session *s, size_t min);
 struct session_view {
     enum session_state state;
     int64_t lasted_us; /* duration: until the session's end, until now, or until its last message */
-    bool sent;         /* made by `send`, although its client may have another name */
+    bool sent;         /* the session was made by `send`; its client may have another name */
     struct query_summary summary;
-    struct operation_list operations; /* if `lines` was set */
+    struct operation_list operations; /* operations of the session, if `lines` was set */
 };
 
 /* Counts the calls of a session and determines its state. lines: also reads data for printing

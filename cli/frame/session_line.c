@@ -45,9 +45,9 @@ static enum out_style end_style(const void *row)
 }
 
 #define RECORD struct session_line
-#define ONE 1u /* rows of one vault */
+#define ONE 1u /* flag: the rows are of one vault */
 #define SEVERAL 2u
-#define OPERATIONS 4u /* a call of several requests counts once */
+#define OPERATIONS 4u /* flag: a call of several requests counts once, as one operation */
 #define REQUESTS 8u
 /* clang-format off */
 static const struct show_column columns[] = {

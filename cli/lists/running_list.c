@@ -35,8 +35,8 @@ struct server {
      * reading. */
     struct slice state;      /* the state after the last event that implies a state */
     int64_t event, restarts; /* event: the last event that was read */
-    int64_t open_from;       /* seq of a call; all earlier calls have ended */
-    int64_t calls, failed;   /* calls of the last RECENT_MINUTES minutes */
+    int64_t open_from;       /* all calls before this seq have ended */
+    int64_t calls, failed;   /* numbers of calls in the last RECENT_MINUTES minutes */
 };
 
 static enum out_style running_state_style(const void *row)

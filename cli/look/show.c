@@ -175,7 +175,8 @@ static int show_call(struct showing *s)
         return MI_ENOENT;
     }
     if (t.request_seq > 0)
-        s->seq = t.request_seq; /* an answer was named: shows the call from its request on */
+        s->seq =
+            t.request_seq; /* the named message is an answer: shows the call from its request on */
     if (s->timeline.bodies != TIMELINE_JSON) {
         int64_t near = s->seq > last - MEASURED ? last : s->seq + MEASURED;
         st = query_timeline(s->q, s->session.id, s->seq, near, measure_message_of_call, NULL, s);

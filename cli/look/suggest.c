@@ -92,13 +92,15 @@ static void add_pattern(struct buf *b, struct slice name)
 }
 
 struct used {
-    const struct tool **tool; /* owned; by name; called tools that hide-tools and read-only keep */
+    /* owned; sorted by name; called tools that hide-tools and read-only do not hide */
+    const struct tool **tool;
     size_t n;
     int64_t calls;
-    size_t called;             /* number of called tools, including hidden ones */
-    size_t gone;               /* called successfully, but not in the list */
+    size_t called; /* number of called tools, including hidden ones */
+    /* number of tools that were called successfully but are not in the list of tools */
+    size_t gone;
     struct buf names;          /* owned; value of `tools`: patterns for tool[] and `gone` */
-    struct buf hidden;         /* owned; for people: called tools that stay hidden */
+    struct buf hidden;         /* owned; list for people: called tools that stay hidden */
     struct slice without;      /* a name that no pattern can match; n == 0: none */
     struct tool_rule in_force; /* owned; hide-tools and read-only of the configuration */
     struct tool_rule rule;     /* owned; rule made of `names` */
@@ -208,9 +210,9 @@ static bool basis_is_enough(const struct settings *s, const struct basis *b)
 
 /* Effect of the rule, in addition to hide-tools and read-only of the configuration. */
 struct effect {
-    size_t hidden;      /* tools that the rule hides */
-    size_t more;        /* tools that the rule keeps although nobody called them */
-    int64_t tokens_all; /* of the definitions of all tools of the server */
+    size_t hidden;      /* number of tools that the rule hides */
+    size_t more;        /* number of tools that nobody called and the rule does not hide */
+    int64_t tokens_all; /* tokens of the definitions of all tools of the server */
     int64_t tokens_hidden;
 };
 
@@ -300,7 +302,7 @@ static int suggest_from_calls(const struct settings *s, const struct basis *b,
     else if (u.names.n == 0)
         log_error("no tool of %s was called: a rule would hide all of them", b->server);
     else if (!basis_is_enough(s, b))
-        ; /* it has logged why */
+        ; /* basis_is_enough() has logged the reason */
     else if (e.hidden == 0)
         log_error("a rule would hide no tool of %s: %s", b->server,
                   e.more > 0 ? "its patterns match those that nobody called, too"
@@ -322,7 +324,7 @@ int suggest_rule(struct query *q, const struct settings *s, const char *server,
     int64_t since_us = 0;
     const char *since = settings_text(s, "since");
     if (when_parse(since != NULL ? since : "30d", clock_wall_us(), &since_us) < 0)
-        return EXIT_USAGE; /* was checked when the options were read */
+        return EXIT_USAGE; /* cannot happen: the value was checked when the options were read */
     struct count c = {.by = COUNT_TOOL, .filter = FILTER_ANY, .requests = true};
     /* a name with glob characters is compared later */
     c.filter.server = filter_is_glob(server) ? NULL : server;

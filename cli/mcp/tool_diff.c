@@ -12,7 +12,8 @@
 /* Limit in bytes for each form of a row, after which no further difference is listed. */
 #define ROW_BYTES ((size_t)2 << 10)
 
-static const char *const names[DIFF_SIDES] = {"base", "session"}; /* the names in texts */
+/* names of the two sessions in texts */
+static const char *const names[DIFF_SIDES] = {"base", "session"};
 
 struct comparing {
     struct rows rows;
@@ -166,7 +167,7 @@ static int compare_rows(struct comparing *x)
             (c->filter.failed && !result_has_failed_call(x->result)) ||
             (c->filter.slow_us > 0 && !result_lasted_at_least(x->result, c->filter.slow_us)))
             continue;
-        if (rows_begin(&x->rows, 1, i)) /* i is not a place in a session */
+        if (rows_begin(&x->rows, 1, i)) /* i is the number of a row, not a place in a session */
             mcp_diff_add_row(c, x->result);
         if (!rows_end(&x->rows))
             break;

@@ -65,7 +65,7 @@ int bypass_if_wanted(int argc, char **argv)
     int server = skip_options(&s, argc, argv);
     if (!opt_is_on(&s, "help")) {
         if (opt_read_environment(&s) < 0)
-            log_warn("%s", buf_str(&s.error)); /* about another option than --path */
+            log_warn("%s", buf_str(&s.error)); /* the error is about an option other than --path */
         int st = server_path_extend(&s, &error);
         if (st < 0)
             log_warn("%s", st == MI_ENOMEM ? "out of memory, --path is ignored" : buf_str(&error));

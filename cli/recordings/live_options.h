@@ -14,9 +14,9 @@
 
 enum live_record {
     LIVE_RECORD_NONE,
-    LIVE_RECORD_APPEND, /* to the file that is replayed */
+    LIVE_RECORD_APPEND, /* append to the file that is replayed */
     LIVE_RECORD_NEW,    /* append to a copy of the replayed recording, in another file */
-    LIVE_RECORD_ALL,    /* nothing is replayed */
+    LIVE_RECORD_ALL,    /* record all messages; nothing is replayed */
 };
 
 struct live_choice {

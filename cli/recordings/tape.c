@@ -13,7 +13,7 @@
 
 struct message {
     int64_t at_us;
-    size_t at, n; /* a part of `text` */
+    size_t at, n; /* offset and length in `text` */
     bool from_client;
 };
 

@@ -12,7 +12,7 @@
 
 struct answer {
     int64_t seq;
-    size_t at, n; /* a part of `text` */
+    size_t at, n; /* offset and length in `text` */
 };
 
 struct update {

@@ -159,7 +159,8 @@ static void print_case(struct out *o, const struct verify_result *one, const str
     const struct reporting_cell verdict = {verify_verdict_name(one->verdict), 15,
                                            styles[one->verdict]};
     struct buf line = {0};
-    buf_slice_add(&line, (struct slice){c->name.p + 1, c->name.n - 1}); /* without its # */
+    /* the name without its leading # */
+    buf_slice_add(&line, (struct slice){c->name.p + 1, c->name.n - 1});
     buf_adds(&line, c->message.n > 0 ? ": " : "");
     buf_slice_add(&line, buf_slice(&c->message));
     reporting_print_line(o, &verdict, 1, buf_slice(&line));

@@ -16,8 +16,8 @@
 
 struct verified {
     struct reporting reporting;
-    struct report_place place; /* the recording */
-    bool verbose;              /* matches are printed, too */
+    struct report_place place; /* place of the recording in reports */
+    bool verbose;              /* messages that match are printed too */
     uint64_t counts[VERIFY_VERDICTS];
     struct buf json; /* owned; the results so far, separated by commas */
 };

@@ -10,7 +10,7 @@
 
 enum edit_result {
     EDIT_DONE,
-    EDIT_CANCELLED, /* the file is empty */
+    EDIT_CANCELLED, /* the user has emptied the file */
     EDIT_UNCHANGED, /* the file did not change, as after `:q!` */
     EDIT_FAILED,    /* an error, which was reported on stderr */
 };

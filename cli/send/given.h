@@ -12,12 +12,12 @@
 
 #include "base/buf.h"
 
-#define GIVEN_MAX ((size_t)16 << 20) /* most bytes of a value */
+#define GIVEN_MAX ((size_t)16 << 20) /* maximum size of a value in bytes */
 
 struct given {
     struct slice name; /* borrowed, possibly from `place`; name of an argument, or a JSON Pointer */
     struct buf place;  /* owned; JSON Pointer of a value that was asked for */
-    bool is_json;      /* false: the value is UTF-8 text */
+    bool is_json;      /* true: the value is JSON; false: UTF-8 text */
     struct buf value;  /* owned */
 };
 

@@ -11,7 +11,7 @@
 
 struct search {
     struct query *q;
-    int64_t found; /* session id; 0: not found */
+    int64_t found; /* id of the session that was found; 0: none */
     int status;
     pid_t pid;
     int64_t began_us;

@@ -29,7 +29,7 @@ struct peer {
 enum peer_greeting {
     PEER_READY,
     PEER_REFUSED, /* the answer to initialize is an error */
-    PEER_SILENT,  /* no answer */
+    PEER_SILENT,  /* the server has not answered */
 };
 
 /* Loads the recording. source: borrowed; NULL: there is none. */

@@ -25,7 +25,7 @@
 #include "base/opt.h"
 #include "cli/settings/command.h"
 
-#define CONFIG_FILE_MAX (64 * 1024) /* bytes of a configuration file */
+#define CONFIG_FILE_MAX (64 * 1024) /* maximum size of a configuration file in bytes */
 
 struct redact;
 
@@ -58,7 +58,7 @@ enum settings_result {
     SETTINGS_READY,
     SETTINGS_HELP,      /* --help was given */
     SETTINGS_INVALID,   /* an option, an operand or a variable is invalid */
-    SETTINGS_BAD_FILE,  /* the file is invalid; what precedes the invalid line applies */
+    SETTINGS_BAD_FILE,  /* the file is invalid; the lines before the invalid line apply */
     SETTINGS_NO_MEMORY, /* memory ran out */
 };
 
@@ -84,7 +84,8 @@ const char *settings_text_of_server(const struct settings *s, const char *server
 const char *settings_next_value(const struct settings *s, const char *name, size_t *at);
 bool settings_is_word(const struct settings *s, const char *name, const char *word);
 bool settings_is_on(const struct settings *s, const char *name);
-size_t settings_size(const struct settings *s, const char *name); /* in bytes */
+/* returns the value of a size option in bytes */
+size_t settings_size(const struct settings *s, const char *name);
 int64_t settings_duration_us(const struct settings *s, const char *name);
 /* microseconds since the epoch */
 int64_t settings_when_us(const struct settings *s, const char *name);

@@ -8,8 +8,8 @@
 #include "base/base.h"
 
 struct guess {
-    const char *words; /* `a|b|c`; none of them is the name of a command */
-    const char *hint;  /* commands in backquotes, without the name of the program */
+    const char *words; /* words that users type, as `a|b|c`; none is the name of a command */
+    const char *hint;  /* commands to suggest, in backquotes, without the name of the program */
 };
 
 const struct guess *guess_get(size_t i);           /* returns NULL after the last one */

@@ -52,7 +52,8 @@ static int open_session(struct ui *u, struct query *q, const struct query_sessio
                         enum diff_side side, struct buf *error)
 {
     struct buf *title = &u->compare->title[side];
-    char started[CLOCK_TEXT_MAX]; /* first, because the name may be cut */
+    /* the start time comes first, because the end of the title may be cut off */
+    char started[CLOCK_TEXT_MAX];
     clock_local_text(s->started_at_us, started);
     buf_printf(title, "%lld  %s  ", (long long)s->number, started);
     buf_slice_add(title, s->name);

@@ -16,7 +16,7 @@ static void ui_draw_add_time(struct ui *u, const char *name, int64_t us)
 {
     struct units_text took = units_format_duration(us);
     if (us < 0 || u->cells.column + strlen(name) + strlen(took.s) + 3 > u->width)
-        return; /* shows no part of a number */
+        return; /* the time does not fit: a part of a number would mislead */
     cells_add_format(&u->cells, CELLS_DIM, "  %s ", name);
     cells_add_str(&u->cells, CELLS_PLAIN, took.s);
 }

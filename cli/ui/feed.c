@@ -31,11 +31,11 @@ struct part {
     struct ui *u;
     enum listing_end end;
     int64_t until_us;
-    int64_t from;   /* of newer messages: the first one */
-    int64_t seq;    /* of the last message that is read */
+    int64_t from;   /* seq of the first message to read, if newer messages are read */
+    int64_t seq;    /* seq of the last message to read */
     int64_t *ended; /* owned; earlier requests that the messages of this part belong to */
     size_t ended_n, ended_cap;
-    bool tasks; /* one of these notifications may end the task of a call */
+    bool tasks; /* true: a notification in this part may end the task of a call */
     int status;
 };
 

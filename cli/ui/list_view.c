@@ -13,14 +13,14 @@
 
 struct list_view {
     const struct list *list;
-    void **row; /* owned; a copy has the texts of its columns */
+    void **row; /* owned; copies of the rows, with the texts of their columns */
     size_t n, cap;
     bool more;   /* there are more than SHOWN_MAX rows */
-    bool failed; /* no memory for a row */
+    bool failed; /* memory for a row ran out */
     size_t at;   /* the selected row */
     struct cursor cursor;
     int64_t read_us, took_us; /* time and duration of the last reading; read_us 0: read now */
-    int64_t version;          /* u->version at that time */
+    int64_t version;          /* value of u->version when the rows were read */
     struct buf note;          /* owned; the last note of list_read() */
 };
 

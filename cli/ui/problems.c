@@ -17,7 +17,7 @@ struct problems {
     struct buf text; /* owned; text of the escalation that is shown */
     char name[PROBLEM_FILE_NAME];
     char asked[PROBLEM_FILE_NAME]; /* the escalation of the yes/no question */
-    struct view view;              /* of `text` */
+    struct view view;              /* view that shows `text` */
 };
 
 static const struct view_ops problem_view;

@@ -79,8 +79,8 @@ static int message_contains_text(struct ui *u, const struct query_message *m, bo
 struct looking {
     struct ui *u;
     int64_t until_us, seq; /* seq: last message that was searched */
-    int64_t found;         /* seq of the row; 0: none yet */
-    int status;            /* an error that ends the reading */
+    int64_t found;         /* seq of the row that was found; 0: none yet */
+    int status;            /* error that ended the search; 0: none */
 };
 
 /* Is the row in the list, and in the direction of the search? After the search has wrapped around,

@@ -29,7 +29,8 @@ void show_close(struct ui *u)
 /* Seqs of the messages that belong to a call. */
 struct gathering {
     int64_t seq, answer;
-    int64_t related[SHOWN_MESSAGES - 2]; /* progress, cancellation, late answers */
+    /* seqs of related messages: progress, cancellation, late answers */
+    int64_t related[SHOWN_MESSAGES - 2];
     size_t related_n;
     int64_t line[SHOWN_LINES];
     size_t lines_n;

@@ -66,7 +66,7 @@ struct ui;
  * stack_open(). */
 struct view_ops {
     MI_MUST int (*draw)(struct ui *u, const struct area *a);
-    MI_MUST int (*move)(struct ui *u, enum motion m, int by); /* by: rows or pages */
+    MI_MUST int (*move)(struct ui *u, enum motion m, int by); /* by: number of rows or pages */
     MI_MUST int (*key)(struct ui *u, enum action x);          /* may return VIEW_UNKNOWN */
     /* Handles a click or the wheel. If NULL, the wheel moves the cursor. */
     MI_MUST int (*mouse)(struct ui *u, const struct press *p);
@@ -89,7 +89,7 @@ struct layer {
     size_t found;    /* 1 + the page's line that was found last; 0: none, or scrolled away */
     size_t at;       /* in the overview: 1 + index of the selected tool; 0: the first tool */
     bool moved;      /* the selected tool must be scrolled into view */
-    enum pane floor; /* of the main view: Esc in this pane closes the layer */
+    enum pane floor; /* pane of the main view in which Esc closes this layer */
     enum pane focus; /* focus before the view was opened */
     struct list_view *list_view; /* owned by a view of a list */
 };
@@ -111,34 +111,35 @@ struct seek {
 
 /* What the detail pane shows. */
 struct shown {
-    int64_t session, seq, answer; /* of the call or message; seq 0: nothing is shown */
+    int64_t session, seq, answer; /* the call or message that is shown; seq 0: nothing is shown */
     struct detail *doc;           /* owned; NULL if nothing is shown */
     struct page_row *row;         /* owned: rows of messages, stderr and events */
     struct detail_message message[SHOWN_MESSAGES];
     struct buf large[SHOWN_MESSAGES]; /* owned: large bodies */
-    size_t large_n;                   /* bytes of `large` together */
+    size_t large_n;                   /* total size of the texts in `large`, in bytes */
     struct detail_line line[SHOWN_LINES];
     struct detail_subject subject;
     struct schema_notes notes;
     struct buf operation; /* owned; text of subject.operation */
     size_t columns;       /* width of the layout */
     size_t top, at;       /* first line of the pane; selected line */
-    size_t from;          /* first column */
+    size_t from;          /* number of the first visible column */
     bool jumped;          /* `from` was set to show a match */
 };
 
 /* A copy of a call, or of a single message, to compare with another one. */
 struct beside_call {
-    int64_t session, seq; /* seq 0: no call is kept */
+    int64_t session, seq; /* session and seq of the kept call; seq 0: no call is kept */
     struct buf text[2];   /* owned; request and answer: JSON of params, result or error */
-    size_t size[2];       /* bytes of each; 0: missing. Texts above PAIR_TEXT_MAX are not kept */
+    /* size of each text in bytes; 0: missing. Texts above PAIR_TEXT_MAX are not kept */
+    size_t size[2];
 };
 
 /* Two calls side by side. */
 struct beside {
     struct beside_call call[2]; /* the first call that was selected, and the second one */
     struct pair *pair;          /* owned; NULL: the other call is not chosen yet */
-    size_t top, from;           /* first row and column */
+    size_t top, from;           /* numbers of the first visible row and column */
     size_t found;               /* row that n or N found last; SIZE_MAX: none */
 };
 
@@ -162,7 +163,7 @@ struct narrow {
     struct narrow_session
         *s; /* owned; sessions before `at` were searched, but may get more messages */
     size_t n, cap, at;
-    bool failed; /* no memory for a session */
+    bool failed; /* memory for a session ran out */
 };
 
 #define STORE_MS 2000 /* between two reads of a store, which does not report changes */
@@ -172,11 +173,12 @@ struct narrow {
 struct central {
     struct press key[STORE_KEYS]; /* keys that came while waiting for the store */
     size_t keys_n;
-    bool chooses;           /* the session under the cursor was not loaded yet */
-    bool gives_up, gave_up; /* gives_up: a key ends the current reading; gave_up: one did */
-    int64_t asked_us;       /* when the last question was asked */
-    int64_t looked_us;      /* when the store was last read for changes */
-    int64_t failed_us;      /* time when reading failed; 0: the last reading succeeded */
+    bool chooses; /* the session under the cursor was not loaded yet */
+    /* gives_up: a key may end the current reading; gave_up: a key has ended it */
+    bool gives_up, gave_up;
+    int64_t asked_us;  /* when the last question was asked */
+    int64_t looked_us; /* when the store was last read for changes */
+    int64_t failed_us; /* time when reading failed; 0: the last reading succeeded */
 };
 
 struct ui {
@@ -211,24 +213,24 @@ struct ui {
     struct question question;
     bool filtered,
         narrowed;  /* filtered: there is a filter; narrowed: the filter concerns messages */
-    bool requests; /* list each request, not each operation */
+    bool requests; /* true: the list has a row per request; false: a row per operation */
     char filter[PROMPT_MAX + 1];
     char words_text[PROMPT_MAX + 1]; /* the filter, split into words */
     char *words[SEARCH_TERMS_MAX + QUESTION_FIELDS + 1];
     struct buf large, searched; /* owned; buffers for reading and searching bodies */
-    struct narrow narrow;       /* if the filter is about messages */
+    struct narrow narrow;       /* state of the search, if the filter concerns messages */
 
     struct shown shown;
     char search[PROMPT_MAX + 1]; /* the last search; "": none */
     struct seek seek;
     size_t problems_n;         /* number of escalations */
-    int64_t problems_us;       /* when they were counted */
+    int64_t problems_us;       /* when the escalations were counted last */
     struct problems *problems; /* owned; NULL: the view is not open */
     struct compare *compare;   /* owned; NULL: the view is not open */
 
     struct beside beside;
-    struct tool_list tools; /* owned; tools of session tools_of, for notes in the detail */
-    int64_t tools_of;       /* 0: no tools were read */
+    struct tool_list tools; /* owned; the tools of the session tools_of, for notes in the detail */
+    int64_t tools_of;       /* session whose tools are in `tools`; 0: no tools were read */
 
     enum asking asking;
     struct prompt prompt;
@@ -269,8 +271,9 @@ size_t list_count_rows(const struct ui *u);
 size_t list_count_calls_above(const struct ui *u, size_t place);
 size_t list_find_seq(const struct ui *u, int64_t seq); /* index of a call or message */
 struct list_row list_row_at(const struct ui *u, size_t place);
-size_t list_selected_place(const struct ui *u);                   /* index of the selected row */
-bool list_get_selected(const struct ui *u, struct list_row *ret); /* false: no row */
+size_t list_selected_place(const struct ui *u); /* index of the selected row */
+/* returns false if the list has no row */
+bool list_get_selected(const struct ui *u, struct list_row *ret);
 bool list_get_selected_call(const struct ui *u,
                             struct listed *ret);    /* false: no row, or an event */
 void list_select_place(struct ui *u, size_t place); /* selects another row */
@@ -279,7 +282,8 @@ void list_stop_following(struct ui *u); /* keeps the selected row selected when 
 /* Reads new events of the chosen session. */
 MI_MUST int events_read(struct ui *u);
 void events_place_before_call(struct ui *u,
-                              const struct query_call *c); /* a call was added to the listing */
+                              /* must be called after a call was added to the listing */
+                              const struct query_call *c);
 /* call before the calls are added again */
 void events_forget_places(struct ui *u);
 void events_close(struct ui *u);
@@ -326,10 +330,11 @@ MI_MUST int feed_set_filter(struct ui *u, const char *text);
 /* ---- narrow.c: finds the sessions that have a message that matches the filter ---- */
 /* Adds a session to search for a match. */
 void narrow_add(struct ui *u, int64_t id);
-bool narrow_has_more(const struct ui *u); /* whether there are messages to search */
+bool narrow_has_more(const struct ui *u); /* returns whether there are messages to search */
 /* Searches a part of one session, and adds the session to the list if it has a match. */
 MI_MUST int narrow_step(struct ui *u);
-void narrow_search_again(struct ui *u); /* call it when messages were added: they are searched */
+/* must be called after messages were added, so that they are searched */
+void narrow_search_again(struct ui *u);
 void narrow_close(struct ui *u);
 /* Whether a message of this session matches the filter. */
 MI_MUST int narrow_match_message(struct ui *u, const struct query_session *s,
@@ -375,7 +380,7 @@ void list_view_read_again(struct ui *u); /* reads the rows again, if the view sh
 
 /* ---- problems.c ---- */
 MI_MUST int problems_open(struct ui *u);
-MI_MUST int problems_count(struct ui *u); /* at most once a second */
+MI_MUST int problems_count(struct ui *u); /* counts the escalations, at most once a second */
 
 /* ---- copy.c: the selected text: a UID, a message, or the text of a line ---- */
 void copy_selected(struct ui *u, enum detail_copy what);
@@ -410,7 +415,8 @@ bool central_key(struct ui *u, struct press *ret);
 bool central_has_key(const struct ui *u); /* whether a key waits, here or in the terminal */
 /* Whether the last error means that reading was abandoned because a key waits. */
 bool central_clear_gave_up(struct ui *u);
-void central_note_success(struct ui *u); /* the store was read: hides the error */
+/* must be called after the store was read; hides the error message */
+void central_note_success(struct ui *u);
 bool central_waits_after_failure(
     const struct ui *u); /* whether reading has failed and it is too early to retry */
 /* Returns why a store cannot do this action; NULL if it can. */
@@ -436,7 +442,7 @@ void draw_session(struct ui *u, size_t width, const struct session_row *r);
 MI_MUST int move_page(struct ui *u, enum motion m, int by);
 struct line_seek page_begin_search(struct ui *u, bool forward);
 void page_scroll_to_match(struct ui *u, size_t found);  /* found: from line_seek_end() */
-void draw_overview(struct ui *u, const struct area *a); /* in a pane */
+void draw_overview(struct ui *u, const struct area *a); /* draws the overview in a pane */
 /* Draws the title line of a pane. */
 void draw_caption(struct ui *u, const struct area *a, enum pane pane, const char *fmt, ...)
     MI_FORMAT(4, 5);

@@ -85,7 +85,7 @@ static void print_report(struct out *o, bool removed, const struct prune_report 
     print_count(o, r->logs, "log file");
     print_count(o, r->escalations, "escalation");
     out_printf(o, "; %s in files", units_bytes(r->file_bytes).s);
-    if (r->bytes_after > 0) /* 0 if the removal failed */
+    if (r->bytes_after > 0) /* bytes_after is 0 if the removal failed */
         out_printf(o, "; the vault %s %s", removed ? "has" : "would have",
                    units_bytes(r->bytes_after).s);
     if (!removed)

@@ -10,7 +10,7 @@ enum { TEXT_NAME, TEXT_CLIENT, TEXT_CLIENT_VERSION, TEXT_SERVER, TEXT_SERVER_VER
 
 struct work {
     struct redact *rules;      /* the present rules */
-    struct cassette_writer *w; /* NULL: only search */
+    struct cassette_writer *w; /* writes the redacted file; NULL: the file is only searched */
     scrub_fn fn;               /* called for each hit of a search */
     void *ctx;
     /* lines[0] is for noise, lines[1] for stderr */

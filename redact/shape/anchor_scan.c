@@ -216,7 +216,7 @@ AVX2 uint32_t find_candidates_in_block(const char *p)
     any = _mm256_or_si256(any, groups_of_three(&x, 2));
     return ~(uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(any, _mm256_setzero_si256()));
 }
-_Static_assert(SETS == 3, "look_at_block() looks at three");
+_Static_assert(SETS == 3, "find_candidates_in_block() looks at three");
 
 __attribute__((target("avx2"))) static size_t next_avx2(struct shape_scan *s)
 {

@@ -17,13 +17,14 @@ struct followed_session {
     struct query_session s; /* its strings point into `text` */
     struct buf text;        /* owned */
     int64_t seq, event;     /* last seq and last event id that were read */
-    bool ended;             /* its end is recorded */
+    bool ended;             /* the end of the session is recorded */
     bool unwanted;          /* the client has become known, and does not match --client */
 };
 
 struct followed_call {
     int64_t session_id, seq, at_us;
-    char what[FOLLOWED_WHAT_MAX]; /* "files read_file", "files resources/list" */
+    /* description, such as "files read_file" or "files resources/list" */
+    char what[FOLLOWED_WHAT_MAX];
 };
 
 struct followed {
@@ -42,7 +43,7 @@ void followed_close(struct followed *l);
 MI_MUST int followed_add(struct followed *l, const struct query_session *s,
                          struct followed_session **ret);
 MI_MUST int followed_update(struct followed_session *s,
-                            const struct query_session *now); /* replaces the row */
+                            const struct query_session *now); /* replaces the row of the session */
 /* removes a session and its open calls */
 void followed_drop(struct followed *l, size_t i);
 

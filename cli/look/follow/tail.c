@@ -49,7 +49,7 @@ struct tail {
     struct filter filter;
     bool follow;
     struct tail_page page;
-    struct newest history; /* the rows to begin with */
+    struct newest history; /* the recorded rows that are printed first */
     struct followed live;
     bool said_left_out;                /* the warning about more running sessions was printed */
     const struct followed_session *of; /* the session being read */

@@ -22,11 +22,11 @@
 /* A line that is not printed yet. */
 struct tail_line {
     int64_t at_us;
-    size_t from, to; /* range in page.b */
+    size_t from, to; /* range of the line's text in page.b */
 };
 
 struct tail_operations {
-    int64_t session_id;         /* 0: none */
+    int64_t session_id;         /* id of the session; 0: the entry is unused */
     bool stale;                 /* the session may have new operations */
     struct operation_list list; /* owned */
 };
@@ -34,7 +34,8 @@ struct tail_operations {
 struct tail_page {
     struct query *q; /* borrowed */
     bool json;
-    bool shows_open; /* set by the caller; the terminal must be able to erase a line */
+    /* set by the caller: show the open calls; needs a terminal that can erase a line */
+    bool shows_open;
     bool open_shown; /* the last line lists the open calls */
     struct out out;
     struct out page; /* only the buffer of this output is used, for lines that are not sorted yet */

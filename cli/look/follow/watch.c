@@ -72,7 +72,8 @@ static enum watch_result wait_for(const struct watch *w, int64_t ms, bool *writt
 
 static int64_t next_poll_ms(const struct watch *w)
 {
-    static const int64_t after_write_ms[] = {10, 30, 50}; /* 90 ms in all */
+    /* pauses between polls after a write, 90 ms in total */
+    static const int64_t after_write_ms[] = {10, 30, 50};
     if (w->fd < 0)
         return WATCH_BLIND_MS;
     return (size_t)w->looks < MI_COUNT(after_write_ms) ? after_write_ms[w->looks] : WATCH_IDLE_MS;

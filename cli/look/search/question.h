@@ -32,10 +32,11 @@ struct question {
      * moved after that. */
     struct filter filter;
     struct filter fields;
-    const char *field[QUESTION_FIELDS]; /* borrowed; NULL: any */
-    struct search_terms terms;          /* owned */
-    bool narrowed;                      /* a field of messages is given, or no text */
-    bool all_exact;                     /* every term is searched byte for byte */
+    /* borrowed; values that the fields must have; NULL: any value */
+    const char *field[QUESTION_FIELDS];
+    struct search_terms terms; /* owned */
+    bool narrowed;             /* the question asks for a message field, or has no search text */
+    bool all_exact;            /* every term is searched byte for byte */
     /* The search covers messages up to this one; 0: no limit. Older sessions are searched
      * completely. */
     int64_t newest_session, newest_seq;

@@ -27,7 +27,7 @@ struct timeline {
     const struct session_view *view;
     const struct operation_list *operations; /* borrowed; NULL: not known */
     enum timeline_bodies bodies;
-    struct layout_widths widths; /* measured */
+    struct layout_widths widths; /* measured widths of the cells */
     struct layout layout;
     size_t taken;       /* columns used in the current line */
     struct buf text;    /* owned; text of a cell */

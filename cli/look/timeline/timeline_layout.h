@@ -19,30 +19,31 @@ enum layout_level {
     /* without `tools/call` and `notifications/`, which WHAT and the target imply */
     LAYOUT_SHORT_NAMES,
     LAYOUT_NO_SIZE,
-    LAYOUT_NO_ID, /* and no milliseconds in the time of day */
+    LAYOUT_NO_ID, /* no ID column, and no milliseconds in the time of day */
     /* one-column gaps, no padding after WHAT; below 80 columns no session ID, and a shorter
      * server */
     LAYOUT_PACKED,
 };
 
 struct layout_widths {
-    size_t columns; /* of the terminal; OUT_UNLIMITED: no limit */
+    size_t columns; /* width of the terminal; OUT_UNLIMITED: no limit */
     bool of_many;   /* lines begin with the time of day, a session's ID and its server */
     size_t seq, time, id, arrow;
-    size_t method, short_method; /* widest METHOD; the same with LAYOUT_SHORT_NAMES */
-    unsigned measured;           /* number of METHODs; 0: only the widest is known */
+    /* width of the widest METHOD; short_method: with LAYOUT_SHORT_NAMES */
+    size_t method, short_method;
+    unsigned measured; /* number of METHODs that were measured; 0: only the widest is known */
     /* METHODs by width; [1]: with LAYOUT_SHORT_NAMES. The last element counts all wider ones. */
     unsigned by_width[2][LAYOUT_METHOD_MAX + 1];
 };
 
 struct layout {
     enum layout_level level;
-    size_t gap;    /* between columns */
-    size_t time;   /* TIME */
-    size_t server; /* SERVER; 0: no such column, also for session and seq */
+    size_t gap;    /* number of blanks between columns */
+    size_t time;   /* width of the column TIME */
+    size_t server; /* width of the column SERVER; 0 (also for session and seq): no such column */
     size_t session, seq;
-    size_t what, method, took; /* with LAYOUT_PACKED method and took are 0: not padded */
-    size_t id, size;           /* 0: no such column */
+    size_t what, method, took; /* widths; with LAYOUT_PACKED, method and took are 0 (not padded) */
+    size_t id, size;           /* widths of the columns ID and SIZE; 0: no such column */
 };
 
 /* Counts the widths of one METHOD. */

@@ -24,12 +24,12 @@
 enum pane { PANE_SESSIONS, PANE_LIST, PANE_DETAIL, PANES };
 
 struct area {
-    size_t x, y, width, height; /* width 0: not shown */
+    size_t x, y, width, height; /* width 0: the area is not shown */
 };
 
 struct layout_panes {
     struct area pane[PANES];
-    size_t header; /* lines of the header */
+    size_t header; /* number of lines of the header */
     bool usable;   /* false: the screen is too small for any pane */
 };
 

@@ -99,7 +99,8 @@ int sessions_read_older(struct sessions *l, struct query *q)
 
 int sessions_add(struct sessions *l, struct query *q, int64_t id)
 {
-    const struct session_row *row; /* the session may be live, so its row is read at once */
+    /* reads the row of the session now, because the session may be live */
+    const struct session_row *row;
     int st = add_id(l, id);
     st = st == 0 ? sessions_get(l, q, id, &row) : st;
     return st == MI_ENOENT ? 0 : st;

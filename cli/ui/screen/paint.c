@@ -6,7 +6,7 @@
 /* Colours below 8 exist on every terminal with colours; -1 is the terminal's default colour. */
 struct paint {
     attr_t attribute;  /* attributes on terminals with colours */
-    short few, many;   /* foreground with 8 or 16 colours; with 256 */
+    short few, many;   /* few: foreground colour of 8 or 16 colours; many: of 256 colours */
     attr_t colourless; /* attributes on terminals without colours */
 };
 
@@ -40,7 +40,7 @@ static enum ground grounds[] = {
     [SCREEN_ALARM] = GROUND_ALARM,
 };
 
-static int colours; /* 0, 8 or 256 */
+static int colours; /* number of colours of the terminal: 0, 8 or 256 */
 
 static short color_pair_of(enum ground g, enum cells_style style)
 {

@@ -13,7 +13,7 @@ enum press_key {
     PRESS_ENTER = '\r',
     PRESS_ESCAPE = 0x1B,
     PRESS_SPACE = ' ',
-    PRESS_UP = 0x110000, /* above all code points */
+    PRESS_UP = 0x110000, /* named keys have values above all code points */
     PRESS_DOWN,
     PRESS_LEFT,
     PRESS_RIGHT,
@@ -37,8 +37,8 @@ enum press_key {
 
 struct press {
     int key;
-    size_t x, y; /* of a mouse event */
-    bool pasted; /* part of a pasted text */
+    size_t x, y; /* position of a mouse event */
+    bool pasted; /* the character is part of a pasted text */
 };
 
 static inline bool press_is_mouse(const struct press *p)

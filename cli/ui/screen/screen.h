@@ -61,6 +61,7 @@ bool screen_read(struct press *ret);
 /* Copies a text to the terminal's clipboard (OSC 52). Returns false if the text is longer than
  * terminals accept. */
 bool screen_copy(struct slice text);
-#define SCREEN_COPY_MAX ((size_t)74994) /* bytes; base64 makes them 100,000, the limit of xterm */
+/* in bytes; base64 makes 100,000 bytes of them, the limit of xterm */
+#define SCREEN_COPY_MAX ((size_t)74994)
 
 #endif

@@ -23,7 +23,7 @@ struct sequence {
         SEQUENCE_STRING,
         SEQUENCE_ESC, /* an Esc has ended the string; it may begin another sequence */
     } part;
-    size_t n;      /* bytes so far */
+    size_t n;      /* number of bytes of the sequence so far */
     int64_t at_us; /* when the last byte arrived */
 };
 

@@ -24,18 +24,18 @@
 /* Styles of text; screen/paint.c has the attributes of each. */
 enum cells_style {
     CELLS_PLAIN,
-    CELLS_DIM,    /* less important: brackets, units */
-    CELLS_TITLE,  /* begins a part */
+    CELLS_DIM,    /* less important text, such as brackets and units */
+    CELLS_TITLE,  /* title of a part */
     CELLS_LABEL,  /* name of a field */
-    CELLS_ESCAPE, /* stands for a character that is not shown */
+    CELLS_ESCAPE, /* replaces a character that cannot be shown */
     CELLS_KEY,    /* key of an object */
     CELLS_STRING, /* the next three: JSON values by type */
     CELLS_NUMBER,
     CELLS_WORD,  /* true, false, null */
     CELLS_FOLD,  /* fold markers, and the text that replaces folded content */
-    CELLS_GOOD,  /* ok */
+    CELLS_GOOD,  /* a successful status */
     CELLS_BAD,   /* an error */
-    CELLS_WAIT,  /* a warning; open, cancelled */
+    CELLS_WAIT,  /* a warning, or the status of an open or cancelled call */
     CELLS_NOTE,  /* a finding, shown at the value to which it belongs */
     CELLS_ADDED, /* the next three: differences in a comparison */
     CELLS_REMOVED,
@@ -58,14 +58,14 @@ struct cells {
     struct buf text;         /* owned */
     struct cells_span *span; /* owned; without gaps */
     size_t n, cap;
-    size_t from, width;   /* the window */
+    size_t from, width;   /* the visible columns are from..from + width - 1 */
     size_t column;        /* column of the next character in the line; at most the window's end */
-    size_t origin;        /* the column from which tabs are counted */
-    enum cells_join join; /* for the next character */
-    unsigned marks;       /* combining characters of the last character */
+    size_t origin;        /* column at which tab stops begin */
+    enum cells_join join; /* how the next character joins the character before it */
+    unsigned marks;       /* number of combining characters of the last character */
     bool ascii;
-    bool tabs; /* a tab is shown as blanks, not as \t */
-    bool more; /* some text is right of the window */
+    bool tabs; /* true: a tab is shown as blanks; false: as \t */
+    bool more; /* some text is to the right of the visible columns */
     bool failed;
 };
 
@@ -78,7 +78,7 @@ void cells_add_str(struct cells *c, enum cells_style style, const char *text);
 void cells_add_format(struct cells *c, enum cells_style style, const char *fmt, ...)
     MI_FORMAT(3, 4);
 void cells_add_blanks(struct cells *c, size_t columns);
-bool cells_are_full(const struct cells *c); /* text that is added now is not visible */
+bool cells_are_full(const struct cells *c); /* true: text added now would not be visible */
 /* If some text is right of the window, puts an ellipsis in the last column. */
 void cells_cut_with_ellipsis(struct cells *c);
 /* Sets `found` of spans for each match of the needle in the window, ignoring case. */
@@ -87,7 +87,8 @@ struct slice cells_text(const struct cells *c, size_t span);
 
 /* Returns the columns of a text without tabs, at most `max`. */
 size_t cells_text_columns(struct slice text, bool ascii, size_t max);
-size_t cells_tabbed_columns(struct slice text, bool ascii); /* columns, with tabs */
+/* returns the number of columns of the text, tabs included */
+size_t cells_tabbed_columns(struct slice text, bool ascii);
 /* Returns how many leading bytes fit into `columns`, at least one character. Stops before a
  * newline. Tabs become blanks. */
 size_t cells_fitting_len(struct slice text, bool ascii, size_t columns);
