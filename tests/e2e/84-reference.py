@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""docs/mcp-wire.md, row by row: the samples of its section 9, each violation of 6.8 and what 7.1, 7.2, 7.3 and 7.5 have
+"""docs/mcp-wire.md, row by row: the samples of its section 9, each violation of 6.7 and what 7.1, 7.2, 7.3 and 7.5 have
 observed in practice, sent through the program. Each line has exactly the findings listed next to it here, and `check`
 finds the same ones in the recording: with the recorded findings, and by the current rules alone.
 
@@ -220,10 +220,10 @@ def _(t):
     exactly(t, new)
 
 
-# --- 6.8: per-version violations ------------------------------------------------------------------
+# --- 6.7: per-version violations ------------------------------------------------------------------
 
 ARRAY = b'[{"jsonrpc":"2.0","method":"notifications/x"}]'
-play_rows("6.8", {
+play_rows("6.7", {
     "non-JSON or non-JSON-RPC line, BOM, blank line, CRLF": [
         *line_of(b"hello", "not-json"),
         *line_of(b'{"hello":1}', "not-jsonrpc"),

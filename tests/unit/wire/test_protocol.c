@@ -1,5 +1,5 @@
 /* The rules of MCP: conversations, and the rules that each line violates. The first ones are the samples of
- * docs/mcp-wire.md, section 9, then each row of section 6.8. */
+ * docs/mcp-wire.md, section 9, then each row of section 6.7. */
 #include "wire/mcp/protocol.h"
 
 #include "tests/support/protocol_unit.h"
