@@ -26,7 +26,7 @@ static void print_labelled_line(struct out *o, const char *label, struct slice t
     out_end_line(o);
 }
 
-/* origin: the origin of the vault's log; "" if there is no log. */
+/* origin: the origin of the vault's log; "" if the vault has no log. */
 static int audit_key_print(const char *path, const struct public_key *k, const char *origin)
 {
     struct out o;

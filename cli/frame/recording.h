@@ -27,9 +27,8 @@ struct recording {
 
 /* Whether the operand is a file; false if it is NULL. */
 bool recording_is_file(const char *operand);
-/* server: the server whose sessions are considered if there is no operand; NULL: any server.
- * Returns EXIT_FINE, or the status to
- * exit with. */
+/* server: without an operand, only sessions of this server are considered; NULL: sessions of any server.
+ * Returns EXIT_FINE, or the status to exit with. */
 MI_MUST int recording_open(struct recording *r, const struct settings *s, const char *operand,
                            const char *server);
 /* Like recording_open(), but without a note on stderr; `title` says which recording it is. */

@@ -957,8 +957,6 @@ def _(t):
     s = Screen(t, "ui", "--vault", t.vault, "many")
     s.sees("tool299999")
     s.sees("calls 150000/150000", "150000 calls", gone=["reading"])
-    used = lib.cpu_ticks(s.pid()) / os.sysconf("SC_CLK_TCK")
-    check(used < 3 * lib.SLOW, f"{used} s of CPU time: each part of the session may be read once")
     s.keys("g")
     s.sees("calls 1/150000", r"tool1\b")
     s.keys("f")

@@ -322,7 +322,7 @@ def _(t):
     ask(p, call(6, "draw"), result(6, {"content": [large, AUDIO]}))     # its body is in a file
     p.end()
     ended(t, 2)
-    eq(t.rows("SELECT result_tokens FROM calls WHERE target = 'draw'"), [(1,), (0,)], "tokens: base64 is no text")
+    eq(t.rows("SELECT result_tokens FROM calls WHERE target = 'draw'"), [(1,), (0,)], "tokens: base64 is not text")
     page = run(t, "export", "2", "-F", "html")
     rows = dict(re.findall(r'<tr><th scope="row">(\w+)</th>.*<td class="num">([^<]*)</td></tr>', page))
     eq((title in page, rows), (True, {"draw": "4, 149KiB", "write": "0", "read": "0"}), "rows of the page")

@@ -46,7 +46,7 @@ struct listing_requests {
 
 struct listing {
     enum listing_mode mode;
-    bool every; /* there is no filter: every message is wanted */
+    bool every; /* true: no filter is set, so every message matches */
     int64_t first,
         last; /* range of messages that were added; first 1: all older messages were added */
     struct listed *old, *young; /* owned; old: newest first; young: oldest first */

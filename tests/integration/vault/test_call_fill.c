@@ -133,8 +133,7 @@ static struct row next_message(struct fixture *f, uint64_t seq)
     return (struct row){.kind = KIND_NOTIFICATION, .method = slice_of("notifications/message")};
 }
 
-/* batch: most messages of a transaction. */
-static int64_t write_session(struct fixture *f, const char *uid, size_t batch, bool ends)
+static int64_t add_session(struct fixture *f, const char *uid)
 {
     int64_t id = 0;
     struct session_record s = {.uid = slice_of(uid),
@@ -144,8 +143,21 @@ static int64_t write_session(struct fixture *f, const char *uid, size_t batch, b
                                .record_level = slice_of("full"),
                                .started_at_us = 1000,
                                .pid = 7};
-    f->open_n = 0;
     assert_int_equal(writer_session_add(f->w, &s, &id), 0);
+    return id;
+}
+
+static void end_session(struct fixture *f, int64_t id)
+{
+    struct session_update u = {.ended_at_us = 9000000, .end_reason = slice_of("client-closed")};
+    assert_int_equal(writer_session_update(f->w, id, &u), 0);
+}
+
+/* batch: most messages of a transaction. */
+static int64_t write_session(struct fixture *f, const char *uid, size_t batch, bool ends)
+{
+    int64_t id = add_session(f, uid);
+    f->open_n = 0;
     for (uint64_t seq = 1; seq <= MESSAGES;) {
         assert_int_equal(writer_begin(f->w, 0), 0);
         for (size_t n = 1 + unit_random(&f->random, batch); n > 0 && seq <= MESSAGES; n--, seq++) {
@@ -158,9 +170,8 @@ static int64_t write_session(struct fixture *f, const char *uid, size_t batch, b
         }
         assert_int_equal(writer_commit(f->w), 0);
     }
-    struct session_update u = {.ended_at_us = 9000000, .end_reason = slice_of("client-closed")};
     if (ends)
-        assert_int_equal(writer_session_update(f->w, id, &u), 0);
+        end_session(f, id);
     return id;
 }
 
@@ -210,8 +221,8 @@ static void test_calls_of_a_session_are_those_that_its_messages_say(void **state
     sql_rows(&f->t, "UPDATE sessions SET calls = NULL");
     /* these have no row there: they were rejected, and their answer is not recorded */
     sql_rows(&f->t,
-                "DELETE FROM messages WHERE kind = 'request' AND action = 'refused' AND id NOT IN"
-                " (SELECT (session_id << 36) + request_seq FROM closings)");
+             "DELETE FROM messages WHERE kind = 'request' AND action = 'refused' AND id NOT IN"
+             " (SELECT (session_id << 36) + request_seq FROM closings)");
     sql_rows(&f->t, "DELETE FROM calls WHERE status = 'refused' AND closing_seq IS NULL");
     char *from_messages = answer_of(f, ALL_INVOCATIONS);
     sql_rows(&f->t, "UPDATE sessions SET calls = 1");
@@ -233,6 +244,48 @@ static void test_call_fill_adds_the_rows_that_the_recorder_writes(void **state)
     assert_answer(f, ALL_CALLS, want);
     assert_string_equal(sql_rows(&f->t, "SELECT count(*) FROM sessions WHERE calls = 1"), "3");
     free(want);
+}
+
+/* The requests of a task of revision 2025-11-25 are one operation, also when their rows are added later. */
+static void test_call_fill_finds_the_requests_of_a_task(void **state)
+{
+    struct fixture *f = *state;
+#define RPC(more) "{\"jsonrpc\":\"2.0\",\"id\":1," more "}"
+    static const struct {
+        const char *method, *body;
+        uint64_t request_seq;
+    } rows[] = {
+        {"tools/call", RPC("\"method\":\"tools/call\",\"params\":{\"name\":\"it\",\"task\":{}}"),
+         0},
+        {NULL, RPC("\"result\":{\"task\":{\"taskId\":\"t\",\"status\":\"working\"}}"), 1},
+        {"tasks/result", RPC("\"method\":\"tasks/result\",\"params\":{\"taskId\":\"t\"}"), 0},
+        {NULL, RPC("\"result\":{\"content\":[]}"), 3},
+    };
+    static const char operations[] = "SELECT group_concat(ifnull(operation_seq, 0)) FROM calls";
+    struct session_update start = {.protocol_version = slice_of("2025-11-25")};
+    open_writer(f);
+    int64_t id = add_session(f, UID);
+    assert_int_equal(writer_session_update(f->w, id, &start), 0);
+    assert_int_equal(writer_begin(f->w, 0), 0);
+    for (size_t i = 0; i < MI_COUNT(rows); i++) {
+        bool request = rows[i].method != NULL;
+        struct row r = {.seq = i + 1,
+                        .t_us = (int64_t)i + 1,
+                        .kind = request ? KIND_REQUEST : KIND_RESULT,
+                        .direction = request ? ROW_C2S : ROW_S2C,
+                        .request_seq = rows[i].request_seq,
+                        .body = slice_of(rows[i].body),
+                        .may_link = true};
+        if (request)
+            r.method = slice_of(rows[i].method);
+        assert_int_equal(writer_add(f->w, id, UID, &r), 0);
+    }
+    assert_int_equal(writer_commit(f->w), 0);
+    end_session(f, id);
+    assert_string_equal(sql_rows(&f->t, operations), "0,1");
+    forget_calls(f);
+    fill_all(f);
+    assert_string_equal(sql_rows(&f->t, operations), "0,1");
 }
 
 static void test_call_fill_leaves_sessions_that_have_not_ended(void **state)
@@ -337,8 +390,7 @@ static void test_call_fill_killed_at_any_time_loses_nothing(void **state)
         for (int64_t us = 2000 + 137 * round; !fill_in_child(f, us); us += 700)
             killed++;
         assert_answer(f, ALL_CALLS, want);
-        assert_string_equal(sql_rows(&f->t, "SELECT count(*) FROM sessions WHERE calls = 1"),
-                            "2");
+        assert_string_equal(sql_rows(&f->t, "SELECT count(*) FROM sessions WHERE calls = 1"), "2");
     }
     assert_true(killed > 0);
     free(want);
@@ -414,7 +466,7 @@ static void test_calls_find_the_messages_that_have_their_status(void **state)
     sql_rows(&f->t, "DELETE FROM calls");
     assert_int_equal(matching(f, id, &timeout).n, 0); /* only calls were read */
     sql_rows(&f->t,
-                "INSERT INTO events (session_id, t_us, kind) SELECT id, 1, 'gap' FROM sessions");
+             "INSERT INTO events (session_id, t_us, kind) SELECT id, 1, 'gap' FROM sessions");
     struct buf with_gap = matching(f, id, &timeout); /* a request may be missing */
     assert_string_equal(buf_str(&with_gap), buf_str(&all));
     buf_close(&with_gap);
@@ -427,6 +479,7 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         T(test_calls_of_a_session_are_those_that_its_messages_say),
         T(test_call_fill_adds_the_rows_that_the_recorder_writes),
+        T(test_call_fill_finds_the_requests_of_a_task),
         T(test_call_fill_leaves_sessions_that_have_not_ended),
         T(test_call_fill_session_without_messages_and_removed_session),
         T(test_call_fill_does_not_disturb_the_session_that_is_recorded),

@@ -4,6 +4,7 @@
 #include "cli/frame/group_line.h"
 #include "cli/lists/list.h"
 #include "vault/query/count.h"
+#include "vault/store/call_batch.h"
 #include "vault/store/dir.h"
 
 #include "tests/support/vault_unit.h"
@@ -377,6 +378,31 @@ static void test_call_rows_are_counted_alike(void **state)
     buf_close(&derived);
 }
 
+/* The work for a part of a session does not depend on the length of the session. */
+static void test_call_rows_of_a_part_are_found_without_reading_the_rest(void **state)
+{
+    struct vault *v = *state;
+    static const char *const sql[] = {CALL_MESSAGES("0"), CALL_MESSAGES("1")};
+    sql_run(v->db, "UPDATE sessions SET protocol_version = '2025-11-25'");
+    sql_run(v->db,
+            "WITH RECURSIVE n(i) AS (SELECT 100 UNION ALL SELECT i + 1 FROM n LIMIT 4000)"
+            " INSERT INTO messages (id, session_id, seq, t_us, direction, origin, kind, size,"
+            " redactions, action, method) SELECT (1 << 36) + i, 1, i, i, 'c2s', 'peer',"
+            " 'request', 7, 0, 'forwarded', 'ping' FROM n");
+    for (size_t i = 0; i < MI_COUNT(sql); i++) {
+        sqlite3_stmt *q = NULL;
+        int rows = 0;
+        assert_int_equal(sqlite3_prepare_v2(v->db, sql[i], -1, &q, NULL), SQLITE_OK);
+        sqlite3_bind_int64(q, 1, schema_message_id(1, 101));
+        sqlite3_bind_int64(q, 2, schema_message_id(1, 110));
+        while (sqlite3_step(q) == SQLITE_ROW)
+            rows++;
+        assert_int_equal(rows, 10);
+        assert_in_range(sqlite3_stmt_status(q, SQLITE_STMTSTATUS_VM_STEP, 0), 10, 1000);
+        sqlite3_finalize(q);
+    }
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -389,6 +415,7 @@ int main(void)
         TEST(test_call_rows_are_not_read_for_whoever_does_not_go_on),
         TEST(test_call_rows_answer_the_statement_of_a_list),
         TEST(test_call_rows_are_counted_alike),
+        TEST(test_call_rows_of_a_part_are_found_without_reading_the_rest),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
