@@ -16,7 +16,8 @@
 #include <unistd.h>
 
 #define BUSY_MS 2000
-/* Tries, LOCK_PAUSE_MS apart: another process may check the database for a long time. */
+/* Number of attempts to lock the directory, LOCK_PAUSE_MS apart: another process may check the
+ * database for a long time. */
 #define LOCK_TRIES 200
 #define LOCK_PAUSE_MS 50
 #define NAMES_MAX 100 /* names that are tried within one second */
@@ -28,12 +29,13 @@ bool aside_is_damage(int code)
 
 /* ---- the check ---- */
 
-/* Appends what is wrong to `why`. false: nothing is wrong, or the check cannot be done now. */
+/* Appends a description of the damage to `why`. Returns false if the database is sound, or cannot
+ * be checked now. */
 static bool database_is_damaged(const char *path, struct buf *why)
 {
     sqlite3 *db;
     int rc = connect_open(&db, path, NULL, SQLITE_OPEN_READWRITE, BUSY_MS);
-    /* change this setting, because otherwise closing the database would change the file */
+    /* without this setting, closing the database would change the file */
     if (rc == SQLITE_OK)
         rc = sqlite3_db_config(db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
     if (rc == SQLITE_OK)
@@ -48,7 +50,7 @@ static bool database_is_damaged(const char *path, struct buf *why)
 
 /* ---- renaming ---- */
 
-static bool lock_dir(int fd)
+static bool aside_lock_dir(int fd)
 {
     for (int i = 0; i < LOCK_TRIES; i++) {
         if (flock(fd, LOCK_EX | LOCK_NB) == 0)
@@ -60,15 +62,15 @@ static bool lock_dir(int fd)
     return false;
 }
 
-static bool aside_name_is_free(int dir, const char *name, const char *more)
+static bool aside_name_is_free(int dir, const char *name, const char *suffix)
 {
     char path[ASIDE_NAME_MAX + 8];
     struct stat st;
-    snprintf(path, sizeof path, "%s%s", name, more);
+    snprintf(path, sizeof path, "%s%s", name, suffix);
     return fstatat(dir, path, &st, AT_SYMLINK_NOFOLLOW) != 0 && errno == ENOENT;
 }
 
-static bool choose_name(int dir, char ret[ASIDE_NAME_MAX])
+static bool aside_choose_name(int dir, char ret[ASIDE_NAME_MAX])
 {
     char when[24] = "";
     struct tm tm;
@@ -85,16 +87,16 @@ static bool choose_name(int dir, char ret[ASIDE_NAME_MAX])
     return false;
 }
 
-/* Renames the database last: until then, other processes open the damaged one. SQLite removes an
- * existing -wal when it creates a database. */
+/* Renames -wal and -shm before the database: as long as the damaged database has its name, no
+ * process creates a new one, and SQLite removes an existing -wal when it creates a database. */
 static int rename_database_files(int dir, const char *name)
 {
-    static const char *const more[] = {"-wal", "-shm", ""};
-    for (size_t i = 0; i < MI_COUNT(more); i++) {
+    static const char *const suffix[] = {"-wal", "-shm", ""};
+    for (size_t i = 0; i < MI_COUNT(suffix); i++) {
         char from[32], to[ASIDE_NAME_MAX + 8];
-        snprintf(from, sizeof from, VAULT_DB "%s", more[i]);
-        snprintf(to, sizeof to, "%s%s", name, more[i]);
-        if (renameat(dir, from, dir, to) != 0 && (errno != ENOENT || more[i][0] == '\0'))
+        snprintf(from, sizeof from, VAULT_DB "%s", suffix[i]);
+        snprintf(to, sizeof to, "%s%s", name, suffix[i]);
+        if (renameat(dir, from, dir, to) != 0 && (errno != ENOENT || suffix[i][0] == '\0'))
             return MI_EIO;
     }
     (void)fsync(dir);
@@ -109,8 +111,8 @@ int aside_move_database(const struct vault_dir *dir, char ret_name[ASIDE_NAME_MA
     buf_clear(why);
     if (own < 0)
         return MI_EIO;
-    if (n > 0 && (size_t)n < sizeof path && lock_dir(own) && database_is_damaged(path, why))
-        st = choose_name(own, name) ? rename_database_files(own, name) : MI_EIO;
+    if (n > 0 && (size_t)n < sizeof path && aside_lock_dir(own) && database_is_damaged(path, why))
+        st = aside_choose_name(own, name) ? rename_database_files(own, name) : MI_EIO;
     int e = errno;
     close(own);
     errno = e;
@@ -119,7 +121,7 @@ int aside_move_database(const struct vault_dir *dir, char ret_name[ASIDE_NAME_MA
     return why->failed ? MI_ENOMEM : st;
 }
 
-/* ---- those that are there ---- */
+/* ---- databases that were put aside ---- */
 
 static bool is_aside_database(const char *name)
 {
@@ -146,7 +148,7 @@ struct tally {
     char newest[ASIDE_NAME_MAX];
 };
 
-static void count_database(void *ctx, const char *name)
+static void count_aside_database(void *ctx, const char *name)
 {
     struct tally *t = ctx;
     if (t->n++ == 0 || strcmp(name, t->newest) > 0)
@@ -156,7 +158,7 @@ static void count_database(void *ctx, const char *name)
 size_t aside_count(int dir, char ret_newest[ASIDE_NAME_MAX])
 {
     struct tally t = {.n = 0};
-    aside_each(dir, count_database, &t);
+    aside_each(dir, count_aside_database, &t);
     if (ret_newest != NULL)
         memcpy(ret_newest, t.newest, sizeof t.newest);
     return t.n;

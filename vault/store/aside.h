@@ -16,8 +16,8 @@
 #define ASIDE_PREFIX VAULT_DB ".damaged-"
 #define ASIDE_NAME_MAX 64
 
-/* Whether SQLite's result code says that the database is damaged. A single statement does not find
- * all damage. */
+/* Whether SQLite's result code says that the database is damaged. Other codes do not prove that it
+ * is sound: a statement finds only the damage of the pages that it reads. */
 bool aside_is_damage(int code);
 /* Checks and renames the database. 0: *ret_name is the new name, and `why` has SQLite's words;
  * MI_ENOENT: the database is sound, or cannot be checked now; MI_EIO: it could not be renamed

@@ -16,14 +16,15 @@ struct batch_table {
     const char *name;
     const char *declaration; /* statement CREATE TABLE with the names of the columns */
     size_t (*count)(const void *rows);
-    /* The value of a column; if it sets none, the value is NULL. */
+    /* Sets the value of a column as the result of `to`. Without a result, the value is NULL. */
     void (*column)(const void *rows, size_t row, sqlite3_context *to, int column);
 };
 
-/* Makes the table known to a connection. table and rows: borrowed. Returns an SQLite code. */
+/* Makes the table known to a connection. `table` and `rows` are borrowed. Returns an SQLite code. */
 MI_MUST int batch_table_connect(const struct batch_table *table, const void *rows, sqlite3 *db);
 
-/* For `column`: sets a text, unless it is {NULL, 0}; a number, if `has`; or a cell. */
+/* Helpers for `column`. They set as the result a text, unless it is {NULL, 0}; a number, if `has` is
+ * true; or a cell. */
 static inline void batch_result_text(sqlite3_context *to, struct slice s)
 {
     if (s.p != NULL)

@@ -7,7 +7,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#define NEW_MIN ((int64_t)1 << 20)
+#define NEW_RANGE_MIN ((int64_t)1 << 20)
 
 void bodies_open(struct bodies *b, int dir_fd, bool sync)
 {
@@ -86,7 +86,7 @@ bool bodies_are_written(int fd, int64_t offset, int64_t length)
 
 bool bodies_take_new_range(struct bodies *b, int64_t *ret_from, int64_t *ret_to)
 {
-    if (b->tail - b->reported < NEW_MIN)
+    if (b->tail - b->reported < NEW_RANGE_MIN)
         return false;
     *ret_from = b->reported;
     *ret_to = b->reported = b->tail;

@@ -20,18 +20,18 @@ struct bodies {
 void bodies_open(struct bodies *b, int dir_fd, bool sync);
 void bodies_close(struct bodies *b);
 MI_MUST int bodies_add(struct bodies *b, const char *uid, struct slice body, int64_t *ret_offset);
-/* Whether a body is in the file, judged by the file's size and holes: it has no holes of more than
- * BODIES_HOLES bytes. Nobody has written what is in a hole, and a small file with holes can claim
- * bodies of any size. */
+/* Whether the file contains the body. The range of the body may have holes of BODIES_HOLES bytes in
+ * all, and the space after the end of the file counts as a hole. Holes were never written: a small
+ * sparse file could claim to have bodies of any size. */
 #define BODIES_HOLES ((int64_t)16 << 20)
 bool bodies_are_written(int fd, int64_t offset, int64_t length);
-/* Sets the range that was added since the last call. false: the range is smaller than 1 MiB, and is
- * left for a later call. */
+/* Returns the range of bytes that were added since the last call. false: the range is smaller than
+ * 1 MiB, and is left for a later call. */
 bool bodies_take_new_range(struct bodies *b, int64_t *ret_from, int64_t *ret_to);
 
 /* Writes a range of VAULT/Bodies/<uid> to the disk, waits for it, and drops it from the page cache,
- * because bodies are seldom read soon after. A slow disk makes the range long: then only its last
- * BODIES_WRITE_MOST bytes are written, to bound the wait; the kernel writes the rest. */
+ * because bodies are seldom read soon after. The range is long if the disk is slow. Then only its
+ * last BODIES_WRITE_MOST bytes are written here, to limit the wait; the kernel writes the rest. */
 #define BODIES_WRITE_MOST ((int64_t)64 << 20)
 void bodies_write_out(const char *vault, const char *uid, int64_t from, int64_t to);
 

@@ -4,23 +4,23 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-#define PART 1000000 /* number of steps between two calls of the progress handler */
+#define STEPS_PER_CALL 1000000 /* number of steps between two calls of the progress handler */
 
 struct budget {
     sqlite3 *db;
-    int64_t used;
+    int64_t used; /* number of steps of the running statement */
 };
 
-static int64_t database_file_bytes(const char *path, const char *more)
+static int64_t database_file_bytes(const char *path, const char *suffix)
 {
     char name[4096];
     struct stat st;
-    int n = path != NULL ? snprintf(name, sizeof name, "%s%s", path, more) : -1;
+    int n = path != NULL ? snprintf(name, sizeof name, "%s%s", path, suffix) : -1;
     if (n < 0 || (size_t)n >= sizeof name || stat(name, &st) != 0)
         return 0;
-    /* Compares the file's size with its disk blocks: a sparse file may have exabytes. If the blocks
-     * are less than a page, they are unknown: some file systems report none, or none before the
-     * data is written. */
+    /* A sparse file may claim to have exabytes: its disk blocks limit the size. If the blocks are
+     * less than a page, their number is unknown: some file systems report no blocks, or none before
+     * the data is written. */
     int64_t stored = (int64_t)st.st_blocks * 512;
     bool known = stored >= 4096 && st.st_size / BUDGET_COMPRESSED > stored;
     return known ? stored * BUDGET_COMPRESSED : st.st_size;
@@ -29,7 +29,7 @@ static int64_t database_file_bytes(const char *path, const char *more)
 static int budget_on_steps(void *ctx)
 {
     struct budget *b = ctx;
-    b->used += PART;
+    b->used += STEPS_PER_CALL;
     if (b->used < BUDGET_LEAST)
         return 0;
     const char *path = sqlite3_db_filename(b->db, "main");
@@ -58,6 +58,6 @@ int budget_set(sqlite3 *db)
     if (rc != SQLITE_OK)
         free(b);
     else
-        sqlite3_progress_handler(db, PART, budget_on_steps, b);
+        sqlite3_progress_handler(db, STEPS_PER_CALL, budget_on_steps, b);
     return rc;
 }

@@ -1,7 +1,7 @@
 /* budget.h - a limit for the work of one statement.
  *
  * Why       in a damaged or forged file a page can be part of a table many times, so that a
- *           statement that reads the table goes on for years. A reader that uses several
+ *           statement that reads the table runs for years. A reader that uses several
  *           statements, each of which continues after the last row of the one before, checks that
  *           ids grow (vault/query/page.c). The work of one step grows with the file, and count(*)
  *           without a condition is one step: do not use it.
@@ -19,7 +19,7 @@
 #include <sqlite3.h>
 
 #define BUDGET_PER_BYTE 64
-#define BUDGET_COMPRESSED 16  /* compression ratio of a file system that is allowed for */
+#define BUDGET_COMPRESSED 16  /* a file system may compress the file by this factor */
 #define BUDGET_LEAST 50000000 /* smallest budget in steps, which take about a second */
 
 /* SQLITE_OK or SQLITE_NOMEM. */

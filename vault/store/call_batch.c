@@ -12,7 +12,8 @@
     "id" CALL_FIELDS(FIELD_NAME) ", operation_seq, result_tokens, result_binaries,"                \
                                  " result_binary_size"
 
-/* The same rows may be put again, because a commit reported as failed may have been written. */
+/* The same rows may be inserted again, because a commit that was reported as failed may have been
+ * written. */
 static const char *const sql[CALL_STATEMENTS] = {
     [CALL_PUT] = "INSERT OR REPLACE INTO calls (" COLUMNS ") SELECT " COLUMNS " FROM call_batch()",
     [CALL_GET] =
@@ -42,12 +43,6 @@ int call_batch_open(struct call_batch *b)
 
 static const char declaration[] = "CREATE TABLE call_batch (" COLUMNS ")";
 
-/* Rows: first the ended calls of earlier batches, then the calls of this batch. */
-static const struct call *call_batch_call_of_row(const struct call_batch *b, size_t row)
-{
-    return row < b->ended_n ? &b->kept[b->ended[row]].call : &b->calls.call[row - b->ended_n];
-}
-
 static size_t call_batch_count(const void *rows)
 {
     const struct call_batch *b = rows;
@@ -57,7 +52,9 @@ static size_t call_batch_count(const void *rows)
 static void call_batch_column(const void *rows, size_t row, sqlite3_context *to, int i)
 {
     const struct call_batch *b = rows;
-    const struct call *c = call_batch_call_of_row(b, row);
+    /* first come the ended calls of earlier batches, then the calls of this batch */
+    const struct call *c =
+        row < b->ended_n ? &b->kept[b->ended[row]].call : &b->calls.call[row - b->ended_n];
     if (i == 0)
         sqlite3_result_int64(to, schema_message_id(b->session_id, (uint64_t)c->seq));
     else if ((size_t)i <= fields_of_call.n)
@@ -125,8 +122,8 @@ static int call_batch_finish(sqlite3 *db, sqlite3_stmt *q, int rc)
 
 /* ---- a session ------------------------------------------------------------------------------ */
 
-/* Reads the last requests of the proxy; the newest come first. */
-static int call_batch_read_own(struct call_batch *b, sqlite3 *db)
+/* Reads the last requests of the proxy. The statement returns the newest first. */
+static int call_batch_read_own_requests(struct call_batch *b, sqlite3 *db)
 {
     struct own_request own[CALLS_OWN];
     int64_t closing[CALLS_OWN];
@@ -195,21 +192,15 @@ int call_batch_use(struct call_batch *b, sqlite3 *db, int64_t session_id)
 
 /* ---- messages ------------------------------------------------------------------------------- */
 
-/* Whether a message is a request of the proxy or an answer to one. These are rare: earlier requests
- * are read at the first one. */
-static bool is_of_own_request(const struct call_message *m)
+/* Whether a message is a request of the proxy, or the answer to such a request. These messages are
+ * rare: earlier requests are read when the first of them is added. */
+static bool message_is_of_own_request(const struct call_message *m)
 {
     return m->kind == KIND_REQUEST ? m->origin == ROW_INTERPOSER
                                    : m->request_seq == 0 && m->action == ROW_SWALLOWED;
 }
 
-static struct kept_call *find_kept(struct call_batch *b, int64_t seq)
-{
-    size_t at = SEARCH_INT64(b->kept, b->kept_n, call.seq, seq);
-    return at < b->kept_n && b->kept[at].call.seq == seq ? &b->kept[at] : NULL;
-}
-
-/* Moves a kept call with its texts: pointers to its own texts are adjusted. */
+/* Moves a kept call: its texts are copied, and point into the copy. */
 static void move_kept_call(struct kept_call *to, const struct kept_call *from)
 {
     if (to != from)
@@ -242,7 +233,7 @@ static void call_batch_keep_call(struct call_batch *b, const struct call *c)
 }
 
 /* Keeps the open calls of the batch. Call it after the rows were written. */
-static void call_batch_keep_open(struct call_batch *b)
+static void call_batch_keep_open_calls(struct call_batch *b)
 {
     size_t n = 0;
     for (size_t i = 0; i < b->kept_n; i++) {
@@ -258,25 +249,21 @@ static void call_batch_keep_open(struct call_batch *b)
 
 /* ---- operations ----------------------------------------------------------------------------- */
 
-/* Reads the operations of the session. Most sessions have none. */
-static int call_batch_read_operations(struct call_batch *b, sqlite3 *db)
-{
-    if (b->operations == NULL && (b->operations = calloc(1, sizeof *b->operations)) == NULL)
-        return MI_ENOMEM;
-    if (b->knows_operations)
-        return 0;
-    b->knows_operations = true;
-    operations_clear(b->operations);
-    return operation_rows_read(&b->operation_rows, db, b->session_id, b->operations);
-}
-
 /* Updates operations. call: the call that the message has begun or ended; NULL: none. */
 static int call_batch_update_operations(struct call_batch *b, sqlite3 *db,
                                         const struct call_message *m, struct call *call)
 {
     if (m->link.kind == LINK_NONE && (call == NULL || call->operation_seq == 0))
         return 0;
-    int st = call_batch_read_operations(b, db);
+    /* most sessions have no operations, so they are read when they are needed first */
+    if (b->operations == NULL && (b->operations = calloc(1, sizeof *b->operations)) == NULL)
+        return MI_ENOMEM;
+    int st = 0;
+    if (!b->knows_operations) {
+        b->knows_operations = true;
+        operations_clear(b->operations);
+        st = operation_rows_read(&b->operation_rows, db, b->session_id, b->operations);
+    }
     if (st == 0 && operations_are_full(b->operations))
         st = operation_rows_write(&b->operation_rows, db, b->session_id, b->operations);
     if (st < 0)
@@ -300,7 +287,8 @@ static void bind_or_null(sqlite3_stmt *q, int i, bool has, int64_t v)
         sqlite3_bind_null(q, i);
 }
 
-/* Reads the stored call that the message ends, without its texts. *ret_found: there is one. */
+/* Reads the stored call that the message ends, without its texts. *ret_found: whether there is such
+ * a call. */
 static int read_ended_call(struct call_batch *b, sqlite3 *db, const struct call_message *m,
                            struct call *ret, bool *ret_found)
 {
@@ -365,8 +353,8 @@ int call_batch_add(struct call_batch *b, sqlite3 *db, const struct call_message 
     int64_t seq;
     if (!b->on)
         return 0;
-    if (!b->knows_own && is_of_own_request(m)) {
-        if (call_batch_read_own(b, db) < 0)
+    if (!b->knows_own && message_is_of_own_request(m)) {
+        if (call_batch_read_own_requests(b, db) < 0)
             return MI_ESTORE;
         b->knows_own = true;
     }
@@ -376,11 +364,12 @@ int call_batch_add(struct call_batch *b, sqlite3 *db, const struct call_message 
     b->n++;
     if (step != CALLS_ELSEWHERE)
         return call_batch_update_operations(b, db, m, call);
-    struct kept_call *kept = find_kept(b, seq);
-    if (kept != NULL) {
+    size_t at = SEARCH_INT64(b->kept, b->kept_n, call.seq, seq);
+    if (at < b->kept_n && b->kept[at].call.seq == seq) {
+        struct kept_call *kept = &b->kept[at];
         if (message_ends_call(&kept->call, m)) {
             call_end(&kept->call, m);
-            b->ended[b->ended_n++] = (uint16_t)(kept - b->kept);
+            b->ended[b->ended_n++] = (uint16_t)at;
             return call_batch_update_operations(b, db, m, &kept->call);
         }
         return 0;
@@ -399,22 +388,18 @@ int call_batch_add(struct call_batch *b, sqlite3 *db, const struct call_message 
     return 0;
 }
 
-static int call_batch_put_calls(struct call_batch *b, sqlite3 *db)
-{
-    if (call_batch_count(b) == 0)
-        return 0;
-    sqlite3_stmt *q = call_batch_statement(b, db, CALL_PUT);
-    return q != NULL ? call_batch_finish(db, q, sqlite3_step(q)) : MI_ESTORE;
-}
-
 int call_batch_flush(struct call_batch *b, sqlite3 *db)
 {
-    int st = call_batch_put_calls(b, db);
+    int st = 0;
+    if (call_batch_count(b) > 0) {
+        sqlite3_stmt *q = call_batch_statement(b, db, CALL_PUT);
+        st = q != NULL ? call_batch_finish(db, q, sqlite3_step(q)) : MI_ESTORE;
+    }
     for (size_t i = 0; st == 0 && i < b->late_n; i++)
         st = end_stored_call(b, db, &b->late[i]);
     if (st == 0 && b->operations != NULL)
         st = operation_rows_write(&b->operation_rows, db, b->session_id, b->operations);
-    call_batch_keep_open(b);
+    call_batch_keep_open_calls(b);
     call_batch_clear(b);
     return st;
 }

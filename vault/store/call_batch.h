@@ -1,10 +1,10 @@
 /* call_batch.h - rows of the tables `calls` (model/calls.h) and `operations` (model/operations.h), which follow from the
  * messages that a transaction stores.
  *
- * A call that begins and ends within one batch is one row of one insert. One that is still open at
- * the end of the batch is inserted as `open`, and written again by the batch that ends it. The last
- * open calls are kept in memory for that; other calls, and ids of the proxy's own requests, are
- * read from the table.
+ * A call that begins and ends within one batch is inserted once. A call that is still open at the
+ * end of the batch is inserted as `open`, and written again by the batch that ends it. For that, the
+ * last open calls are kept in memory; other calls, and ids of the proxy's own requests, are read
+ * from the table.
  *
  * Only sessions with `calls` = 1 have rows: their rows are complete. Other sessions get rows later
  * (vault/store/call_fill.h).
@@ -30,10 +30,10 @@
 /* Longest texts of a call, in bytes; a call with longer texts is not kept. */
 #define CALL_KEPT_TEXT 96
 
-/* A call that is stored as open. */
+/* A call that an earlier batch has stored as open. */
 struct kept_call {
-    struct call call; /* a call that has ended, so its row must be written again */
-    char text[CALL_KEPT_TEXT];
+    struct call call;          /* the current state; its texts point into `text` */
+    char text[CALL_KEPT_TEXT]; /* method and target, without a NUL */
 };
 
 enum call_statement { CALL_PUT, CALL_GET, CALL_END, CALL_OWN, CALL_SESSION, CALL_STATEMENTS };
@@ -51,8 +51,8 @@ struct call_batch {
     size_t kept_n;
     uint16_t ended[CALL_KEPT_MAX]; /* indexes in `kept` of calls that this batch has ended */
     size_t ended_n;
-    struct call_message *late; /* owned; CALL_BATCH_MAX messages that may end a call of an earlier
-                                * batch */
+    struct call_message *late; /* owned; room for CALL_BATCH_MAX messages: each may end a call of
+                                * an earlier batch that is not in `kept` */
     size_t late_n;
     size_t n;                      /* number of messages in the batch */
     struct operations *operations; /* owned; NULL: no message so far belongs to an operation */
@@ -60,10 +60,10 @@ struct call_batch {
 };
 
 MI_MUST int call_batch_open(struct call_batch *b); /* 0 or MI_ENOMEM */
-/* Call it first: makes the rows known to the connection. Returns an SQLite code. */
+/* Makes the rows known to the connection, before its other uses. Returns an SQLite code. */
 MI_MUST int call_batch_connect(struct call_batch *b, sqlite3 *db);
 void call_batch_close(struct call_batch *b); /* accepts {0}; may be called twice */
-/* Remembers a session, unless it already is the remembered one. Else the batch must be empty. */
+/* Remembers a session. If another session is remembered so far, the batch must be empty. */
 MI_MUST int call_batch_use(struct call_batch *b, sqlite3 *db, int64_t session_id);
 /* Remembers a session whose rows are written again from its first message on. Texts of its messages
  * are copied. */
@@ -81,14 +81,14 @@ static inline bool call_batch_is_full(const struct call_batch *b)
 MI_MUST int call_batch_flush(struct call_batch *b, sqlite3 *db);
 
 /* Selects whether messages of session ?1 may have links: only sessions of revision 2026-07-28 or
- * later have them, and those of 2025-11-25 in which a task is requested. May read the whole session:
- * call it once for a session. */
+ * later have links, and those of 2025-11-25 in which a task is requested. The statement may read the
+ * whole session: run it once for a session. */
 #define CALL_MAY_LINK                                                                              \
     "SELECT ifnull(protocol_version >= '2026' OR protocol_version >= '2025-11-25' AND EXISTS"      \
     " (SELECT 1 FROM messages WHERE id BETWEEN ?1 << 36 AND (?1 << 36) + 68719476735"              \
     " AND method >= 'tasks/' AND method < 'tasks0'), 0) FROM sessions WHERE id = ?1"
-/* Selects what model/calls.h needs of the messages of a session with ids from ?1 to ?2, in the
- * order of seq; call_message_of_row() reads a row, whose texts are borrowed until the next step.
+/* Selects the values that model/calls.h needs of the messages with ids from ?1 to ?2, in the order of
+ * seq. call_message_of_row() reads a row; its texts are borrowed until the next step.
  * may_link: "1" or "0", from CALL_MAY_LINK. Bodies in files are not read. */
 #define CALL_MESSAGES(may_link)                                                                    \
     "SELECT id & 68719476735, t_us, size, request_seq, error_code, direction, origin, kind,"       \

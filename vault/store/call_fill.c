@@ -8,7 +8,7 @@
 #define NEXT                                                                                       \
     "SELECT id FROM sessions WHERE calls IS NOT 1 AND ended_at_us IS NOT NULL ORDER BY id DESC "   \
     "LIMIT 1"
-/* Selects, if the session may still be filled in, the last message and the last call. */
+/* Selects the last message and the last call of a session that may still be filled in. */
 #define STATE                                                                                      \
     "SELECT (SELECT max(id) FROM messages WHERE id BETWEEN ?1 << 36 AND (?1 << 36) + "             \
     "68719476735),"                                                                                \
@@ -18,12 +18,13 @@
 #define STEP                                                                                       \
     "SELECT max(id) FROM (SELECT id FROM messages WHERE id BETWEEN ?1 AND ?2 ORDER BY id LIMIT "   \
     "?3)"
+/* Marks a session as filled in. */
 #define DONE "UPDATE sessions SET calls = 1 WHERE id = ?1"
 _Static_assert(SCHEMA_SEQ_BITS == 36, "the statements say 36");
 
-/* Reads the first columns of the only row, at most two, as seqs. arg: a value for each parameter.
+/* Reads the columns of the first row, at most two, as seqs. arg: one value for each parameter.
  * MI_ENOENT: there is no row. */
-static int read_numbers(sqlite3 *db, const char *sql, const int64_t *arg, int64_t *ret)
+static int read_seqs(sqlite3 *db, const char *sql, const int64_t *arg, int64_t *ret)
 {
     sqlite3_stmt *q = NULL;
     if (sqlite3_prepare_v2(db, sql, -1, &q, NULL) != SQLITE_OK)
@@ -38,7 +39,7 @@ static int read_numbers(sqlite3 *db, const char *sql, const int64_t *arg, int64_
 }
 
 /* Adds the calls that follow from the messages after f->after, up to `to`. */
-static int add_calls(struct call_fill *f, struct call_batch *b, sqlite3 *db, int64_t to)
+static int call_fill_add_calls(struct call_fill *f, struct call_batch *b, sqlite3 *db, int64_t to)
 {
     sqlite3_stmt *q = NULL;
     const char *sql = f->may_link != 0 ? CALL_MESSAGES("1") : CALL_MESSAGES("0");
@@ -59,29 +60,29 @@ static int add_calls(struct call_fill *f, struct call_batch *b, sqlite3 *db, int
     return st == 0 ? call_batch_flush(b, db) : st;
 }
 
-/* Runs one step, within the transaction. */
+/* Runs one step within an open transaction. */
 static int call_fill_in_transaction(struct call_fill *f, struct writer *w)
 {
     int64_t id = f->session_id, state[2], step[2];
-    int st = read_numbers(w->db, STATE, &id, state);
+    int st = read_seqs(w->db, STATE, &id, state);
     if (st == MI_ENOENT) { /* another process has removed the session or filled it in */
         f->session_id = 0;
         return 0;
     }
     f->after = state[1] > f->after ? state[1] : f->after;
     if (st == 0 && f->may_link < 0)
-        st = read_numbers(w->db, CALL_MAY_LINK, &id, &f->may_link);
+        st = read_seqs(w->db, CALL_MAY_LINK, &id, &f->may_link);
     if (st == 0)
-        st = read_numbers(w->db, STEP,
-                          (const int64_t[]){schema_message_id(id, (uint64_t)f->after + 1),
-                                            schema_message_id(id, SCHEMA_SEQ_MAX),
-                                            CALL_FILL_MESSAGES},
-                          step);
+        st = read_seqs(w->db, STEP,
+                       (const int64_t[]){schema_message_id(id, (uint64_t)f->after + 1),
+                                         schema_message_id(id, SCHEMA_SEQ_MAX),
+                                         CALL_FILL_MESSAGES},
+                       step);
     if (st < 0)
         return st;
     call_batch_continue(&w->calls, id);
-    st = add_calls(f, &w->calls, w->db, step[0]);
-    /* forget the session, which is not the one that the writer records */
+    st = call_fill_add_calls(f, &w->calls, w->db, step[0]);
+    /* the writer records another session, so forget this one */
     call_batch_forget(&w->calls);
     f->after = step[0] > f->after ? step[0] : f->after;
     if (st == 0 && f->after >= state[0]) {

@@ -4,13 +4,14 @@
 
 #define PASSES_MAX 8
 #define PASS_SHORT_US 3000
-/* Pages; more remain only if a reader prevents their checkpoint. */
+/* Most pages that the last step may have to move. More pages are left only if a reader prevents
+ * their checkpoint. */
 #define LEFT_MOST 2000
 
 /* Repeats passive checkpoints: each moves only the pages written during the previous one. After a
- * short pass, little is left for the last step, which blocks writers. A pass is also short if a
- * reader of an old snapshot prevents it from moving pages; the last step might then have to move
- * many. *ret_left: the number of pages left. */
+ * short pass, few pages are left for the last step, which blocks writers. But a pass is also short
+ * if a reader of an old snapshot prevents it from moving pages; then many pages are left. *ret_left:
+ * the number of pages left. */
 static int checkpoint_catch_up(sqlite3 *db, int *ret_left)
 {
     int rc = SQLITE_OK, in_log = 0, moved = 0;
@@ -24,8 +25,8 @@ static int checkpoint_catch_up(sqlite3 *db, int *ret_left)
     return rc;
 }
 
-/* Syncs through SQLite's own file descriptor: closing another one would drop all locks of the
- * process on the file (POSIX). */
+/* Syncs through SQLite's own file descriptor: closing another descriptor of the file would drop all
+ * locks of the process on the file (POSIX). */
 static int sync_database_file(sqlite3 *db)
 {
     sqlite3_file *file = NULL;

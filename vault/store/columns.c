@@ -5,6 +5,7 @@
 
 #define LETTERS "abcdefghijklmnopqrstuvwxyz_"
 
+/* The arguments of columns_expand(). */
 struct expanding {
     int64_t version;
     bool store;
@@ -34,7 +35,7 @@ static void add_covered_columns(const struct expanding *x, const struct record_f
             add_column(x, &s->list[i], "");
 }
 
-static void add_record(const struct expanding *x, const struct record_fields *s)
+static void add_record_columns(const struct expanding *x, const struct record_fields *s)
 {
     add_covered_columns(x, s, COVERED_OPEN);
     add_covered_columns(x, s, COVERED_TAIL);
@@ -49,11 +50,11 @@ static void add_columns_of_name(const struct expanding *x, struct slice name)
     else if (slice_is(name, "event"))
         add_columns_from(x, &fields_of_event, 1, "e.");
     else if (slice_is(name, "session_record"))
-        add_record(x, &fields_of_session);
+        add_record_columns(x, &fields_of_session);
     else if (slice_is(name, "message_record"))
-        add_record(x, &fields_of_message);
+        add_record_columns(x, &fields_of_message);
     else if (slice_is(name, "event_record"))
-        add_record(x, &fields_of_event);
+        add_record_columns(x, &fields_of_event);
     else if (slice_is(name, "end_record"))
         add_covered_columns(x, &fields_of_session, COVERED_END);
     else if (slice_is(name, "number"))

@@ -6,8 +6,8 @@
  *   @session_record, @message_record, @event_record, @end_record
  *                                  the fields that evidence covers, in its order, without the body
  *                                  (commitment.h)
- *   @number, @evidence             of a session: its number in its vault; 0 no evidence, 1
- *   evidence, 2 sealed
+ *   @number                        of a session: its number in its vault
+ *   @evidence                      of a session: 0 no evidence, 1 evidence, 2 sealed
  *   @sent                          of a session: whether `send`, or `R` of `ui`, made it
  *   @revision                      of a message
  *
@@ -23,7 +23,7 @@
 
 #include <sqlite3.h>
 
-/* The type of a field's column, by the type of the field. */
+/* The SQL type of a column, by the type of the field in it. */
 #define COLUMN_TYPE(type) FIELD_EITHER(FIELD_NUMBER_##type, " INTEGER", " TEXT")
 
 /* Appends the statement. version: of the schema; store: the tables are those of a store (vault/remote/remote.h). */

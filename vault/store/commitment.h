@@ -12,27 +12,29 @@
 
 #include <sqlite3.h>
 
-/* Offsets in @message_record: the finding, the tail, and the column after the record. */
+/* Offsets of columns in @message_record: the finding, the first column of the tail, and the column
+ * after the record. */
 enum {
     COMMITMENT_MESSAGE_FINDING = BUNDLE_MESSAGE_finding,
     COMMITMENT_MESSAGE_TAIL = BUNDLE_MESSAGE_body,
     COMMITMENT_MESSAGE_N = BUNDLE_MESSAGE_ALL - 1
 };
 
-/* Adds n columns of the current row as fields. */
+/* Adds n columns of the current row to a record as fields. */
 void commitment_add(struct record *r, sqlite3_stmt *q, int first, int n);
-/* Returns how many of the tail columns of a record are fields: all up to the last column that is
- * not NULL. */
+/* Returns how many tail columns of a record are fields: those up to the last column that is not
+ * NULL. */
 int commitment_tail_len(sqlite3_stmt *q, int first, enum bundle_kind kind);
 /* Computes the commitment of a record whose fields are all columns, such as @session_record. */
 struct digest commitment_of_row(sqlite3_stmt *q, int first, enum bundle_kind kind,
                                 const struct salt *salt);
-/* Removes the names that were added to a finding later. false: it does not end with them. */
+/* Removes the names that were added to a finding later. false: the finding does not end with these
+ * names. */
 MI_MUST bool commitment_cut_added(struct slice *finding, struct slice names);
 /* Reads a column that should be a salt or a hash. false: the column is something else. */
 MI_MUST bool commitment_salt(sqlite3_stmt *q, int i, struct salt *ret);
 MI_MUST bool commitment_digest(sqlite3_stmt *q, int i, struct digest *ret);
-/* The bytes, for binding; borrowed. */
+/* Return the bytes of a hash or of a salt, to bind them; borrowed. */
 struct slice commitment_bytes(const struct digest *d);
 struct slice commitment_salt_bytes(const struct salt *s);
 

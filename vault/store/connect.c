@@ -17,7 +17,7 @@ int connect_guard(sqlite3 *db)
     } options[] = {
         {SQLITE_DBCONFIG_DEFENSIVE, 1},
         {SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0},
-        /* our statements need neither: the two views are for people */
+        /* our statements use no trigger and no view: the two views are for people */
         {SQLITE_DBCONFIG_ENABLE_TRIGGER, 0},
         {SQLITE_DBCONFIG_ENABLE_VIEW, 0},
     };
@@ -37,8 +37,8 @@ bool connect_is_file(const char *name)
     return name == NULL || lstat(name, &st) != 0 || S_ISREG(st.st_mode) || S_ISLNK(st.st_mode);
 }
 
-/* Opens no super-journal, which names the rollback journals of a transaction over several
- * databases: this program makes none, and SQLite would delete the files that it names. */
+/* Refuses to open a super-journal. Such a file names the rollback journals of a transaction over
+ * several databases, and SQLite would delete the files that it names. This program makes none. */
 static int connect_open_file(sqlite3_vfs *vfs, const char *name, sqlite3_file *f, int flags,
                              int *ret_flags)
 {
@@ -61,8 +61,8 @@ const char *connect_vfs(void)
         if (sqlite3_vfs_register(&vfs, 0) == SQLITE_OK)
             system_vfs = found;
     }
-    return system_vfs != NULL ? vfs.zName : "none"; /* no VFS has the name "none", so opening
-                                                     * fails */
+    /* no VFS has the name "none", so opening fails */
+    return system_vfs != NULL ? vfs.zName : "none";
 }
 
 /* ---- connections ---------------------------------------------------------------------------- */
@@ -81,8 +81,8 @@ int connect_open(sqlite3 **ret, const char *path, const char *vfs, int flags, in
 
 bool connect_path(const char *vault, char ret[PATH_MAX])
 {
-    char *real = realpath(
-        vault, NULL); /* SQLITE_OPEN_NOFOLLOW forbids symbolic links anywhere in the path */
+    /* SQLITE_OPEN_NOFOLLOW forbids symbolic links anywhere in the path */
+    char *real = realpath(vault, NULL);
     int n = real != NULL ? snprintf(ret, PATH_MAX, "%s/" VAULT_DB, real) : -1;
     free(real);
     return n > 0 && n < PATH_MAX && access(ret, F_OK) == 0;

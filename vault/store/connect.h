@@ -15,13 +15,15 @@
 
 /* flags: SQLITE_OPEN_READWRITE, or with another VFS SQLITE_OPEN_READONLY (read_only.h). vfs: NULL is connect_vfs(). */
 MI_MUST int connect_open(sqlite3 **ret, const char *path, const char *vfs, int flags, int wait_ms);
-/* Whether SQLite may open this name: opening a fifo would wait for a writer for ever. True also for
- * a missing name, a link, which SQLite does not follow, and NULL, a temporary file. */
+/* Whether SQLite may open this name. false: opening it could block for ever, as with a fifo. A
+ * missing file is allowed, and so is a symbolic link, because SQLite does not follow it, and NULL,
+ * which stands for a temporary file. */
 bool connect_is_file(const char *name);
 /* Returns the name of a VFS like SQLite's own, in which a rollback journal cannot cause the
  * deletion of other files. */
 const char *connect_vfs(void);
-/* Applies the protection against its schema to a connection opened in another way (vault/store/open.c). */
+/* Protects a connection that was opened in another way (vault/store/open.c) against the schema of
+ * its database. */
 MI_MUST int connect_guard(sqlite3 *db);
 /* Reads the number in the first column of a statement's first row; arg is bound to ?1 if the statement has it.
  * SQLITE_OK, SQLITE_DONE (no row) or an error code. */

@@ -31,8 +31,8 @@ static sqlite3_stmt *coverage_prepare(sqlite3 *db, const char *sql, int64_t sess
     return q;
 }
 
-/* Runs a statement without result rows. */
-static int coverage_finish(sqlite3 *db, sqlite3_stmt *q)
+/* Runs a statement without result rows, and finalizes it. */
+static int coverage_run(sqlite3 *db, sqlite3_stmt *q)
 {
     int rc = sqlite3_step(q);
     sqlite3_finalize(q);
@@ -41,29 +41,31 @@ static int coverage_finish(sqlite3 *db, sqlite3_stmt *q)
 
 /* ---- a session that was begun before -------------------------------------------------------- */
 
-/* Reads the first commitment of a record, which may have been redacted later. */
+/* Selects the first commitment of a record. If the record was redacted later, the table `replaced`
+ * has it. */
 #define FIRST(record, commitment)                                                                  \
     "coalesce((SELECT commitment FROM replaced WHERE session_id = ?1 AND record = " record         \
     " ORDER BY leaf LIMIT 1), " commitment ")"
 
+/* The commitments of the last, incomplete group, while they are read. */
 struct slots {
     struct places *to;
-    uint64_t from; /* place of the first commitment */
-    bool filled[PLACES_GROUP];
+    uint64_t from;             /* place of the first commitment of the group */
+    bool filled[PLACES_GROUP]; /* true: the commitment was read */
 };
 
-static void coverage_fill(struct slots *s, sqlite3_stmt *q, int i, uint64_t place)
+static void fill_slot(struct slots *s, sqlite3_stmt *q, int i, uint64_t place)
 {
     if (place < s->from || place >= s->to->n || s->filled[place - s->from])
         return;
     struct digest *d = &s->to->rest[place - s->from];
     s->filled[place - s->from] = true;
-    /* no digest: verification will find that the record was removed */
+    /* if the column has no digest, verification will report that the record was removed */
     if (!commitment_digest(q, i, d))
         memset(d, 0, sizeof *d);
 }
 
-static int fill_events(struct slots *s, sqlite3 *db, int64_t session_id)
+static int fill_event_slots(struct slots *s, sqlite3 *db, int64_t session_id)
 {
     /* clang-format off */
     static const char sql[] = "SELECT place, " FIRST("'event ' || place", "e.commitment")
@@ -72,13 +74,14 @@ static int fill_events(struct slots *s, sqlite3 *db, int64_t session_id)
     sqlite3_stmt *q = coverage_prepare(db, sql, session_id);
     int rc;
     while ((rc = sqlite3_step(q)) == SQLITE_ROW && sqlite3_column_int64(q, 0) >= (int64_t)s->from)
-        coverage_fill(s, q, 1, (uint64_t)sqlite3_column_int64(q, 0));
+        fill_slot(s, q, 1, (uint64_t)sqlite3_column_int64(q, 0));
     sqlite3_finalize(q);
     return rc == SQLITE_ROW || rc == SQLITE_DONE ? 0 : failure_keep(db);
 }
 
-/* Messages have the places that events leave free; the last message has the last one. */
-static int fill_messages(struct slots *s, sqlite3 *db, int64_t session_id)
+/* Fills the places that have no event, from the last place on: the last message has the last of
+ * them. */
+static int fill_message_slots(struct slots *s, sqlite3 *db, int64_t session_id)
 {
     uint64_t place = s->to->n;
     /* clang-format off */
@@ -93,13 +96,14 @@ static int fill_messages(struct slots *s, sqlite3 *db, int64_t session_id)
             place--;
         if (place == s->from || (rc = sqlite3_step(q)) != SQLITE_ROW)
             break;
-        coverage_fill(s, q, 0, place - 1);
+        fill_slot(s, q, 0, place - 1);
     }
     sqlite3_finalize(q);
     return rc == SQLITE_ROW || rc == SQLITE_DONE ? 0 : failure_keep(db);
 }
 
-static int load_unfinished_digests(struct coverage *c, sqlite3 *db)
+/* Reads the commitments of the last, incomplete group. */
+static int load_incomplete_group(struct coverage *c, sqlite3 *db)
 {
     struct slots s = {.to = &c->places, .from = c->places.n - places_count_rest(&c->places)};
     int st = 0;
@@ -111,15 +115,16 @@ static int load_unfinished_digests(struct coverage *c, sqlite3 *db)
             c->session_id);
         int rc = sqlite3_step(q);
         if (rc == SQLITE_ROW)
-            coverage_fill(&s, q, 0, 0);
+            fill_slot(&s, q, 0, 0);
         sqlite3_finalize(q);
         st = rc == SQLITE_ROW || rc == SQLITE_DONE ? 0 : failure_keep(db);
     }
     if (st == 0)
-        st = fill_events(&s, db, c->session_id);
-    return st == 0 ? fill_messages(&s, db, c->session_id) : st;
+        st = fill_event_slots(&s, db, c->session_id);
+    return st == 0 ? fill_message_slots(&s, db, c->session_id) : st;
 }
 
+/* Reads the state of a session, without the commitments of the last, incomplete group. */
 static int coverage_load(struct coverage *c, sqlite3 *db, int64_t session_id)
 {
     sqlite3_stmt *q = coverage_prepare(
@@ -159,7 +164,7 @@ int coverage_use_session(struct coverage *c, sqlite3 *db, int64_t session_id)
         st = coverage_load(c, db, session_id);
     c->session_id = st == 0 ? session_id : 0;
     if (st == 0 && c->covered)
-        st = load_unfinished_digests(c, db);
+        st = load_incomplete_group(c, db);
     if (st < 0)
         coverage_forget(c);
     return st;
@@ -167,18 +172,10 @@ int coverage_use_session(struct coverage *c, sqlite3 *db, int64_t session_id)
 
 /* ---- records -------------------------------------------------------------------------------- */
 
-static void coverage_count(struct coverage *c, const struct digest *commitment)
+static void coverage_count_record(struct coverage *c, const struct digest *commitment)
 {
     places_add(&c->places, commitment);
     c->changed = true;
-}
-
-static int set_commitment(sqlite3 *db, int64_t session_id, const struct digest *d)
-{
-    sqlite3_stmt *q =
-        coverage_prepare(db, "UPDATE sessions SET commitment = ?2 WHERE id = ?1", session_id);
-    connect_bind_blob(q, 2, commitment_bytes(d));
-    return coverage_finish(db, q);
 }
 
 int coverage_open(struct coverage *c, sqlite3 *db, int64_t session_id)
@@ -198,8 +195,11 @@ int coverage_open(struct coverage *c, sqlite3 *db, int64_t session_id)
         st = ledger_add(db, &leaf, &n);
     }
     sqlite3_finalize(q);
-    if (st == 0)
-        st = set_commitment(db, session_id, &leaf.digest);
+    if (st == 0) {
+        q = coverage_prepare(db, "UPDATE sessions SET commitment = ?2 WHERE id = ?1", session_id);
+        connect_bind_blob(q, 2, commitment_bytes(&leaf.digest));
+        st = coverage_run(db, q);
+    }
     if (st < 0)
         return st;
     c->session_id = session_id;
@@ -207,7 +207,7 @@ int coverage_open(struct coverage *c, sqlite3 *db, int64_t session_id)
     c->ended = false;
     c->last_seq = 0;
     c->places = (struct places){0};
-    coverage_count(c, &leaf.digest);
+    coverage_count_record(c, &leaf.digest);
     return 0;
 }
 
@@ -240,7 +240,7 @@ int coverage_add_message(struct coverage *c, struct batch_row *row, struct slice
     MESSAGE_FIELDS(COUNT_TAIL)
     MESSAGE_FIELDS(ADD_TAIL)
     record_end(&r, &row->commitment);
-    coverage_count(c, &row->commitment);
+    coverage_count_record(c, &row->commitment);
     return 0;
 }
 
@@ -258,7 +258,7 @@ int coverage_add_event(struct coverage *c, struct covered_event *e)
     record_add_text(&r, e->detail);
     record_end(&r, &e->commitment);
     e->place = (int64_t)c->places.n;
-    coverage_count(c, &e->commitment);
+    coverage_count_record(c, &e->commitment);
     return 0;
 }
 
@@ -276,36 +276,17 @@ int coverage_session_changed(struct coverage *c, sqlite3 *db)
 
 /* ---- saving --------------------------------------------------------------------------------- */
 
-/* Returns a text with JSON escapes, without quotes. */
-static struct slice json_without_quotes(struct buf *b, struct slice text)
-{
-    if (text.p == NULL)
-        return text;
-    text_json(b, text);
-    return b->n >= 2 ? (struct slice){b->p + 1, b->n - 2} : (struct slice){0};
-}
-
-/* Reads salt and commitment of the record `end`, which are kept if the record has not changed:
- * after a redaction, the log states them. *ret_same: whether they are kept. */
-static int end_salt(struct coverage *c, sqlite3_stmt *q, int i, struct salt *ret, bool *ret_same)
+/* Chooses the salt of the record `end`. The stored salt and commitment are kept if the record has not
+ * changed, because after a redaction the log states them. *ret_same: whether they are kept. */
+static int coverage_choose_end_salt(struct coverage *c, sqlite3_stmt *q, int i, struct salt *ret, bool *ret_same)
 {
     struct digest stored;
     *ret_same = false;
     if (commitment_salt(q, i, ret) && commitment_digest(q, i + 1, &stored)) {
-        struct digest is = commitment_of_row(q, i + 2, BUNDLE_END, ret);
-        *ret_same = digest_eq(&is, &stored);
+        struct digest now = commitment_of_row(q, i + 2, BUNDLE_END, ret);
+        *ret_same = digest_eq(&now, &stored);
     }
     return *ret_same ? 0 : salts_next(&c->salts, ret);
-}
-
-static int save_end(struct coverage *c, sqlite3 *db, const struct salt *salt,
-                    const struct digest *commitment)
-{
-    sqlite3_stmt *q = coverage_prepare(
-        db, "UPDATE sessions SET end_salt = ?2, end_commitment = ?3 WHERE id = ?1", c->session_id);
-    connect_bind_blob(q, 2, commitment_salt_bytes(salt));
-    connect_bind_blob(q, 3, commitment_bytes(commitment));
-    return coverage_finish(db, q);
 }
 
 /* Stores the record `end`, and adds the leaf `seal`. */
@@ -322,16 +303,27 @@ static int coverage_add_seal(struct coverage *c, sqlite3 *db)
     bool same = false;
     int64_t n;
     sqlite3_stmt *q = coverage_prepare(db, sql, c->session_id);
-    int st = sqlite3_step(q) == SQLITE_ROW ? end_salt(c, q, 2, &salt, &same) : failure_keep(db);
+    int st = sqlite3_step(q) == SQLITE_ROW ? coverage_choose_end_salt(c, q, 2, &salt, &same)
+                                           : failure_keep(db);
     if (st == 0) {
         leaf.digest = commitment_of_row(q, 4, BUNDLE_END, &salt);
         leaf.uid = connect_column(q, 0);
-        leaf.end = json_without_quotes(&end, connect_column(q, 1));
+        struct slice reason = connect_column(q, 1);
+        if (reason.p != NULL)
+            text_json(&end, reason);
+        if (end.n >= 2) /* without the quotes */
+            leaf.end = (struct slice){end.p + 1, end.n - 2};
         st = end.failed ? MI_ENOMEM : ledger_add(db, &leaf, &n);
     }
     sqlite3_finalize(q);
     buf_close(&end);
-    return st == 0 && !same ? save_end(c, db, &salt, &leaf.digest) : st;
+    if (st < 0 || same)
+        return st;
+    q = coverage_prepare(
+        db, "UPDATE sessions SET end_salt = ?2, end_commitment = ?3 WHERE id = ?1", c->session_id);
+    connect_bind_blob(q, 2, commitment_salt_bytes(&salt));
+    connect_bind_blob(q, 3, commitment_bytes(&leaf.digest));
+    return coverage_run(db, q);
 }
 
 int coverage_bind_columns(struct coverage *c, sqlite3_stmt *q, int i)

@@ -69,7 +69,7 @@ int db_reconnect(struct db *d)
     return rc == SQLITE_OK ? 0 : db_fail(d);
 }
 
-static int begin_db(struct db *d, const struct db_kind *kind, const char *name, struct buf *error)
+static int db_init(struct db *d, const struct db_kind *kind, const char *name, struct buf *error)
 {
     *d = (struct db){.kind = kind, .shared = kind->writes, .version = -1, .error = error};
     buf_adds(&d->file, name);
@@ -79,14 +79,14 @@ static int begin_db(struct db *d, const struct db_kind *kind, const char *name, 
 
 int db_open(struct db *d, const struct db_kind *kind, const char *file, struct buf *error)
 {
-    int st = begin_db(d, kind, file, error);
+    int st = db_init(d, kind, file, error);
     return st == 0 ? db_reconnect(d) : st;
 }
 
 int db_open_memory(struct db *d, const struct db_kind *kind, const char *name, struct buf *error)
 {
-    int st = begin_db(d, kind, name, error);
-    d->shared = true; /* shared: the connection must not create files */
+    int st = db_init(d, kind, name, error);
+    d->shared = true; /* there is no file, so db_is_outdated() is never true */
     if (st == 0 && connect_open(&d->db, ":memory:", NULL, SQLITE_OPEN_READWRITE, 0) != SQLITE_OK)
         st = db_fail(d);
     return st;
@@ -111,7 +111,7 @@ static bool has_open_statement(sqlite3 *db)
 
 bool db_is_outdated(const struct db *d)
 {
-    struct buf file = d->file; /* the path in d->file has been NUL-terminated since it was opened */
+    struct buf file = d->file; /* a copy, because buf_str() needs one that it may change */
     return !d->shared && d->db != NULL && read_only_is_shared(buf_str(&file)) &&
            sqlite3_get_autocommit(d->db) && !has_open_statement(d->db);
 }
@@ -147,17 +147,8 @@ void db_bind(sqlite3_stmt *q, int first, const struct cell *value, size_t n)
     }
 }
 
-static int add_sql(struct db *d, const char *sql, struct buf *ret)
-{
-    if (d->version < 0 && !d->store &&
-        connect_number(d->db, "PRAGMA user_version", 0, &d->version) != SQLITE_OK)
-        return db_fail(d);
-    columns_expand(sql, d->version, d->store, ret);
-    return ret->failed ? MI_ENOMEM : 0;
-}
-
 /* Returns the kept statement with this text; NULL if there is none. */
-static sqlite3_stmt **find_kept(struct db *d, const char *sql)
+static sqlite3_stmt **db_find_kept(struct db *d, const char *sql)
 {
     for (size_t i = 0; i < DB_KEPT; i++)
         if (d->kept[i] != NULL && strcmp(sqlite3_sql(d->kept[i]), sql) == 0)
@@ -168,9 +159,16 @@ static sqlite3_stmt **find_kept(struct db *d, const char *sql)
 static int db_prepare(struct db *d, const char *sql, unsigned flags, sqlite3_stmt **ret)
 {
     struct buf text = {0};
-    int st = strchr(sql, '@') != NULL ? add_sql(d, sql, &text) : 0;
+    int st = 0;
+    if (strchr(sql, '@') != NULL) {
+        if (d->version < 0 && !d->store &&
+            connect_number(d->db, "PRAGMA user_version", 0, &d->version) != SQLITE_OK)
+            return db_fail(d);
+        columns_expand(sql, d->version, d->store, &text);
+        st = text.failed ? MI_ENOMEM : 0;
+    }
     sql = text.n > 0 ? buf_str(&text) : sql;
-    sqlite3_stmt **kept = st == 0 ? find_kept(d, sql) : NULL;
+    sqlite3_stmt **kept = st == 0 ? db_find_kept(d, sql) : NULL;
     if (kept != NULL) {
         *ret = *kept;
         *kept = NULL; /* the statement is in use; db_finish_statement() keeps it again */
@@ -201,14 +199,6 @@ int db_ask_text(struct db *d, const char *sql, sqlite3_stmt **ret, const struct 
     return st;
 }
 
-static bool db_statement_has_name(const struct db *d, const sqlite3_stmt *q)
-{
-    for (size_t i = 0; i < d->kind->n; i++)
-        if (d->q[i] == q)
-            return true;
-    return false;
-}
-
 int db_finish_statement(struct db *d, sqlite3_stmt *q, int rc)
 {
     int st = q == NULL || rc == SQLITE_ROW || rc == SQLITE_DONE ? 0 : db_fail(d);
@@ -216,10 +206,13 @@ int db_finish_statement(struct db *d, sqlite3_stmt *q, int rc)
         return st;
     sqlite3_reset(q);
     sqlite3_clear_bindings(q);
-    if (!db_statement_has_name(d, q)) {
-        sqlite3_stmt **place = &d->kept[d->kept_n++ % DB_KEPT];
-        sqlite3_finalize(*place);
-        *place = q;
+    bool in_table = false;
+    for (size_t i = 0; i < d->kind->n && !in_table; i++)
+        in_table = d->q[i] == q;
+    if (!in_table) { /* its text was made at run time: keep it in place of the oldest one */
+        sqlite3_stmt **oldest = &d->kept[d->kept_n++ % DB_KEPT];
+        sqlite3_finalize(*oldest);
+        *oldest = q;
     }
     return st;
 }

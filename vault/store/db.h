@@ -11,7 +11,7 @@
  * Rules     a statement is named by its index in a table of SQL; it is prepared when it is first
  *           used. Values are bound, never printed into SQL. @ and the name of a record stands for
  *           its fields (columns.h). A connection that only reads adds no file to the vault
- *           (read_only.h). It connects again before a transaction if a writer has started since.
+ *           (read_only.h); it is made again before a transaction if a writer has started since.
  * Owns      the connection and its statements.
  * Errors    MI_ENOMEM, or MI_ESTORE with one sentence in `error`: "cannot read PATH: REASON".
  * Blocks    on the disk, and up to `wait_ms` on a locked database. */
@@ -32,15 +32,14 @@ struct db_kind {
                           * or "change" */
 };
 
-/* Number of kept statements whose text is made at run time, such as that of a filter. */
+/* Number of statements of db_ask_text() that stay prepared. */
 #define DB_KEPT 4
 #define DB_TABLES 8 /* number of tables whose existence is remembered */
 
 struct db {
     const struct db_kind *kind; /* borrowed */
     sqlite3 *db;                /* owned; NULL: not connected */
-    sqlite3_stmt **q;           /* owned; prepared statements, indexed by name; NULL: not prepared
-                                 * yet */
+    sqlite3_stmt **q;           /* owned; statements, as in kind->sql; NULL: not prepared yet */
     bool shared;         /* the connection shares SQLite's files with writers, or is a writer */
     unsigned depth;      /* nesting depth of db_begin() */
     int64_t connections; /* number of connections so far */
@@ -56,8 +55,8 @@ struct db {
     struct buf *error; /* borrowed */
 };
 
-/* file: its path without symbolic links. Call db_close() in any case; `error` and `kind` are
- * borrowed until then. */
+/* Opens a database. file: its path, without symbolic links. Call db_close() even after an error;
+ * `error` and `kind` are borrowed until then. */
 MI_MUST int db_open(struct db *d, const struct db_kind *kind, const char *file, struct buf *error);
 /* Opens a database in memory. name: used in error messages. */
 MI_MUST int db_open_memory(struct db *d, const struct db_kind *kind, const char *name,
@@ -69,9 +68,9 @@ void db_close(struct db *d);
  * since, and no transaction is open. */
 bool db_is_outdated(const struct db *d);
 
-/* Sets the sentence of the last failure. Returns MI_ESTORE or MI_ENOMEM. */
+/* Writes to `error` why the last call of SQLite failed. Returns MI_ESTORE or MI_ENOMEM. */
 int db_fail(struct db *d);
-/* Does the same with another reason than SQLite's. Returns MI_ESTORE. */
+/* Writes another reason to `error`. Returns MI_ESTORE. */
 int db_set_error(struct db *d, const char *why);
 /* Reports a row whose id is out of order, because a statement that continues after such a row
  * might never end. Returns MI_ESTORE. */
@@ -116,21 +115,20 @@ MI_MUST int db_finish_statement(struct db *d, sqlite3_stmt *q, int rc);
 MI_MUST int db_run(struct db *d, size_t i, const struct cell *value, size_t n);
 MI_MUST int db_exec(struct db *d, const char *sql);
 /* Reads the number in the first column of the first row. MI_ENOENT: there is no row, or the column
- * is
- * NULL; then *ret is 0. */
+ * is NULL; then *ret is 0. */
 MI_MUST int db_read_number(struct db *d, size_t i, int64_t *ret, const struct cell *value,
                            size_t n);
 
-/* *ret: whether the table exists. If so, this is remembered until the next connection, because no
- * version drops a table. table: a string constant, which is kept. */
+/* Sets *ret if the table exists. A table that exists is remembered until the next connection,
+ * because no version drops a table. table: a string constant; the pointer is kept. */
 MI_MUST int db_has_table(struct db *d, const char *table, bool *ret);
 
 /* ---- transactions ---- */
 
-/* Begins a snapshot; on a connection that writes, BEGIN IMMEDIATE. Within another transaction, it
- * is a part of that one. */
+/* Begins a snapshot; on a connection that writes, BEGIN IMMEDIATE. A transaction within another one
+ * is a part of the outer one. */
 MI_MUST int db_begin(struct db *d);
-/* st: the result so far. 0 commits; an error rolls back, and is returned. */
+/* Ends a transaction. st: its result so far; 0 commits; an error rolls back, and is returned. */
 MI_MUST int db_end(struct db *d, int st);
 
 #endif

@@ -29,8 +29,9 @@ static bool vault_dir_is_empty(int fd)
     return empty;
 }
 
-/* Makes a directory private if it is empty or a vault. Others may not be intended for us. */
-static int make_private(int fd, const char *path, struct buf *error)
+/* Makes a directory private if it is empty or a vault. The mode of any other directory is not
+ * changed, because the user may not have meant it as a vault. */
+static int vault_dir_make_private(int fd, const char *path, struct buf *error)
 {
     struct stat st;
     if (fstat(fd, &st) != 0)
@@ -71,7 +72,7 @@ int vault_dir_open(struct vault_dir *d, const char *path, bool create, struct bu
                    strerror(errno));
         return st;
     }
-    if (make_private(d->fd, path, error) < 0) {
+    if (vault_dir_make_private(d->fd, path, error) < 0) {
         if (error->n == 0)
             buf_printf(error, "cannot make vault %s private: %s; choose another with --vault", path,
                        strerror(errno));

@@ -24,19 +24,19 @@ struct vault_dir {
     char *path; /* owned; absolute path of the folder, without symbolic links */
 };
 
-/* Opens the vault. create: makes missing directories, also the vault's parents. 0, MI_ENOENT (the
- * vault does not exist), MI_EIO or MI_ENOMEM. */
+/* Opens the vault. create: makes missing directories, also the vault's parents. Returns 0, MI_ENOENT
+ * (the vault does not exist), MI_EIO or MI_ENOMEM. */
 MI_MUST int vault_dir_open(struct vault_dir *d, const char *path, bool create, struct buf *error);
 void vault_dir_close(struct vault_dir *d); /* safe to call twice */
 /* Opens a directory inside another one. create: makes it 0700 if it is missing. Returns a file
  * descriptor, or MI_EIO. */
 MI_MUST int vault_dir_open_sub(int fd, const char *name, bool create);
-/* Opens a file 0600 inside a directory. flags: as for open(2). A file descriptor, or MI_EIO. */
+/* Opens a file inside a directory; a new file is 0600. flags: as for open(2). Returns a file
+ * descriptor, or MI_EIO. */
 MI_MUST int vault_dir_open_file(int fd, const char *name, int flags);
-/* Returns the process that holds SQLite's lock for writing; 0 if there is none, or it is unknown.
- * */
+/* Returns the process that holds SQLite's write lock; 0: there is none, or it is unknown. */
 pid_t vault_dir_writer_pid(const char *vault);
-/* Whether the open file still has a name, and so was not removed. */
+/* Whether the open file still has a name. false: it was removed. */
 bool vault_dir_is_linked(int fd);
 
 #endif

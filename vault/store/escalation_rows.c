@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-/* ?1 cause, ?2 server, ?3 tool, ?4 method, ?5 and ?6 the times, ?7 the limit */
+/* Parameters: ?1 cause, ?2 server, ?3 tool, ?4 method, ?5 and ?6 times, ?7 limit. */
 static const char find_sql[] =
     "SELECT coalesce("
     "(SELECT max(id) FROM escalations WHERE cause = ?1 AND server = ?2 AND tool IS ?3"
@@ -27,7 +27,7 @@ static int escalation_rows_prepare(struct writer *w, const char *sql, sqlite3_st
     return sqlite3_prepare_v2(w->db, sql, -1, ret, NULL) == SQLITE_OK ? 0 : writer_fail_sql(w);
 }
 
-/* rc: the result of the last step. These statements are rare, so they are finalized. */
+/* Finalizes a statement, because these statements are rare. rc: the result of its last step. */
 static int escalation_rows_finish(struct writer *w, sqlite3_stmt *q, int rc)
 {
     int st = rc == SQLITE_ROW || rc == SQLITE_DONE ? 0 : writer_fail_sql(w);

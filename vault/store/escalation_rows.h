@@ -19,12 +19,12 @@ struct escalation_row {
 };
 
 /* Finds the newest row about the same problem (its first four fields) whose first_at_us is between
- * the two times. If there is none, but `max` or more rows have this cause and server, finds the
- * newest of these. 0, MI_ENOENT or MI_ESTORE. */
+ * the two times. If there is no such row, but `max` or more rows of this time have this cause and
+ * server, finds the newest of these. Returns 0, MI_ENOENT or MI_ESTORE. */
 MI_MUST int escalation_row_find(struct writer *w, const struct escalation_row *problem,
                                 int64_t from_us, int64_t to_us, int64_t max, int64_t *ret_id);
-/* Adds `more` occurrences. *ret gets the times and the count of the updated row, ret_file the name
- * of its file. 0, MI_ENOENT or MI_ESTORE. */
+/* Adds `more` occurrences to a row. *ret gets the times and the count of the updated row, ret_file
+ * the name of its file. Returns 0, MI_ENOENT or MI_ESTORE. */
 MI_MUST int escalation_row_count(struct writer *w, int64_t id, uint64_t more, int64_t last_at_us,
                                  struct escalation_row *ret, char ret_file[ESCALATION_FILE_MAX]);
 MI_MUST int escalation_row_add(struct writer *w, const struct escalation_row *row, int64_t *ret_id);

@@ -12,14 +12,10 @@ static struct {
     char text[256];
 } kept;
 
-static bool is_error_code(int code)
-{
-    return code != SQLITE_OK && code != SQLITE_ROW && code != SQLITE_DONE;
-}
-
 static bool connection_has_failed(sqlite3 *db)
 {
-    return is_error_code(sqlite3_errcode(db) & 0xFF);
+    int code = sqlite3_errcode(db) & 0xFF;
+    return code != SQLITE_OK && code != SQLITE_ROW && code != SQLITE_DONE;
 }
 
 /* Returns the text of an error. SQLITE_INTERRUPT: the statement exceeded its budget (budget.h). An error of the system is

@@ -20,12 +20,12 @@ _Static_assert(SCHEMA_VERSION == SCHEMA_BINARIES,
 /* What schema_make_ready() makes; a test compares the two. To add a table, add its rows here, and describe them in
  * docs/evidence.md.
  *
- * key      of a table: its primary key, and columns that are hidden or generated, with their types and places in the key.
- *          Statements find rows by it, so readers compare it in each version.
+ * key      of a table: its primary key, and columns that are hidden or generated, with their types and positions in the
+ *          key. Statements find rows by this key, so readers compare it in each version.
  * text     of a table: its columns in any order, because their order differs between vaults; "!" is NOT NULL. Of an
- *          index: its SQL; of one that SQLite makes: its columns, whether it is unique, and its origin. Of a view: the SHA-256
- *          of its SQL.
- * end      of a table: how its SQL ends */
+ *          index: its SQL; of an index that SQLite makes: its columns, whether it is unique, and its origin. Of a view:
+ *          the SHA-256 of its SQL.
+ * end      of a table: the end of its SQL */
 #define MARK_NOT_NULL "!"
 #define MARK_NO_TEXT
 #define MARK_ZERO
@@ -103,9 +103,9 @@ static const struct object {
      "6e6e4ba445a89a1f3fd26490f244c4fea2de825b4eaf0774778cc696be403baa", NULL},
 };
 
-/* Whether a version has the object. version 0: a vault without evidence, which has what version 3
- * has; tables of later versions do not matter there. */
-static bool is_of_version(const struct object *o, int64_t version)
+/* Whether a version of the schema has the object. Version 0 stands for a vault without evidence: its
+ * objects are compared with those of every version. */
+static bool object_is_of_version(const struct object *o, int64_t version)
 {
     return version == 0 || (version >= o->first && version <= o->last);
 }
@@ -183,7 +183,7 @@ static bool text_has_word(const char *text, struct slice word)
 }
 
 /* Returns the length of the constraint that upgrade_to_evidence() adds to `sessions`; 0: none. */
-static size_t check_length(struct slice text)
+static size_t evidence_constraint_len(struct slice text)
 {
     static const char begin[] = "CHECK (salt IS NOT NULL OR id <= ";
     size_t n = sizeof begin - 1;
@@ -194,9 +194,9 @@ static size_t check_length(struct slice text)
     return n < text.n && text.p[n] == ')' ? n + 1 : 0;
 }
 
-/* Whether the SQL has only the words of the columns and a few others: no constraint, which SQLite
- * would compute for each row, no default, no collation, no quotes, no comment. */
-static bool layout_is_plain(const struct object *o, struct slice sql)
+/* Whether the SQL of a table has only the words of its columns and a few others: no constraint, which
+ * SQLite would compute for each row, no default, no collation, no quotes, no comment. */
+static bool table_sql_is_plain(const struct object *o, struct slice sql)
 {
     static const char words[] = "CREATE TABLE NOT NULL PRIMARY KEY UNIQUE STRICT WITHOUT ROWID";
     size_t end = strlen(o->end);
@@ -204,7 +204,7 @@ static bool layout_is_plain(const struct object *o, struct slice sql)
         return false;
     for (size_t i = 0, n; i < sql.n; i += n) {
         struct slice rest = {sql.p + i, sql.n - i};
-        n = strcmp(o->name, "sessions") == 0 ? check_length(rest) : 0;
+        n = strcmp(o->name, "sessions") == 0 ? evidence_constraint_len(rest) : 0;
         if (n > 0)
             continue;
         n = sql_word_len(rest);
@@ -254,7 +254,7 @@ static bool object_is_as_known(const struct comparing *c, const struct object *o
     if (strcmp(o->type, "table") == 0)
         return slice_is(connect_column(q, KEY), o->key) &&
                (c->old || (lists_have_same_columns(text, slice_of(o->text)) &&
-                           layout_is_plain(o, connect_column(q, SQL))));
+                           table_sql_is_plain(o, connect_column(q, SQL))));
     if (strcmp(o->type, "index") == 0)
         return slice_is(text, o->text);
     struct digest d = digest_of(text);
@@ -274,7 +274,7 @@ static void compare_object(struct comparing *c, sqlite3_stmt *q)
     f.deceives = f.misleads = ours && strcmp(f.type, "trigger") != 0;
     for (size_t i = 0; i < MI_COUNT(known); i++) {
         if (strcmp(known[i].type, f.type) != 0 || !slice_is(f.name, known[i].name) || c->found[i] ||
-            !is_of_version(&known[i], c->version))
+            !object_is_of_version(&known[i], c->version))
             continue;
         f.kind = LAYOUT_CHANGED;
         c->found[i] = true;
@@ -299,18 +299,6 @@ static int compare_objects(struct comparing *c, sqlite3 *db)
     return st;
 }
 
-static void report_missing_objects(const struct comparing *c)
-{
-    for (size_t i = 0; i < MI_COUNT(known); i++)
-        if (known[i].needed && is_of_version(&known[i], c->version) && !c->found[i])
-            c->fn(c->ctx, &(struct layout_fault){.kind = LAYOUT_REMOVED,
-                                                 .type = known[i].type,
-                                                 .name = slice_of(known[i].name),
-                                                 .table = slice_of(known[i].table),
-                                                 .deceives = true,
-                                                 .misleads = known[i].key == NULL});
-}
-
 int layout_compare(sqlite3 *db, layout_fn fn, void *ctx)
 {
     struct comparing c = {.fn = fn, .ctx = ctx};
@@ -318,10 +306,17 @@ int layout_compare(sqlite3 *db, layout_fn fn, void *ctx)
     int st = schema_version(db, &version);
     c.old = version < SCHEMA_EVIDENCE;
     c.version = c.old ? 0 : version;
-    if (st == 0 && version <= SCHEMA_VERSION)
-        st = compare_objects(&c, db);
-    if (st == 0 && !c.old && version <= SCHEMA_VERSION)
-        report_missing_objects(&c);
+    if (st < 0 || version > SCHEMA_VERSION)
+        return st;
+    st = compare_objects(&c, db);
+    for (size_t i = 0; st == 0 && !c.old && i < MI_COUNT(known); i++)
+        if (known[i].needed && object_is_of_version(&known[i], version) && !c.found[i])
+            fn(ctx, &(struct layout_fault){.kind = LAYOUT_REMOVED,
+                                           .type = known[i].type,
+                                           .name = slice_of(known[i].name),
+                                           .table = slice_of(known[i].table),
+                                           .deceives = true,
+                                           .misleads = known[i].key == NULL});
     return st;
 }
 
@@ -337,7 +332,7 @@ void layout_name(const struct layout_fault *f, struct buf *b)
 
 /* ---- readers -------------------------------------------------------------------------------- */
 
-static void keep_misleading_object(void *ctx, const struct layout_fault *f)
+static void keep_name_of_misleading_table(void *ctx, const struct layout_fault *f)
 {
     struct buf *name = ctx;
     if (f->misleads && name->n == 0)
@@ -347,7 +342,7 @@ static void keep_misleading_object(void *ctx, const struct layout_fault *f)
 int layout_check(sqlite3 *db, struct buf *error)
 {
     struct buf name = {0};
-    int st = layout_compare(db, keep_misleading_object, &name);
+    int st = layout_compare(db, keep_name_of_misleading_table, &name);
     if (st == 0 && name.n > 0) {
         buf_printf(error,
                    "its table %s or an index of it is not as mcp-interposer makes it, so what it "

@@ -5,7 +5,7 @@
 #include "vault/store/schema.h"
 
 /* Marks the session as not sent completely, because a new leaf about it was not sent. */
-static int mark_unsent(sqlite3 *db, struct slice uid)
+static int mark_session_unsent(sqlite3 *db, struct slice uid)
 {
     static const char sql[] = "UPDATE shipped SET complete = 0 WHERE complete"
                               " AND session_id = (SELECT id FROM sessions WHERE uid = ?1)";
@@ -36,8 +36,8 @@ int ledger_add(sqlite3 *db, const struct leaf *l, int64_t *ret_n)
         connect_bind(q, 1, buf_slice(&text));
         rc = sqlite3_step(q);
     }
-    /* after an error, do not step again: SQLite may have rolled back, and the leaf would be in its
-     * own transaction */
+    /* after an error, do not step again: SQLite may have rolled back, and would add the leaf in a
+     * separate transaction */
     if (rc == SQLITE_ROW) {
         *ret_n = sqlite3_column_int64(q, 0);
         rc = sqlite3_step(q);
@@ -46,12 +46,12 @@ int ledger_add(sqlite3 *db, const struct leaf *l, int64_t *ret_n)
     sqlite3_finalize(q);
     buf_close(&text);
     bool changes = l->type == LEAF_SEAL || l->type == LEAF_REDACT;
-    return st == 0 && changes ? mark_unsent(db, l->uid) : st;
+    return st == 0 && changes ? mark_session_unsent(db, l->uid) : st;
 }
 
-/* Reads an id from the last leaf of a type, searching from the end of the log, where it usually is.
- * 0, or MI_ENOENT. */
-static int read_id(sqlite3 *db, const char *sql, int64_t *ret)
+/* Reads the session id in the leaf that the statement selects. Returns 0, MI_ENOENT (there is no
+ * valid leaf), MI_ENOMEM or MI_ESTORE. */
+static int read_id_from_leaf(sqlite3 *db, const char *sql, int64_t *ret)
 {
     struct leaf l;
     sqlite3_stmt *q = NULL;
@@ -71,10 +71,11 @@ int ledger_last_id(sqlite3 *db, int64_t *ret)
 {
     static const char open[] = "SELECT leaf FROM leaves WHERE leaf >= '{\"type\":\"open\"'"
                                " AND leaf < '{\"type\":\"open#' ORDER BY n DESC LIMIT 1";
+    /* search from the end of the log, because the last leaf of this type is usually near it */
     *ret = 0;
-    int st = read_id(db, open, ret);
+    int st = read_id_from_leaf(db, open, ret);
     if (st == MI_ENOENT)
-        st = read_id(db, "SELECT leaf FROM leaves WHERE n = 0", ret);
+        st = read_id_from_leaf(db, "SELECT leaf FROM leaves WHERE n = 0", ret);
     return st == MI_ENOENT ? 0 : st;
 }
 

@@ -21,8 +21,8 @@ MI_MUST int ledger_last_id(sqlite3 *db, int64_t *ret);
 /* Called for each leaf in order. The text is valid during the call. Returns 0 to continue; another
  * value ends the reading. */
 typedef int (*ledger_fn)(void *ctx, int64_t n, struct slice leaf);
-/* Passes on the leaves from number `from` on. Returns 0, an error, or the value with which fn ended
- * the reading. */
+/* Calls fn for the leaves from number `from` on. Returns 0, an error, or the value with which fn
+ * ended the reading. */
 MI_MUST int ledger_read(sqlite3 *db, int64_t from, ledger_fn fn, void *ctx);
 
 #endif

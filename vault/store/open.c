@@ -18,9 +18,8 @@
 #define FIRST(name, type, null, since, ...) FIELD_IF(SCHEMA_FIRST_##since)(", " #name)
 #define LAST(name, type, null, since, ...) FIELD_IF(SCHEMA_LAST_##since)(", " #name)
 #define COLUMNS "id, session_id" MESSAGE_FIELDS(FIRST) ", salt, commitment" MESSAGE_FIELDS(LAST)
-/* The same statement for usual rows (vault/store/row_batch.h): constants replace the columns that
- * are equal
- * in all of them. */
+/* The values of these columns for usual rows (vault/store/row_batch.h): constants replace the columns
+ * that are equal in all of these rows. */
 #define SAME_origin "'" ROW_BATCH_ORIGIN "'"
 #define SAME_action "'" ROW_BATCH_ACTION "'"
 #define SAME_redactions "0"
@@ -34,14 +33,14 @@
 #define USUAL "id, ?1" MESSAGE_FIELDS(USUAL_FIRST) ", salt, commitment" MESSAGE_FIELDS(USUAL_LAST)
 
 #define PARAMETER(name, type, null) ",?"
-/* The fields of a session that are known at its start. */
+/* The fields of a session that are known when it begins, and a parameter for each of them. */
 #define BEGUN(name, type, null, since, evidence, cassette, store, json, journal)                   \
     FIELD_EITHER(FIELD_UPDATE_##journal, "", ", " #name)
 #define BEGUN_PARAMETER(name, type, null, since, evidence, cassette, store, json, journal)         \
     FIELD_EITHER(FIELD_UPDATE_##journal, "", ",?")
-/* The id of a new session. NULL lets SQLite take one more than the greatest; ?1 is the greatest id
- * of sessions that may have been removed: their rows left in `calls` must not become rows of
- * another session. */
+/* The id of a new session; NULL lets SQLite take the greatest id plus one. ?1 is the greatest id that
+ * a session has had, according to the log. The id of a removed session is not used again, because
+ * rows of `calls` that were left behind must not become rows of another session. */
 #define NEXT_ID                                                                                    \
     "(SELECT CASE WHEN ifnull((SELECT max(id) FROM sessions), 0) <= n THEN n + 1 END FROM"         \
     " (SELECT max(?1, ifnull((SELECT max(id) >> 36 FROM calls), 0)) AS n))"
@@ -52,7 +51,7 @@
     FIELD_IF(FIELD_UPDATE_##journal)(", " #name " = coalesce(?, " #name ")")
 
 /* A commit that failed may turn out to be committed when the database is opened again: its frames
- * were in the log, and only the sync failed. Inserting the rows again must not fail. */
+ * were in the log, and only the sync failed. So inserting the same rows again must not fail. */
 static const char *const sql[Q_COUNT] = {
     [Q_BEGIN] = "BEGIN IMMEDIATE",
     [Q_COMMIT] = "COMMIT",
@@ -79,7 +78,8 @@ static const char *const sql[Q_COUNT] = {
     [Q_POSITION_REMOVE] = "DELETE FROM journals WHERE session_id = ?1",
 };
 
-/* SQLite's own handler sleeps up to 100 ms at a time and starves; short sleeps are fair. */
+/* Waits for a lock in short sleeps. SQLite's own handler sleeps up to 100 ms at a time, so it seldom
+ * gets the lock while others use it often. */
 static int writer_on_busy(void *ctx, int times)
 {
     struct writer *s = ctx;
@@ -104,7 +104,7 @@ static int writer_on_wal(void *ctx, sqlite3 *db, const char *name, int pages)
 
 /* Creates the file itself, so that it is 0600 (-wal and -shm take its mode) and not a symbolic link. An existing file is
  * not opened: another writer of this process may have locked it, and close() drops all POSIX locks of the process. */
-static int make_file(struct writer *s, const struct vault_dir *dir)
+static int make_database_file(struct writer *s, const struct vault_dir *dir)
 {
     struct stat st;
     int fd = vault_dir_open_file(dir->fd, VAULT_DB, O_RDWR | O_CREAT | O_EXCL);
@@ -125,7 +125,7 @@ static int make_file(struct writer *s, const struct vault_dir *dir)
     return 0;
 }
 
-static int writer_prepare_all(struct writer *s)
+static int writer_prepare_statements(struct writer *s)
 {
     for (int i = 0; i < Q_COUNT; i++)
         if (sqlite3_prepare_v3(s->db, sql[i], -1, SQLITE_PREPARE_PERSISTENT, &s->q[i], NULL) !=
@@ -143,15 +143,15 @@ static int on_journal_mode(void *ctx, int n, char **value, char **name)
     return 0;
 }
 
-/* For a new database; an existing one keeps its size. With larger pages, a batch of rows needs
- * fewer pages, but a single row writes more bytes. It must be set before journal_mode. */
+/* Page size of a new database; an existing database keeps its own. With larger pages, a batch of
+ * rows needs fewer pages, but a single row writes more bytes. Set it before journal_mode. */
 static const char page_size[] = "PRAGMA page_size = 8192";
-/* A larger cache is slower: this one stays in the processor's cache (tests/bench/parts/rows.c). A
- * confined process cannot create temporary files. */
+/* A larger page cache is slower: this one stays in the processor's cache (tests/bench/parts/rows.c).
+ * Temporary tables are in memory, because a confined process cannot create temporary files. */
 static const char settings[] = "PRAGMA wal_autocheckpoint = 0; PRAGMA cache_size = -512;"
                                " PRAGMA temp_store = MEMORY";
 
-static int open_db(struct writer *s, const struct vault_dir *dir, bool sync_full)
+static int open_database(struct writer *s, const struct vault_dir *dir, bool sync_full)
 {
     char path[4096];
     int n = snprintf(path, sizeof path, "%s/%s", dir->path, VAULT_DB);
@@ -205,13 +205,13 @@ int writer_open(struct writer **ret, const struct vault_dir *dir, bool sync_full
     int st = row_batch_open(&s->batch);
     if (st == 0)
         st = call_batch_open(&s->calls);
-    if (st == 0 && (st = make_file(s, dir)) < 0)
+    if (st == 0 && (st = make_database_file(s, dir)) < 0)
         buf_printf(error, "cannot open %s/" VAULT_DB ": %s; choose another vault with --vault",
                    dir->path, strerror(errno));
     if (st == 0)
-        st = open_db(s, dir, sync_full);
+        st = open_database(s, dir, sync_full);
     if (st == 0)
-        st = writer_prepare_all(s);
+        st = writer_prepare_statements(s);
     if (st == 0) {
         *ret = s;
         return 0;

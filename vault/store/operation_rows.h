@@ -16,7 +16,7 @@ struct operation_rows {
 };
 
 void operation_rows_close(struct operation_rows *r); /* accepts {0}; may be called twice */
-/* Adds the last operations of a session to `to`, with their first requests as in the table
+/* Adds the last operations of a session to `to`, with values of their first requests from the table
  * `calls`. */
 MI_MUST int operation_rows_read(struct operation_rows *r, sqlite3 *db, int64_t session_id,
                                 struct operations *to);

@@ -1,6 +1,6 @@
-/* The VFS in this file is SQLite's own, but it creates no files: it does not create a write-ahead
- * log, and has no shared memory. SQLite supports such a VFS since 3.22: it returns
- * SQLITE_READONLY_CANTINIT from xShmMap (wal.c, walBeginShmUnreliable). */
+/* The VFS in this file is like SQLite's own, but creates no files: it opens a write-ahead log only to
+ * read it, and has no shared memory. SQLite supports this since 3.22, if xShmMap returns
+ * SQLITE_READONLY_CANTINIT (wal.c, walBeginShmUnreliable). */
 #include "vault/store/read_only.h"
 
 #include "base/os/file.h"
@@ -20,35 +20,34 @@ struct more {
     struct stat at_lock; /* status of the file when it was locked */
 };
 
-static sqlite3_vfs *own;                 /* the default VFS of SQLite */
-static const sqlite3_io_methods *files;  /* SQLite's functions for database files */
-static sqlite3_io_methods private_files; /* copy of `files` in which some functions are replaced by
-                                          * those below */
-static size_t more_at;                   /* offset of struct more in SQLite's struct for a file */
+static sqlite3_vfs *default_vfs;                  /* SQLite's own */
+static const sqlite3_io_methods *default_methods; /* SQLite's functions for database files */
+static sqlite3_io_methods reader_methods;         /* the same, but some are replaced by those below */
+static size_t data_offset; /* offset of struct reader_data in SQLite's struct for a file */
 
-static struct more *more_of_file(sqlite3_file *f)
+static struct more *reader_data_of(sqlite3_file *f)
 {
-    return (struct more *)(void *)((char *)f + more_at);
+    return (struct more *)(void *)((char *)f + data_offset);
 }
 
 /* ---- a database file ---- */
 
 static int read_only_lock(sqlite3_file *f, int level)
 {
-    struct more *m = more_of_file(f);
-    int rc = files->xLock(f, level);
+    struct more *m = reader_data_of(f);
+    int rc = default_methods->xLock(f, level);
     if (rc == SQLITE_OK && stat(m->name, &m->at_lock) != 0)
         return SQLITE_IOERR_FSTAT;
     return rc;
 }
 
-/* Reads a page. It is valid only if nobody has written to the file since it was locked: a writer
- * copies pages from its -wal. */
-static int read_page(sqlite3_file *f, void *to, int n, sqlite3_int64 at)
+/* Reads a page. Fails if somebody has written to the file since it was locked: a writer may have
+ * copied pages of a later state from its -wal. */
+static int read_only_read_page(sqlite3_file *f, void *to, int n, sqlite3_int64 at)
 {
-    const struct more *m = more_of_file(f);
+    const struct more *m = reader_data_of(f);
     struct stat st;
-    int rc = files->xRead(f, to, n, at);
+    int rc = default_methods->xRead(f, to, n, at);
     if (rc != SQLITE_OK || m->at_lock.st_ino == 0)
         return rc;
     if (stat(m->name, &st) != 0)
@@ -117,7 +116,7 @@ static int empty_size(sqlite3_file *f, sqlite3_int64 *ret)
     return SQLITE_OK;
 }
 
-static int empty_with_number(sqlite3_file *f, int number)
+static int empty_do_nothing(sqlite3_file *f, int number)
 {
     (void)f, (void)number;
     return SQLITE_OK;
@@ -136,7 +135,7 @@ static int empty_control(sqlite3_file *f, int what, void *arg)
     return SQLITE_NOTFOUND;
 }
 
-static int empty_fact(sqlite3_file *f)
+static int empty_property(sqlite3_file *f)
 {
     (void)f;
     return 0;
@@ -147,37 +146,37 @@ static const sqlite3_io_methods empty_file = {.iVersion = 1,
                                               .xRead = empty_read,
                                               .xWrite = empty_write,
                                               .xTruncate = empty_truncate,
-                                              .xSync = empty_with_number,
+                                              .xSync = empty_do_nothing,
                                               .xFileSize = empty_size,
-                                              .xLock = empty_with_number,
-                                              .xUnlock = empty_with_number,
+                                              .xLock = empty_do_nothing,
+                                              .xUnlock = empty_do_nothing,
                                               .xCheckReservedLock = empty_reserved,
                                               .xFileControl = empty_control,
-                                              .xSectorSize = empty_fact,
-                                              .xDeviceCharacteristics = empty_fact};
+                                              .xSectorSize = empty_property,
+                                              .xDeviceCharacteristics = empty_property};
 
 /* ---- the VFS ---- */
 
-static void make_private(sqlite3_file *f)
+static void replace_methods(sqlite3_file *f)
 {
-    files = f->pMethods;
-    private_files = *files;
-    private_files.xLock = read_only_lock;
-    private_files.xRead = read_page;
-    private_files.xShmMap = shm_map;
-    private_files.xShmLock = shm_lock;
-    private_files.xShmBarrier = shm_barrier;
-    private_files.xShmUnmap = shm_unmap;
-    f->pMethods = &private_files;
+    default_methods = f->pMethods;
+    reader_methods = *default_methods;
+    reader_methods.xLock = read_only_lock;
+    reader_methods.xRead = read_only_read_page;
+    reader_methods.xShmMap = shm_map;
+    reader_methods.xShmLock = shm_lock;
+    reader_methods.xShmBarrier = shm_barrier;
+    reader_methods.xShmUnmap = shm_unmap;
+    f->pMethods = &reader_methods;
 }
 
-/* SQLite ignores a write-ahead log without this header, but only if it has shared memory. */
-static bool has_log_header(const char *name)
+/* Whether the file begins like a write-ahead log. SQLite itself ignores a log with another beginning,
+ * but only if it has shared memory. */
+static bool file_has_log_header(const char *name)
 {
     /* first bytes of the -wal file; 0x82 or 0x83 follows */
     static const unsigned char magic[] = {0x37, 0x7f, 0x06};
-    unsigned char head[32]; /* header of the -wal file; see
-                             * sqlite.org/fileformat2.html */
+    unsigned char head[32]; /* header of the -wal file; see sqlite.org/fileformat2.html */
     int fd = open(name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
         return false;
@@ -190,29 +189,29 @@ static int read_only_open_file(sqlite3_vfs *vfs, const char *name, sqlite3_file 
                                int *ret_flags)
 {
     (void)vfs;
-    *more_of_file(f) = (struct more){0};
+    *reader_data_of(f) = (struct more){0};
     f->pMethods = NULL;
     if (!connect_is_file(name))
         return SQLITE_CANTOPEN;
     if ((flags & SQLITE_OPEN_WAL) != 0)
         flags = (flags & ~(SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE)) | SQLITE_OPEN_READONLY;
-    if ((flags & SQLITE_OPEN_WAL) != 0 && !has_log_header(name)) {
+    if ((flags & SQLITE_OPEN_WAL) != 0 && !file_has_log_header(name)) {
         f->pMethods = &empty_file;
         *ret_flags = flags;
         return SQLITE_OK;
     }
-    int rc = own->xOpen(own, name, f, flags, ret_flags);
+    int rc = default_vfs->xOpen(default_vfs, name, f, flags, ret_flags);
     if (rc == SQLITE_OK && (flags & SQLITE_OPEN_MAIN_DB) != 0) {
-        more_of_file(f)->name = name;
-        make_private(f);
+        reader_data_of(f)->name = name;
+        replace_methods(f);
     }
     return rc;
 }
 
-static int register_vfs(void)
+static int read_only_register_vfs(void)
 {
     static sqlite3_vfs vfs;
-    if (own != NULL)
+    if (default_vfs != NULL)
         return SQLITE_OK;
     sqlite3_vfs *found = sqlite3_vfs_find(NULL);
     if (found == NULL)
@@ -221,26 +220,26 @@ static int register_vfs(void)
     vfs.zName = VFS_NAME;
     vfs.pNext = NULL;
     vfs.xOpen = read_only_open_file;
-    more_at = ((size_t)found->szOsFile + 15) / 16 * 16;
-    vfs.szOsFile = (int)(more_at + sizeof(struct more));
+    data_offset = ((size_t)found->szOsFile + 15) / 16 * 16;
+    vfs.szOsFile = (int)(data_offset + sizeof(struct more));
     int rc = sqlite3_vfs_register(&vfs, 0);
     if (rc == SQLITE_OK)
-        own = found;
+        default_vfs = found;
     return rc;
 }
 
 /* ---- connections ---- */
 
-static bool read_only_exists(const char *path, const char *more)
+static bool file_with_suffix_exists(const char *path, const char *suffix)
 {
     char name[PATH_MAX + 8];
-    int n = snprintf(name, sizeof name, "%s%s", path, more);
+    int n = snprintf(name, sizeof name, "%s%s", path, suffix);
     return n > 0 && (size_t)n < sizeof name && file_exists(AT_FDCWD, name);
 }
 
 bool read_only_is_shared(const char *path)
 {
-    return read_only_exists(path, "-shm") && read_only_exists(path, "-wal");
+    return file_with_suffix_exists(path, "-shm") && file_with_suffix_exists(path, "-wal");
 }
 
 int read_only_open(sqlite3 **ret, const char *path, int wait_ms, bool *ret_shared)
@@ -249,7 +248,7 @@ int read_only_open(sqlite3 **ret, const char *path, int wait_ms, bool *ret_share
     int rc = SQLITE_OK;
     *ret = NULL;
     if (!shared)
-        rc = register_vfs();
+        rc = read_only_register_vfs();
     if (rc == SQLITE_OK)
         rc = connect_open(ret, path, shared ? NULL : VFS_NAME, SQLITE_OPEN_READONLY, wait_ms);
     if (ret_shared != NULL)

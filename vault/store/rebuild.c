@@ -5,7 +5,7 @@
 int rebuild_check(sqlite3 *db, struct buf *why)
 {
     sqlite3_stmt *q = NULL;
-    /* a row that violates a CHECK is no damage */
+    /* a row that violates a CHECK does not count as damage */
     int rc = sqlite3_exec(db, "PRAGMA ignore_check_constraints = 1", NULL, NULL, NULL);
     if (rc == SQLITE_OK)
         rc = sqlite3_prepare_v2(db, "PRAGMA quick_check(1)", -1, &q, NULL);

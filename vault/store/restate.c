@@ -15,12 +15,13 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* A record with a new commitment: a line of the leaf's digest. */
+/* A record that gets a new commitment. The leaf states the digest of the lines of all such records. */
 struct line {
     char record[32]; /* name of the record */
     struct digest old, now;
 };
 
+/* The arguments and the state of restate_records(). */
 struct run {
     const struct restate *r;
     int64_t leaf;      /* number of the leaf that will state the changes */
@@ -39,16 +40,17 @@ static sqlite3_stmt *restate_prepare(const struct run *run, const char *sql, int
     return q;
 }
 
-static int restate_finish(const struct run *run, sqlite3_stmt *q)
+static int restate_run(const struct run *run, sqlite3_stmt *q)
 {
     int rc = sqlite3_step(q);
     sqlite3_finalize(q);
     return rc == SQLITE_DONE ? 0 : failure_keep(run->r->db);
 }
 
-/* Reads a row whose first column is the old commitment. *ret_has: the record is covered. */
-static int begin_line(struct run *run, sqlite3_stmt *q, struct line *line, struct salt *salt,
-                      bool *ret_has)
+/* Reads the old commitment from the first column of the row, and makes a salt for the new one.
+ * *ret_has: whether the record has evidence. */
+static int restate_begin_line(struct run *run, sqlite3_stmt *q, struct line *line,
+                              struct salt *salt, bool *ret_has)
 {
     int rc = sqlite3_step(q);
     *ret_has = rc == SQLITE_ROW && commitment_digest(q, 0, &line->old);
@@ -57,7 +59,7 @@ static int begin_line(struct run *run, sqlite3_stmt *q, struct line *line, struc
     return *ret_has ? salts_next(run->r->salts, salt) : 0;
 }
 
-/* Remembers the old commitment, and stores the new one with `update`, whose ?1 is `id`. */
+/* Moves the old commitment to `replaced`, and stores the new one with `update`, whose ?1 is `id`. */
 static int restate_replace(struct run *run, const struct line *line, const struct salt *salt,
                            const char *update, int64_t id)
 {
@@ -70,19 +72,19 @@ static int restate_replace(struct run *run, const struct line *line, const struc
                                       run->r->session_id, run->leaf);
     connect_bind(q, 3, slice_of(line->record));
     connect_bind_blob(q, 4, commitment_bytes(&line->old));
-    int st = restate_finish(run, q);
+    int st = restate_run(run, q);
     if (st < 0)
         return st;
     q = restate_prepare(run, update, id, 0);
     connect_bind_blob(q, 2, commitment_salt_bytes(salt));
     connect_bind_blob(q, 3, commitment_bytes(&line->now));
-    return restate_finish(run, q);
+    return restate_run(run, q);
 }
 
 /* ---- messages ------------------------------------------------------------------------------- */
 
-/* Removes names that were added to a finding later. */
-static int read_first_finding(struct run *run, int64_t seq, struct slice *finding)
+/* Removes the names that were added to the finding of a message after the message was recorded. */
+static int cut_added_names(struct run *run, int64_t seq, struct slice *finding)
 {
     sqlite3_stmt *q = restate_prepare(run,
                                       "SELECT json_extract(detail, '$.finding') FROM events"
@@ -90,8 +92,7 @@ static int read_first_finding(struct run *run, int64_t seq, struct slice *findin
                                       " AND json_extract(detail, '$.seq') = ?2 ORDER BY place DESC",
                                       run->r->session_id, seq);
     int rc;
-    /* if the finding does not end with these names, it was changed; verification will report that
-     * */
+    /* a finding that does not end with these names was changed; verification will report that */
     while ((rc = sqlite3_step(q)) == SQLITE_ROW &&
            commitment_cut_added(finding, connect_column(q, 0)))
         ;
@@ -99,7 +100,8 @@ static int read_first_finding(struct run *run, int64_t seq, struct slice *findin
     return rc == SQLITE_DONE || rc == SQLITE_ROW ? 0 : failure_keep(run->r->db);
 }
 
-static int add_large(struct run *run, struct record *r, int64_t at, int64_t length)
+/* Adds a body in the file of bodies to a record, as a text. */
+static int add_body_from_file(struct run *run, struct record *r, int64_t at, int64_t length)
 {
     char part[64 << 10];
     record_add_length(r, (uint64_t)length);
@@ -117,20 +119,21 @@ static int add_large(struct run *run, struct record *r, int64_t at, int64_t leng
     return 0;
 }
 
-static int restate_commit_message(struct run *run, sqlite3_stmt *q, int64_t seq,
-                                  const struct salt *salt, struct digest *ret)
+static int commitment_of_message(struct run *run, sqlite3_stmt *q, int64_t seq,
+                                 const struct salt *salt, struct digest *ret)
 {
     enum { FIRST = 1, BODY = FIRST + COMMITMENT_MESSAGE_N, OFFSET, LENGTH };
     struct record r;
     struct slice finding = connect_column(q, FIRST + COMMITMENT_MESSAGE_FINDING);
-    int st = read_first_finding(run, seq, &finding);
+    int st = cut_added_names(run, seq, &finding);
     record_begin(&r, salt, "message");
     commitment_add(&r, q, FIRST, COMMITMENT_MESSAGE_FINDING);
     record_add_text(&r, finding);
     if (sqlite3_column_type(q, LENGTH) == SQLITE_NULL)
         commitment_add(&r, q, BODY, 1);
     else if (st == 0)
-        st = add_large(run, &r, sqlite3_column_int64(q, OFFSET), sqlite3_column_int64(q, LENGTH));
+        st = add_body_from_file(run, &r, sqlite3_column_int64(q, OFFSET),
+                                sqlite3_column_int64(q, LENGTH));
     commitment_add(&r, q, FIRST + COMMITMENT_MESSAGE_TAIL,
                    commitment_tail_len(q, FIRST + COMMITMENT_MESSAGE_TAIL, BUNDLE_MESSAGE));
     record_end(&r, ret);
@@ -146,9 +149,9 @@ static int restate_message(struct run *run, int64_t seq)
     struct salt salt;
     sqlite3_stmt *q = restate_prepare(run, sql, run->r->session_id, seq);
     bool has;
-    int st = begin_line(run, q, &line, &salt, &has);
+    int st = restate_begin_line(run, q, &line, &salt, &has);
     if (has && st == 0)
-        st = restate_commit_message(run, q, seq, &salt, &line.now);
+        st = commitment_of_message(run, q, seq, &salt, &line.now);
     sqlite3_finalize(q);
     if (!has || st < 0)
         return st;
@@ -160,8 +163,8 @@ static int restate_message(struct run *run, int64_t seq)
 
 /* ---- other records -------------------------------------------------------------------------- */
 
-/* Restates a row with these columns: the old commitment, the number in the record's name,
- * fields. */
+/* Makes a new commitment for a row that is a record. sql selects the old commitment, the number in
+ * the record's name, and the fields. */
 static int restate_row(struct run *run, const char *sql, const char *update, int64_t id,
                        enum bundle_kind kind)
 {
@@ -170,7 +173,7 @@ static int restate_row(struct run *run, const char *sql, const char *update, int
     struct salt salt;
     sqlite3_stmt *q = restate_prepare(run, sql, id, 0);
     bool has;
-    int st = begin_line(run, q, &line, &salt, &has);
+    int st = restate_begin_line(run, q, &line, &salt, &has);
     if (has && st == 0) {
         line.now = commitment_of_row(q, 2, kind, &salt);
         if (sqlite3_column_type(q, 1) == SQLITE_NULL)
@@ -181,13 +184,6 @@ static int restate_row(struct run *run, const char *sql, const char *update, int
     }
     sqlite3_finalize(q);
     return !has || st < 0 ? st : restate_replace(run, &line, &salt, update, id);
-}
-
-static int restate_event(struct run *run, int64_t id)
-{
-    return restate_row(run, "SELECT commitment, place@event_record FROM events WHERE id = ?1",
-                       "UPDATE events SET salt = ?2, commitment = ?3 WHERE id = ?1", id,
-                       BUNDLE_EVENT);
 }
 
 static int restate_session(struct run *run)
@@ -210,7 +206,7 @@ static int compare_restated_lines(const void *a, const void *b)
     return strcmp(((const struct line *)a)->record, ((const struct line *)b)->record);
 }
 
-static struct digest digest_lines(struct run *run)
+static struct digest restate_digest_lines(struct run *run)
 {
     struct digest_sum sum;
     struct digest d;
@@ -228,7 +224,7 @@ static struct digest digest_lines(struct run *run)
     return d;
 }
 
-static int add_leaf(struct run *run)
+static int restate_add_leaf(struct run *run)
 {
     struct leaf leaf = {.type = LEAF_REDACT, .at_us = clock_wall_us(), .records = (int64_t)run->n};
     int64_t n;
@@ -237,19 +233,11 @@ static int add_leaf(struct run *run)
     int st = sqlite3_step(q) == SQLITE_ROW ? 0 : failure_keep(run->r->db);
     if (st == 0) {
         leaf.uid = connect_column(q, 0);
-        leaf.digest = digest_lines(run);
+        leaf.digest = restate_digest_lines(run);
         st = ledger_add(run->r->db, &leaf, &n);
     }
     sqlite3_finalize(q);
     return st;
-}
-
-static bool record_is_repeated(const struct restated *record, size_t i)
-{
-    for (size_t k = 0; k < i; k++)
-        if (record[k].kind == record[i].kind && record[k].id == record[i].id)
-            return true;
-    return false;
 }
 
 int restate_records(const struct restate *r, const struct restated *record, size_t n)
@@ -260,17 +248,22 @@ int restate_records(const struct restate *r, const struct restated *record, size
         SQLITE_OK)
         return failure_keep(r->db);
     for (size_t i = 0; st == 0 && i < n; i++) {
-        if (record_is_repeated(record, i))
+        bool repeated = false;
+        for (size_t k = 0; k < i && !repeated; k++)
+            repeated = record[k].kind == record[i].kind && record[k].id == record[i].id;
+        if (repeated)
             continue;
         if (record[i].kind == RESTATE_MESSAGE)
             st = restate_message(&run, record[i].id);
         else if (record[i].kind == RESTATE_EVENT)
-            st = restate_event(&run, record[i].id);
+            st = restate_row(&run, "SELECT commitment, place@event_record FROM events WHERE id = ?1",
+                             "UPDATE events SET salt = ?2, commitment = ?3 WHERE id = ?1",
+                             record[i].id, BUNDLE_EVENT);
         else
             st = restate_session(&run);
     }
     if (st == 0 && run.n > 0)
-        st = add_leaf(&run);
+        st = restate_add_leaf(&run);
     free(run.line);
     return st;
 }

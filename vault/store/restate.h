@@ -1,7 +1,7 @@
-/* restate.h - new commitments for records that were changed on purpose: redacted (docs/evidence.md, "Redacted records").
+/* restate.h - makes new commitments for records that were redacted (docs/evidence.md, "Redacted records").
  *
- * Call it after the rows were changed, in the same transaction. The old commitments move to the table `replaced`, and
- * the log gets a leaf `redact`. Records that are not covered are left out.
+ * Call restate_records() after the rows were changed, in the same transaction. The old commitments move to the table `replaced`, and
+ * the log gets a leaf `redact`. Records without evidence are skipped.
  *
  * Owns      nothing; the connection is the caller's.
  * Errors    MI_ESTORE (see failure_text()), MI_ENOMEM, MI_EIO (no random bytes, or a body cannot be read).
@@ -25,8 +25,7 @@ struct restate {
     sqlite3 *db;         /* borrowed */
     struct salts *salts; /* borrowed */
     int64_t session_id;
-    int bodies_fd; /* borrowed; the session's file in Bodies/; -1: the session has no large
-                    * bodies */
+    int bodies_fd; /* borrowed; the session's file in Bodies/; -1: it has no large bodies */
 };
 
 /* Gives these records new commitments. A record may be in the list twice. */

@@ -39,6 +39,7 @@ void row_batch_clear(struct row_batch *b)
 #define RARE_OWN 0
 #define RARE_SAME 0
 #define RARE_RARE 1
+/* Adds the condition that a RARE column is NULL. */
 #define AND_NULL(name, type, null, since, evidence, cassette, store, json, journal, usual)         \
     FIELD_IF(RARE_##usual)                                                                         \
     (&&!(FIELD_EITHER(FIELD_NUMBER_##type, BATCH_HAS_##null(name), row->name.p != NULL)))
@@ -62,6 +63,7 @@ static bool copy_text_into_row(struct slice *text, char **at, const char *end)
     return true;
 }
 
+/* Only free texts are copied: the texts of words are static. */
 #define COPY_NUMBER(name)
 #define COPY_SINCE(name)
 #define COPY_SIZE(name)

@@ -17,8 +17,8 @@
 
 #define ROW_BATCH_ROWS 1024
 #define ROW_BATCH_BYTES ((size_t)512 << 10)
-#define ROW_BATCH_ROW_MAX                                                                          \
-    ((size_t)128 << 10) /* bytes of texts: a row that is not larger fits if the batch is not full */
+/* A row with at most so many bytes of texts fits if the batch is not full. */
+#define ROW_BATCH_ROW_MAX ((size_t)128 << 10)
 
 /* The name after FROM (batch_table.h). The columns are those of the table `messages`. */
 #define ROW_BATCH_TABLE "row_batch()"
@@ -26,12 +26,12 @@
 #define ROW_BATCH_ORIGIN "peer"
 #define ROW_BATCH_ACTION "forwarded"
 
-/* A member for each field of a message: a number, or a text, where {NULL, 0} stands for NULL. Texts
- * of words are static. */
+/* A member for each field of a message: a number, or a text, where {NULL, 0} stands for NULL. The
+ * texts of fields with a fixed set of words are static. */
 #define BATCH_MEMBER(name, type, null, ...)                                                        \
     FIELD_EITHER(FIELD_NUMBER_##type, int64_t, struct slice) name;                                 \
     FIELD_FLAG_##null
-/* Whether a number of *row is not NULL. */
+/* Whether a number in *row is not NULL, by the third argument of its field. */
 #define BATCH_HAS_NOT_NULL(name) true
 #define BATCH_HAS_ZERO(name) row->name != 0
 #define BATCH_HAS_UNLESS(flag) row->flag BATCH_NOTHING

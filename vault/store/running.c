@@ -55,7 +55,7 @@ bool running_is_host(struct slice name)
 }
 
 /* Whether the proxy's process runs. Call it only if process ids are valid here. */
-static bool process_runs(const struct running *r, int64_t started_at_us)
+static bool proxy_process_runs(const struct running *r, int64_t started_at_us)
 {
     if (r->pid_start != 0 || liveness_of_boot(r) == LIVENESS_HERE)
         return r->pid_start != 0 && process_start(r->pid) == r->pid_start;
@@ -72,7 +72,7 @@ enum session_state running_session_state(const struct running_session *s, int lo
             .boot = liveness_of_boot(&s->r),
             .pids = liveness_of_pid_namespace(&s->r),
             .host = running_is_host(s->host),
-            .process = process_runs(&s->r, s->started_at_us),
+            .process = proxy_process_runs(&s->r, s->started_at_us),
         };
     return session_state_by_liveness(&f);
 }
@@ -128,7 +128,8 @@ static int running_fail(sqlite3 *db, const char *vault, struct buf *error)
     return MI_ESTORE;
 }
 
-/* MI_ENOENT: the database or the table does not exist. The caller closes *ret in every case. */
+/* Connects to the database. MI_ENOENT: the database or the table does not exist. The caller closes
+ * *ret even after an error. */
 static int running_connect_to(sqlite3 **ret, const char *vault, bool writes, struct buf *error)
 {
     char path[PATH_MAX];
@@ -174,7 +175,7 @@ static pid_t read_pid_column(sqlite3_stmt *q, int i)
 #define TAKE_TICKS(name) ret->name = (uint64_t)sqlite3_column_int64(q, at++);
 #define TAKE(name, type, null) TAKE_##type(name)
 
-/* at: the first column of PROCESSES. */
+/* at: index of the first column of PROCESSES. */
 static void read_process_columns(sqlite3_stmt *q, int at, struct running *ret)
 {
     RUNNING_FIELDS(TAKE)
@@ -195,6 +196,7 @@ static void read_running_row(sqlite3_stmt *q, struct running_row *row)
     read_process_columns(q, 8, &row->r);
 }
 
+/* The time of the last message of session s, or of its start. */
 #define LAST_AT                                                                                    \
     "s.started_at_us + coalesce((SELECT m.t_us FROM messages m WHERE m.id BETWEEN s.id << 36"      \
     " AND (s.id << 36) + 68719476735 ORDER BY m.id DESC LIMIT 1), 0)"
@@ -282,7 +284,7 @@ void running_close(struct running_list *l)
     *l = (struct running_list){.lock = -1};
 }
 
-static int run_with_id(sqlite3 *db, const char *sql, int64_t id)
+static int running_run_statement(sqlite3 *db, const char *sql, int64_t id)
 {
     sqlite3_stmt *q = NULL;
     int rc = sqlite3_prepare_v2(db, sql, -1, &q, NULL);
@@ -311,7 +313,7 @@ static int running_seal_session(sqlite3 *db, int64_t id)
     return st;
 }
 
-/* Whether the recorder has stored records after the session was ended: no seal covers these. */
+/* *ret: whether the recorder has stored records after the session was ended, which no seal covers. */
 static int session_has_grown(sqlite3 *db, int64_t id, bool *ret)
 {
     int64_t n = 0;
@@ -326,22 +328,23 @@ static int session_has_grown(sqlite3 *db, int64_t id, bool *ret)
     return st;
 }
 
-static int end_session(sqlite3 *db, int64_t id, bool forget)
+static int running_end_session(sqlite3 *db, int64_t id, bool forget)
 {
     bool grown = false;
     if (sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL) != SQLITE_OK)
         return failure_keep(db);
-    int st = run_with_id(db,
-                         "UPDATE sessions AS s SET end_reason = 'killed', ended_at_us = " LAST_AT
-                         " WHERE s.id = ?1 AND s.ended_at_us IS NULL",
-                         id);
+    int st = running_run_statement(
+        db,
+        "UPDATE sessions AS s SET end_reason = 'killed', ended_at_us = " LAST_AT
+        " WHERE s.id = ?1 AND s.ended_at_us IS NULL",
+        id);
     bool ended = st == 0 && sqlite3_changes(db) > 0;
     if (st == 0 && !ended)
         st = session_has_grown(db, id, &grown);
     if (st == 0 && (ended || grown))
         st = running_seal_session(db, id);
     if (st == 0 && forget)
-        st = run_with_id(db, "DELETE FROM running WHERE session_id = ?1", id);
+        st = running_run_statement(db, "DELETE FROM running WHERE session_id = ?1", id);
     if (st == 0 && sqlite3_exec(db, "COMMIT", NULL, NULL, NULL) != SQLITE_OK)
         st = failure_keep(db);
     return st; /* closing the connection rolls back an open transaction */
@@ -352,7 +355,7 @@ int running_end(const char *vault, int64_t session_id, bool forget, struct buf *
     sqlite3 *db;
     int st = running_connect_to(&db, vault, true, error);
     if (st == 0) {
-        st = end_session(db, session_id, forget);
+        st = running_end_session(db, session_id, forget);
         if (st == MI_ESTORE)
             (void)running_fail(db, vault, error);
     }
@@ -360,8 +363,8 @@ int running_end(const char *vault, int64_t session_id, bool forget, struct buf *
     return st == MI_ENOENT ? 0 : st;
 }
 
-/* Whether a journal has more of the session. Then its recorder, or orphans_store()
- * (record/process), stores that and ends the session. An unreadable journal is never stored. */
+/* Whether the session has a journal that will be stored: then its recorder, or orphans_store()
+ * (record/process), stores it and ends the session. An unreadable journal is never stored. */
 static bool session_has_journal(const char *uid)
 {
     struct journal_file f;

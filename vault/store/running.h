@@ -1,11 +1,11 @@
 /* running.h - the table `running`: the running proxies and their servers, so that the processes of a killed proxy can
  * be found and stopped; and the facts that say whether a session runs (model/liveness.h).
  *
- * One row for each session that has not ended, written with the session's own row. A process is
- * identified by its id and start time, within one boot of the machine and one PID namespace; if
- * these differ, its state is unknown. Names of processes are not compared. A process group whose
- * leader has exited is identified by the session (setsid(2)) of its members, and by start times: no
- * member is older than the leader.
+ * The table has one row for each session that has not ended. A process is identified by its id and
+ * start time, within one boot of the machine and one PID namespace; if these differ, its state is
+ * unknown. Names of processes are not compared. A process group whose leader has exited is
+ * identified by the session (setsid(2)) of its members, and by start times: no member is older than
+ * the leader.
  *
  * Owns      a list owns its rows; running_close() frees them.
  * Errors    one sentence in `error`.
@@ -37,16 +37,16 @@ struct running_list {
     int lock; /* owned; descriptor of VAULT/running.lock; -1: the file does not exist */
 };
 
-/* Reads the table, ordered by session. Empty if the vault does not have the table (older, or nothing recorded yet).
- * 0, MI_ESTORE or MI_ENOMEM. */
+/* Reads the table, ordered by session. The list is empty if the vault does not have the table: an older version made the
+ * vault, or nothing was recorded yet. Returns 0, MI_ESTORE or MI_ENOMEM. */
 MI_MUST int running_open(struct running_list *ret, const char *vault, struct buf *error);
 void running_close(struct running_list *l); /* safe to call twice */
 bool running_has_rows(sqlite3 *db);         /* false also if the table cannot be read */
 /* Reads the row of one session. 0; MI_ENOENT: the session has no row; MI_ESTORE: see failure.h. */
 MI_MUST int running_read(sqlite3 *db, int64_t session_id, struct running *ret);
 
-/* The facts about a session from its rows. r: its row in `running`; without one, only `pid` is
- * set. */
+/* What the rows of a session say about its process. r: the row in `running`; without such a row, only
+ * `pid` is set. */
 struct running_session {
     int64_t id, started_at_us;
     bool ended;
@@ -55,7 +55,7 @@ struct running_session {
 };
 /* lock: the result of running_lock_find(). */
 enum session_state running_session_state(const struct running_session *s, int lock);
-/* Returns never SESSION_ENDED: the processes of an ended session may still run. */
+/* Never returns SESSION_ENDED, because the processes of an ended session may still run. */
 enum session_state running_row_state(const struct running_list *l, const struct running_row *row);
 /* Whether this is the host name of this machine. */
 bool running_is_host(struct slice name);
@@ -73,9 +73,9 @@ size_t running_read_group(const struct running *r, struct process *ret, size_t m
  * message. A closed session is sealed again if its recorder has stored more records since. forget:
  * also removes the row, because no process of the server runs. 0, MI_ESTORE or MI_ENOMEM. */
 MI_MUST int running_end(const char *vault, int64_t session_id, bool forget, struct buf *error);
-/* Calls running_end() for the session of every proxy that has exited, unless a journal has more of
- * the session. The row is kept while processes of the server's group run. 0, MI_ESTORE or
- * MI_ENOMEM: the next proxy tries again. */
+/* Calls running_end() for the session of every proxy that has exited, unless the session has a
+ * journal that will be stored. The row is kept while processes of the server's group run. Returns 0,
+ * MI_ESTORE or MI_ENOMEM: the next proxy tries again. */
 int running_close_dead_sessions(const char *vault);
 
 #endif

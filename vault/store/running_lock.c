@@ -9,7 +9,7 @@
 
 static const char mark = 'L';
 
-static bool set_lock(int fd, short type, int64_t from, int64_t n)
+static bool set_lock_on_bytes(int fd, short type, int64_t from, int64_t n)
 {
     struct flock l = {.l_type = type, .l_whence = SEEK_SET, .l_start = from, .l_len = n};
     return fcntl(fd, F_OFD_SETLK, &l) == 0;
@@ -37,7 +37,7 @@ int running_lock_take(int fd, int vault, int64_t session_id)
 {
     if (session_id <= 0)
         return MI_EIO;
-    if (!set_lock(fd, F_WRLCK, session_id, 1))
+    if (!set_lock_on_bytes(fd, F_WRLCK, session_id, 1))
         return errno == EAGAIN || errno == EACCES ? MI_EFULL : MI_EIO;
     int other = running_lock_find(vault);
     bool seen = other >= 0 && byte_is_locked(other, session_id);
@@ -46,8 +46,8 @@ int running_lock_take(int fd, int vault, int64_t session_id)
     if (!seen || pwrite(fd, &mark, 1, session_id) != 1)
         return MI_EIO;
     /* release the locks of all other bytes; the lock of the session is kept */
-    (void)set_lock(fd, F_UNLCK, 0, session_id);
-    (void)set_lock(fd, F_UNLCK, session_id + 1, 0);
+    (void)set_lock_on_bytes(fd, F_UNLCK, 0, session_id);
+    (void)set_lock_on_bytes(fd, F_UNLCK, session_id + 1, 0);
     return 0;
 }
 

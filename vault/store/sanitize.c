@@ -3,7 +3,7 @@
 #include "base/text.h"
 #include "wire/json/text.h"
 
-#define LARGE ((size_t)1 << 20) /* buffers with more bytes are freed after use */
+#define BUFFER_KEPT_MAX ((size_t)1 << 20) /* buffers with more bytes are freed after use */
 
 void sanitize_close(struct row_sanitizer *k)
 {
@@ -13,19 +13,20 @@ void sanitize_close(struct row_sanitizer *k)
     buf_close(&k->text);
 }
 
-/* Whether the text can be stored unchanged, so that it need not be copied. */
-static bool sanitize_is_plain(struct slice s)
+/* Whether a name is short and has no escapes, so that it need not be copied. */
+static bool name_is_plain(struct slice s)
 {
     return s.n <= STORED_NAME_MAX && memchr(s.p, '\\', s.n) == NULL;
 }
 
-/* Offsets instead of pointers, because the buffer may still move. */
+/* A text in a buffer: an offset instead of a pointer, because the buffer may still move. */
 struct span {
-    bool made;
+    bool made; /* true: the text was copied to the buffer; false: the raw text is stored */
     size_t from, n;
 };
 
-static struct span sanitize_resolve(struct buf *b, struct slice raw)
+/* Appends a name without escapes, as valid UTF-8 and cut to STORED_NAME_MAX. */
+static struct span resolve_escapes(struct buf *b, struct slice raw)
 {
     struct span sp = {.made = true, .from = b->n};
     struct buf name = {0};
@@ -38,22 +39,22 @@ static struct span sanitize_resolve(struct buf *b, struct slice raw)
     return sp;
 }
 
-static struct slice choose_clean_or_raw(const struct buf *b, struct span sp, struct slice raw)
+static struct slice text_of_span_or_raw(const struct buf *b, struct span sp, struct slice raw)
 {
     return sp.made ? (struct slice){b->p + sp.from, sp.n} : raw;
 }
 
 /* Makes the texts valid UTF-8 without NUL, and resolves escapes in names. */
-static int make_valid(struct row_sanitizer *k, const struct row *r, struct slice text,
-                      struct sanitized_row *ret)
+static int sanitize_make_valid(struct row_sanitizer *k, const struct row *r, struct slice text,
+                               struct sanitized_row *ret)
 {
     struct buf *b = &k->scratch;
     struct span method = {0}, target = {0}, body = {0};
     buf_clear(b);
-    if (r->method.p != NULL && !sanitize_is_plain(r->method))
-        method = sanitize_resolve(b, r->method);
-    if (r->target.p != NULL && !sanitize_is_plain(r->target))
-        target = sanitize_resolve(b, r->target);
+    if (r->method.p != NULL && !name_is_plain(r->method))
+        method = resolve_escapes(b, r->method);
+    if (r->target.p != NULL && !name_is_plain(r->target))
+        target = resolve_escapes(b, r->target);
     if (r->not_json && text.p != NULL) {
         body = (struct span){.made = true, .from = b->n};
         text_utf8(b, text);
@@ -63,9 +64,9 @@ static int make_valid(struct row_sanitizer *k, const struct row *r, struct slice
         return MI_ENOMEM;
     *ret = (struct sanitized_row){
         .rpc_id = r->rpc_id.n <= STORED_NAME_MAX ? r->rpc_id : (struct slice){0},
-        .method = choose_clean_or_raw(b, method, r->method),
-        .target = choose_clean_or_raw(b, target, r->target),
-        .body = choose_clean_or_raw(b, body, text),
+        .method = text_of_span_or_raw(b, method, r->method),
+        .target = text_of_span_or_raw(b, target, r->target),
+        .body = text_of_span_or_raw(b, body, text),
     };
     return 0;
 }
@@ -86,8 +87,8 @@ bool sanitize_name_is_clean(struct clean_name *last, const struct redact *r, str
 
 /* Sanitizes a name. Names are short and seldom contain secrets, so they are searched before they
  * are copied. */
-static int clean_name(struct row_sanitizer *k, struct redact *r, struct clean_name *last,
-                      struct slice *name)
+static int sanitize_name(struct row_sanitizer *k, struct redact *r, struct clean_name *last,
+                         struct slice *name)
 {
     size_t n = 0;
     if (name->p == NULL || sanitize_name_is_clean(last, r, *name))
@@ -102,8 +103,8 @@ static int clean_name(struct row_sanitizer *k, struct redact *r, struct clean_na
 }
 
 /* Sanitizes a body. The head of a truncated message is searched as a message, then as text. */
-static int clean_body(struct row_sanitizer *k, struct redact *r, const struct row *row,
-                      struct sanitized_row *ret)
+static int sanitize_body(struct row_sanitizer *k, struct redact *r, const struct row *row,
+                         struct sanitized_row *ret)
 {
     enum redact_how how = k->level == RECORD_FULL ? REDACT_SECRETS : REDACT_CONTENT;
     size_t n = 0, more = 0;
@@ -126,24 +127,24 @@ int sanitize_row(struct row_sanitizer *k, const struct row *r, struct sanitized_
 {
     struct redact *rules = redact_current();
     struct slice body = k->level == RECORD_MINIMAL ? (struct slice){0} : r->body;
-    if (body.p != NULL &&
-        r->findings & FINDING(FIND_TOO_LONG)) /* do not truncate within a secret */
+    /* a truncated body must not end within a secret */
+    if (body.p != NULL && r->findings & FINDING(FIND_TOO_LONG))
         body.n = redact_whole_words(body, REDACT_CUT_WORD);
     struct slice method, target;
-    int st = rules != NULL ? make_valid(k, r, body, ret) : MI_ENOMEM;
+    int st = rules != NULL ? sanitize_make_valid(k, r, body, ret) : MI_ENOMEM;
     if (st < 0)
         return st;
     buf_clear(&k->clean);
-    if (k->body.cap > LARGE)
+    if (k->body.cap > BUFFER_KEPT_MAX)
         buf_close(&k->body);
-    if (k->text.cap > LARGE)
+    if (k->text.cap > BUFFER_KEPT_MAX)
         buf_close(&k->text);
     method = ret->method;
     target = ret->target;
     ret->redactions = r->redactions;
-    if ((st = clean_name(k, rules, &k->method, &method)) < 0 ||
-        (st = clean_name(k, rules, &k->target, &target)) < 0 ||
-        (st = clean_body(k, rules, r, ret)) < 0)
+    if ((st = sanitize_name(k, rules, &k->method, &method)) < 0 ||
+        (st = sanitize_name(k, rules, &k->target, &target)) < 0 ||
+        (st = sanitize_body(k, rules, r, ret)) < 0)
         return st;
     if (method.p == NULL && method.n > 0)
         ret->method = (struct slice){k->clean.p, method.n};

@@ -1,8 +1,8 @@
 /* sanitize.h - sanitizes rows and other texts before they are stored.
  *
- * Every stored text passes through the sanitizer with the active rules (redact_current()): here bodies, methods,
- * targets, noise and stderr lines, the server's command and details of events; names of client and server in writer.c.
- * Ids are not changed, because answers are matched by them.
+ * Every stored text passes through the sanitizer with the active rules (redact_current()): this module sanitizes
+ * bodies, methods, targets, noise and stderr lines, the server's command and details of events; writer_session.c, names of
+ * client and server. Ids are not changed, because answers are matched by them.
  *
  * Owns      scratch buffers, reused; a result is valid until the next call of the same function.
  * Errors    MI_ENOMEM: then the text must not be stored.
@@ -31,14 +31,14 @@ struct row_sanitizer {
 };
 
 struct sanitized_row {
-    struct slice rpc_id, method, target, body; /* texts to store: valid UTF-8, without NUL; {NULL,
-                                                * 0}: absent */
-    /* Also {NULL, 0} if the sanitizer changes the text, because then it is not a revision. */
-    struct slice revision;
+    /* Texts to store: valid UTF-8, without NUL; {NULL, 0}: absent. The revision is also absent if the
+     * sanitizer changes it, because the changed text is not a revision. */
+    struct slice rpc_id, method, target, body, revision;
     uint64_t redactions; /* number of redactions, including row.redactions */
 };
 
-/* Whether the sanitizer finds nothing in a name (not {NULL, 0}). Remembers it in *last. */
+/* Whether the sanitizer finds nothing in a name, which must not be {NULL, 0}. Remembers a clean name in
+ * *last. */
 bool sanitize_name_is_clean(struct clean_name *last, const struct redact *r, struct slice name);
 
 void sanitize_close(struct row_sanitizer *k);

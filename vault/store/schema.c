@@ -34,11 +34,11 @@
     FIELD_IF(SCHEMA_NEW_##since)(ADD("calls", name, type))
 #define OLD(name, type, null, since, ...) FIELD_IF(SCHEMA_OLD_##since)(COLUMN(name, type, null, 0))
 
-/* Which processes a session has (vault/store/running.h). */
+/* The processes of running sessions (vault/store/running.h). */
 #define RUNNING                                                                                    \
     "CREATE TABLE running (session_id INTEGER PRIMARY KEY" RUNNING_FIELDS(COLUMN) ") STRICT;"
 
-/* Requests and what became of them. The id is that of the request's message. */
+/* Requests and their outcomes. The id of a row is the id of the request's message. */
 #define CALLS                                                                                      \
     "CREATE TABLE calls (id INTEGER PRIMARY KEY" CALL_FIELDS(COLUMN)                               \
         CALL_RESERVED_FIELDS(COLUMN) ") STRICT;"
@@ -46,7 +46,7 @@
     "CREATE TABLE calls (id INTEGER PRIMARY KEY" CALL_FIELDS(COLUMN)                               \
         CALL_RESERVED_FIELDS(OLD) ") STRICT;"
 
-/* Calls that were several requests. The id is that of the first one. */
+/* Operations that took several requests. The id of a row is the id of the first request. */
 #define OPERATIONS                                                                                 \
     "CREATE TABLE operations (id INTEGER PRIMARY KEY" OPERATION_FIELDS(COLUMN) ") STRICT;"
 
@@ -72,8 +72,8 @@ static const char tables[] =
     " OR direction = 'c2s' AND kind = 'notification');" RUNNING CALLS "PRAGMA user_version = 5;";
 /* clang-format on */
 
-/* New: the table `running` and the redaction rules of a session (redact/sanitizer.h). The view `invocations` excludes
- * requests of the interposer, and has the status `timeout`: it is among the additions. */
+/* New: the table `running` and the redaction rules of a session (redact/sanitizer.h). The view `invocations`, now one
+ * of the additions, excludes requests of the interposer, and has the status `timeout`. */
 static const char version_2[] = "ALTER TABLE sessions ADD COLUMN redact_rules TEXT;"
                                 "DROP VIEW invocations;" RUNNING "PRAGMA user_version = 2;";
 
@@ -96,8 +96,8 @@ static const char version_3[] = "ALTER TABLE sessions ADD COLUMN commitment BLOB
                                 "ALTER TABLE journals ADD COLUMN tree BLOB;"
                                 "PRAGMA user_version = 3;";
 
-/* New: the table `calls`, which the view `invocations` reads: it is among the additions. Only the schema is changed: the
- * calls of older sessions are added later (vault/store/call_fill.h). */
+/* New: the table `calls`, which the view `invocations`, one of the additions, reads. The calls of older sessions are added
+ * later (vault/store/call_fill.h). */
 static const char version_4[] =
     SESSION_FIELDS(ADD_TO_SESSIONS) "ALTER TABLE sessions ADD COLUMN calls INTEGER;" MESSAGE_FIELDS(
         ADD_TO_MESSAGES) CALLS_OF_VERSION_4 "PRAGMA user_version = 4;";
@@ -119,7 +119,7 @@ static const char escalations[] =
     "CREATE TABLE IF NOT EXISTS escalations ( id INTEGER PRIMARY KEY" PROBLEM_FIELDS(
         COLUMN) ") STRICT;";
 
-/* Up to which position the journal of each session is stored (writer_store_position()). */
+/* The position up to which the journal of each session is stored (writer_store_position()). */
 static const char journals[] = "CREATE TABLE journals ("
                                " session_id INTEGER PRIMARY KEY,"
                                " position INTEGER NOT NULL,"
@@ -161,9 +161,9 @@ static const char log_tables[] =
     " PRIMARY KEY (session_id, record, leaf)"
     ") STRICT, WITHOUT ROWID;";
 
-/* For sessions whose calls are complete, reads the table `calls`; for others, their messages, as
- * earlier versions did. CROSS JOIN: the messages of a session are a range of ids, and if there is
- * no such session, none are read. */
+/* Reads the table `calls` for sessions whose calls are complete. For other sessions, reads their
+ * messages, as earlier versions did. CROSS JOIN makes SQLite read the sessions first, and then the
+ * range of ids of each session's messages: without such sessions, no message is read. */
 static const char invocations[] =
     "DROP VIEW IF EXISTS invocations;"
     "CREATE VIEW invocations AS"
@@ -201,8 +201,8 @@ static const char invocations[] =
     " AND q.id NOT IN (SELECT (t.id << 36) + c.request_seq FROM sessions t CROSS JOIN closings c"
     " WHERE t.calls IS NOT 1 AND c.id BETWEEN t.id << 36 AND (t.id << 36) + 68719476735);";
 
-/* An addition is missing if the object `name` does not exist or its SQL does not contain `word`. A later program adds
- * to an object, and never takes a word away: otherwise this program would undo it. */
+/* An addition is missing if the object `name` does not exist or its SQL does not contain `word`. A later program may extend
+ * an object, but must keep the word in its SQL: otherwise this program would replace the object. */
 static const struct {
     const char *name, *word, *create;
 } additions[] = {
@@ -217,7 +217,7 @@ static const struct {
     {"invocations", "FROM calls", invocations},
 };
 
-/* Whether a row of sqlite_schema has this type or any (NULL), this name, and SQL that contains the word. */
+/* *ret: whether a row of sqlite_schema has this type (NULL: any type), this name, and SQL that contains the word. */
 static int schema_has_object(sqlite3 *db, const char *type, const char *name, const char *word,
                              bool *ret)
 {
@@ -248,31 +248,12 @@ static int schema_has_addition(sqlite3 *db, size_t i, bool *ret)
     return schema_has_object(db, NULL, additions[i].name, additions[i].word, ret);
 }
 
-static int schema_has_all_additions(sqlite3 *db, bool *ret)
-{
-    bool all = true;
-    for (size_t i = 0; all && i < MI_COUNT(additions); i++)
-        if (schema_has_addition(db, i, &all) < 0)
-            return MI_ESTORE;
-    *ret = all;
-    return 0;
-}
-
-static int vault_schema_add(sqlite3 *db, size_t i)
-{
-    bool has;
-    if (schema_has_addition(db, i, &has) < 0)
-        return MI_ESTORE;
-    if (!has && sqlite3_exec(db, additions[i].create, NULL, NULL, NULL) != SQLITE_OK)
-        return failure_keep(db);
-    return 0;
-}
-
 /* ---- opening -------------------------------------------------------------------------------- */
 
 _Static_assert(SCHEMA_SEQ_BITS == 36, "the views say 36");
 
-/* SQLite stores the version as a signed 32-bit number: a negative one is high and unknown. */
+/* SQLite stores the version as a signed 32-bit number. A negative version is read as a high number,
+ * which is unknown. */
 int schema_version(sqlite3 *db, int64_t *ret)
 {
     int64_t version;
@@ -283,7 +264,7 @@ int schema_version(sqlite3 *db, int64_t *ret)
 }
 
 /* Begins the log. The sessions up to id `after` are not covered by evidence. */
-static int begin_log(sqlite3 *db, int64_t after)
+static int schema_begin_log(sqlite3 *db, int64_t after)
 {
     char uid[UID_LEN + 1];
     int64_t n, now = clock_wall_us();
@@ -293,8 +274,9 @@ static int begin_log(sqlite3 *db, int64_t after)
     return ledger_add(db, &leaf, &n);
 }
 
-/* Prevents a program that does not know evidence, and opened the database before the upgrade, from
- * adding sessions: it keeps its records in its journal, which a later program stores. */
+/* Adds the column `salt` with a constraint, and begins the log. The constraint rejects new sessions of
+ * an older program, which does not know evidence and opened the database before the upgrade. That
+ * program keeps its records in its journal, which a later program stores. */
 static int upgrade_to_evidence(sqlite3 *db)
 {
     char sql[200];
@@ -306,17 +288,18 @@ static int upgrade_to_evidence(sqlite3 *db)
              (long long)after);
     if (sqlite3_exec(db, sql, NULL, NULL, NULL) != SQLITE_OK)
         return failure_keep(db);
-    return begin_log(db, after);
+    return schema_begin_log(db, after);
 }
 
-static int make_or_upgrade(sqlite3 *db, int64_t *version)
+/* Makes a new database, or upgrades the database by one version. *version: the version so far. */
+static int schema_run_step(sqlite3 *db, int64_t *version)
 {
     bool is_new = *version == 0;
     if (sqlite3_exec(db, steps[*version], NULL, NULL, NULL) != SQLITE_OK)
         return failure_keep(db);
     *version = is_new ? SCHEMA_VERSION : *version + 1;
     if (is_new)
-        return begin_log(db, 0);
+        return schema_begin_log(db, 0);
     return *version == SCHEMA_EVIDENCE ? upgrade_to_evidence(db) : 0;
 }
 
@@ -328,21 +311,26 @@ int schema_make_ready(sqlite3 *db)
         return st;
     if (version > SCHEMA_VERSION)
         return MI_EINVAL;
-    bool complete = false;
-    if (version == SCHEMA_VERSION && schema_has_all_additions(db, &complete) < 0)
-        return MI_ESTORE;
+    bool complete = version == SCHEMA_VERSION;
+    for (size_t i = 0; complete && i < MI_COUNT(additions); i++)
+        if (schema_has_addition(db, i, &complete) < 0)
+            return MI_ESTORE;
     if (complete)
         return 0;
-    /* two proxies may open a new vault at once: then the second one finds it upgraded */
+    /* two proxies may open a new vault at once: read the version again, under the lock */
     if (sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL) != SQLITE_OK)
         return failure_keep(db);
     st = schema_version(db, &version);
     if (st == 0 && version > SCHEMA_VERSION)
         st = MI_EINVAL;
     while (st == 0 && version < SCHEMA_VERSION)
-        st = make_or_upgrade(db, &version);
-    for (size_t i = 0; st == 0 && i < MI_COUNT(additions); i++)
-        st = vault_schema_add(db, i);
+        st = schema_run_step(db, &version);
+    for (size_t i = 0; st == 0 && i < MI_COUNT(additions); i++) {
+        bool has;
+        st = schema_has_addition(db, i, &has);
+        if (st == 0 && !has && sqlite3_exec(db, additions[i].create, NULL, NULL, NULL) != SQLITE_OK)
+            st = failure_keep(db);
+    }
     if (st == 0 && sqlite3_exec(db, "COMMIT", NULL, NULL, NULL) != SQLITE_OK)
         st = failure_keep(db);
     if (!sqlite3_get_autocommit(db)) /* an error is ignored: the first one is reported */

@@ -15,7 +15,7 @@
 
 #define SEE_VERIFY "`mcp-interposer audit verify` says what does not agree"
 
-static int fail_sql(struct signing *s)
+static int signing_fail_sql(struct signing *s)
 {
     int rc = failure_code(s->db) & 0xFF;
     buf_printf(s->error, "cannot sign %s/" VAULT_DB ": %s", s->vault, failure_text(s->db));
@@ -24,7 +24,7 @@ static int fail_sql(struct signing *s)
 
 static int signing_execute(struct signing *s, const char *sql)
 {
-    return sqlite3_exec(s->db, sql, NULL, NULL, NULL) == SQLITE_OK ? 0 : fail_sql(s);
+    return sqlite3_exec(s->db, sql, NULL, NULL, NULL) == SQLITE_OK ? 0 : signing_fail_sql(s);
 }
 
 int signing_open(struct signing *ret, const char *vault, struct buf *error)
@@ -39,7 +39,7 @@ int signing_open(struct signing *ret, const char *vault, struct buf *error)
     }
     if (connect_open(&ret->db, path, NULL, SQLITE_OPEN_READWRITE, SIGNING_WAIT_MS) != SQLITE_OK ||
         schema_version(ret->db, &version) < 0)
-        return fail_sql(ret);
+        return signing_fail_sql(ret);
     if (version < SCHEMA_EVIDENCE || version > SCHEMA_VERSION) {
         bool newer = version > SCHEMA_VERSION;
         buf_printf(error, "%s/" VAULT_DB " was made by %s mcp-interposer; %s", vault,
@@ -54,8 +54,8 @@ int signing_open(struct signing *ret, const char *vault, struct buf *error)
     ret->changed = st == MI_EINVAL;
     buf_close(&why);
     if (st < 0)
-        return st == MI_ESTORE ? fail_sql(ret) : st;
-    /* FULL: a commit is synced. Checkpoints of the write-ahead log are left to the proxies. */
+        return st == MI_ESTORE ? signing_fail_sql(ret) : st;
+    /* FULL syncs each commit. The proxies make the checkpoints of the write-ahead log. */
     return signing_execute(ret, "PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 0");
 }
 
@@ -71,7 +71,7 @@ struct reading {
     struct signing *s;
     struct log_head head;
     struct tree tree;
-    /* Roots that are wanted. */
+    /* The roots to compute: one for the caller, and one for each kept checkpoint. */
     struct wanted {
         uint64_t size; /* size of the log for which the root is wanted; UINT64_MAX: no size */
         bool found;
@@ -119,7 +119,8 @@ static int signing_on_leaf(void *ctx, int64_t n, struct slice text)
     return 0;
 }
 
-static int read_log(struct signing *s, uint64_t at, struct reading *r)
+/* Reads the log from its first leaf. at: size of the log for which the root r->at[0] is computed. */
+static int signing_read_log(struct signing *s, uint64_t at, struct reading *r)
 {
     *r = (struct reading){.s = s};
     r->at[0].size = at;
@@ -128,7 +129,7 @@ static int read_log(struct signing *s, uint64_t at, struct reading *r)
     buf_clear(s->error);
     int st = ledger_read(s->db, 0, signing_on_leaf, r);
     if (st == MI_ESTORE)
-        return fail_sql(s);
+        return signing_fail_sql(s);
     if (st == 0 && r->tree.n == 0)
         st = signing_fail_damaged(r, 0, "is missing");
     r->head.size = r->tree.n;
@@ -139,7 +140,7 @@ static int read_log(struct signing *s, uint64_t at, struct reading *r)
 int signing_read_head(struct signing *s, struct log_head *ret)
 {
     struct reading r;
-    int st = read_log(s, UINT64_MAX, &r);
+    int st = signing_read_log(s, UINT64_MAX, &r);
     if (st == 0)
         *ret = r.head;
     return st;
@@ -148,7 +149,7 @@ int signing_read_head(struct signing *s, struct log_head *ret)
 int signing_compute_root(struct signing *s, uint64_t size, struct digest *ret)
 {
     struct reading r;
-    int st = read_log(s, size, &r);
+    int st = signing_read_log(s, size, &r);
     if (st == 0 && !r.at[0].found) {
         buf_printf(s->error, "the log of %s has only %" PRIu64 " leaves", s->vault, r.head.size);
         return MI_EINVAL;
@@ -172,7 +173,7 @@ static int read_last_checkpoint(struct signing *s, struct checkpoint *ret, bool 
         rc = sqlite3_step(q);
     *ret_has = rc == SQLITE_ROW;
     if (rc != SQLITE_ROW && rc != SQLITE_DONE)
-        st = fail_sql(s);
+        st = signing_fail_sql(s);
     if (rc == SQLITE_ROW &&
         (note_read(connect_column(q, 1), &n) < 0 || checkpoint_read(n.text, ret) < 0 ||
          ret->size != (uint64_t)sqlite3_column_int64(q, 0))) {
@@ -185,9 +186,9 @@ static int read_last_checkpoint(struct signing *s, struct checkpoint *ret, bool 
     return st;
 }
 
-/* Compares with checkpoints outside of the vault, where a writer of the vault cannot change
- * them. */
-static int compare_kept(struct signing *s, const struct reading *r)
+/* Compares the log with the checkpoints that are kept outside of the vault, where a program that can
+ * write the vault cannot change them. */
+static int compare_with_kept_checkpoints(struct signing *s, const struct reading *r)
 {
     const char *why = NULL;
     size_t i = 0;
@@ -212,13 +213,14 @@ static int compare_kept(struct signing *s, const struct reading *r)
     return MI_EINVAL;
 }
 
-static int read_continued(struct signing *s, struct reading *r)
+/* Reads the log. MI_EINVAL: it does not continue the last checkpoint, or a kept one. */
+static int read_log_that_continues(struct signing *s, struct reading *r)
 {
     struct checkpoint last;
     bool has;
     int st = read_last_checkpoint(s, &last, &has);
     if (st == 0)
-        st = read_log(s, has ? last.size : UINT64_MAX, r);
+        st = signing_read_log(s, has ? last.size : UINT64_MAX, r);
     if (st == 0 && has && (!r->at[0].found || !digest_eq(&r->at[0].root, &last.root))) {
         s->changed = true;
         buf_printf(s->error,
@@ -227,11 +229,12 @@ static int read_continued(struct signing *s, struct reading *r)
                    s->vault, last.size);
         return MI_EINVAL;
     }
-    return st == 0 ? compare_kept(s, r) : st;
+    return st == 0 ? compare_with_kept_checkpoints(s, r) : st;
 }
 
-static int add_key(struct signing *s, const struct secret_key *key, signing_previous_fn previous,
-                   void *ctx, struct reading *r)
+/* Adds a leaf `key` that states the key, and reads the log again. */
+static int signing_add_key(struct signing *s, const struct secret_key *key,
+                           signing_previous_fn previous, void *ctx, struct reading *r)
 {
     struct secret_key old;
     struct buf text = {0};
@@ -246,10 +249,10 @@ static int add_key(struct signing *s, const struct secret_key *key, signing_prev
     if (st == 0)
         st = leaf_read(buf_slice(&text), &l);
     if (st == 0 && ledger_add(s->db, &l, &n) < 0)
-        st = fail_sql(s);
+        st = signing_fail_sql(s);
     buf_close(&text);
     key_erase(&old);
-    return st == 0 ? read_log(s, UINT64_MAX, r) : st;
+    return st == 0 ? signing_read_log(s, UINT64_MAX, r) : st;
 }
 
 static int signing_store_note(struct signing *s, const struct log_head *h, struct slice note)
@@ -264,7 +267,7 @@ static int signing_store_note(struct signing *s, const struct log_head *h, struc
         connect_bind(q, 3, note);
         rc = sqlite3_step(q);
     }
-    int st = rc == SQLITE_DONE ? 0 : fail_sql(s);
+    int st = rc == SQLITE_DONE ? 0 : signing_fail_sql(s);
     sqlite3_finalize(q);
     return st;
 }
@@ -292,7 +295,7 @@ static int signing_sign_head(struct signing *s, const struct log_head *h,
     return st;
 }
 
-/* note: NULL for no checkpoint. */
+/* Adds a leaf `key` if needed, then signs and stores a checkpoint. note: NULL: no checkpoint. */
 static int signing_sign_log(struct signing *s, const struct secret_key *key,
                             signing_previous_fn previous, void *ctx, struct buf *note)
 {
@@ -301,9 +304,9 @@ static int signing_sign_log(struct signing *s, const struct secret_key *key,
     int st = signing_execute(s, "BEGIN IMMEDIATE");
     if (st < 0)
         return st;
-    st = read_continued(s, &r);
+    st = read_log_that_continues(s, &r);
     if (st == 0 && !(r.head.has_key && key_eq(&r.head.key, &key->public)))
-        st = add_key(s, key, previous, ctx, &r);
+        st = signing_add_key(s, key, previous, ctx, &r);
     if (st == 0 && note != NULL)
         st = signing_sign_head(s, &r.head, key, note);
     if (st == 0)

@@ -19,13 +19,6 @@ int writer_fail_sql(struct writer *s)
     return MI_ESTORE;
 }
 
-static int fail_body(struct writer *s)
-{
-    s->rc = SQLITE_FULL;
-    snprintf(s->error, sizeof s->error, "cannot write a body: %s", strerror(errno));
-    return MI_ESTORE;
-}
-
 int writer_fail_memory(struct writer *s)
 {
     s->rc = SQLITE_NOMEM;
@@ -33,7 +26,7 @@ int writer_fail_memory(struct writer *s)
     return MI_ESTORE;
 }
 
-/* Runs a statement without result rows. It is always reset, so that it holds no lock. */
+/* Runs a statement without result rows. The statement is always reset, so that it holds no lock. */
 static int writer_step(struct writer *s, enum writer_query i)
 {
     int rc = sqlite3_step(s->q[i]);
@@ -83,9 +76,9 @@ int writer_begin(struct writer *s, int64_t wait_us)
     return writer_take_lock(s);
 }
 
-/* Inserts the waiting rows. They are forgotten even on an error, as then the transaction has
+/* Inserts the waiting rows. They are forgotten even after an error, because then the transaction has
  * failed. */
-static int insert_rows(struct writer *s)
+static int writer_insert_rows(struct writer *s)
 {
     if (s->batch.n == 0)
         return 0;
@@ -111,7 +104,7 @@ int writer_fail_coverage(struct writer *s, int st)
 
 int writer_commit(struct writer *s)
 {
-    int st = insert_rows(s);
+    int st = writer_insert_rows(s);
     if (st == 0 && (st = coverage_save(&s->coverage, s->db)) < 0)
         st = writer_fail_coverage(s, st);
     return st < 0 ? st : writer_run(s, Q_COMMIT);
@@ -136,8 +129,8 @@ int writer_end_without_lock(struct writer *s, bool own, int st)
 
 int writer_use_coverage(struct writer *s, int64_t session_id)
 {
+    /* changes of another session are saved first, under the lock */
     bool other = s->coverage.session_id != session_id && s->coverage.changed;
-    /* another session: the state of the previous one must be saved under the lock */
     int st = other ? writer_take_lock(s) : 0;
     if (st == 0 && (st = coverage_use_session(&s->coverage, s->db, session_id)) < 0)
         st = writer_fail_coverage(s, st);
@@ -173,7 +166,7 @@ int writer_session_of_event(struct writer *s, const char *kind, struct slice det
     return st;
 }
 
-static int insert_event(struct writer *s, int64_t session_id, struct covered_event *e)
+static int writer_insert_event(struct writer *s, int64_t session_id, struct covered_event *e)
 {
     sqlite3_stmt *q = s->q[Q_EVENT];
     int st = writer_take_lock(s);
@@ -197,31 +190,27 @@ static int insert_event(struct writer *s, int64_t session_id, struct covered_eve
     return st;
 }
 
-static int add_event(struct writer *s, int64_t session_id, const struct row *r)
-{
-    struct covered_event e = {.t_us = r->t_us, .kind = slice_of(r->event)};
-    if (sanitize_json(&s->sanitizer, r->body, &e.detail) < 0)
-        return writer_fail_memory(s);
-    return insert_event(s, session_id, &e);
-}
-
-/* Writes a long body to the file of bodies. If this fails for another reason than a full disk, the
- * row is stored without its body, unless bodies are wanted: it must not block all other rows. */
-static int writer_place_body(struct writer *s, const char *uid, struct batch_row *b,
-                             findings *found)
+/* Writes a long body to the file of bodies. If this fails for another reason than a full disk, and the
+ * caller has not called writer_want_bodies(), the row is stored without its body: a body that cannot
+ * be written must not block all other rows. */
+static int writer_move_body_to_file(struct writer *s, const char *uid, struct batch_row *b,
+                                    findings *found)
 {
     struct slice body = b->body;
     if (body.n <= WRITER_BODY_MAX)
         return 0;
-    /* the lock is taken first; otherwise the body would be written at each attempt while another
-     * process holds the lock */
+    /* take the lock first: otherwise, while another process holds it, each attempt of the caller would
+     * write the body again */
     int st = writer_take_lock(s);
     if (st < 0)
         return st;
     b->body = (struct slice){0};
     if (bodies_add(&s->bodies, uid, body, &b->body_offset) < 0) {
-        if (s->want_bodies || errno == ENOSPC || errno == EDQUOT || errno == EFBIG)
-            return fail_body(s);
+        if (s->want_bodies || errno == ENOSPC || errno == EDQUOT || errno == EFBIG) {
+            s->rc = SQLITE_FULL;
+            snprintf(s->error, sizeof s->error, "cannot write a body: %s", strerror(errno));
+            return MI_ESTORE;
+        }
         if (!s->body_lost)
             log_warn("cannot write to " VAULT_BODIES
                      ", long messages are recorded without their bodies: %s",
@@ -241,14 +230,14 @@ static int writer_use_session(struct writer *s, int64_t session_id)
 {
     int st = writer_use_coverage(s, session_id);
     if (st == 0 && s->calls.session_id != session_id)
-        st = insert_rows(s);
+        st = writer_insert_rows(s);
     if (st == 0 && (st = call_batch_use(&s->calls, s->db, session_id)) < 0)
         st = writer_fail_coverage(s, st);
     return st;
 }
 
-/* copy: the row in the batch; its texts live until the batch is inserted. */
-static struct call_message make_call_message(const struct row *r, const struct batch_row *copy)
+/* copy: the row in the batch, whose texts are valid until the batch is inserted. */
+static struct call_message call_message_of_added_row(const struct row *r, const struct batch_row *copy)
 {
     return (struct call_message){
         .seq = copy->seq,
@@ -265,15 +254,15 @@ static struct call_message make_call_message(const struct row *r, const struct b
         .target = copy->target,
         .rpc_id = copy->rpc_id,
         .finding = copy->finding,
-        /* the text as received, which the client's model reads */
+        /* the body before it is sanitized, because the client's model reads that */
         .body = r->result == NULL ? r->body : (struct slice){0},
         .read = r->read,
         .result = r->result != NULL ? *r->result : CONTEXT_NO_RESULT,
     };
 }
 
-/* Reads the link from the message as received, because the sanitizer may replace a state that
- * links requests. */
+/* Reads the link from the message before it is sanitized, because the sanitizer may replace a state
+ * that links requests. */
 static struct link link_of_received_row(const struct row *r)
 {
     struct rpc m;
@@ -286,19 +275,19 @@ static struct link link_of_received_row(const struct row *r)
 
 _Static_assert(ROW_BATCH_ROWS <= CALL_BATCH_MAX, "each row may belong to a call");
 
-static int add_to_batch(struct writer *s, const struct row *r, const struct batch_row *b)
+static int writer_add_to_batch(struct writer *s, const struct row *r, const struct batch_row *b)
 {
     if (row_batch_add(&s->batch, b) < 0)
         return writer_fail_memory(s);
     if (r->kind == KIND_REQUEST || r->request_seq != 0 || r->action == ROW_SWALLOWED ||
         r->may_link) {
-        struct call_message m = make_call_message(r, &s->batch.row[s->batch.n - 1]);
+        struct call_message m = call_message_of_added_row(r, &s->batch.row[s->batch.n - 1]);
         m.link = link_of_received_row(r);
         int st = call_batch_add(&s->calls, s->db, &m);
         if (st < 0)
             return writer_fail_coverage(s, st);
     }
-    return row_batch_is_full(&s->batch) ? insert_rows(s) : 0;
+    return row_batch_is_full(&s->batch) ? writer_insert_rows(s) : 0;
 }
 
 static int writer_add_message(struct writer *s, int64_t session_id, const char *uid,
@@ -336,7 +325,7 @@ static int writer_add_message(struct writer *s, int64_t session_id, const char *
         .body = k.body,
         .revision = k.revision,
     };
-    if ((st = writer_place_body(s, uid, &b, &set)) < 0)
+    if ((st = writer_move_body_to_file(s, uid, &b, &set)) < 0)
         return st;
     if (set != 0 || r->rules != 0)
         finding_list(&found, set, r->rules);
@@ -347,16 +336,21 @@ static int writer_add_message(struct writer *s, int64_t session_id, const char *
         return writer_fail_coverage(s, st);
     s->covered = b.covered;
     s->commitment = b.commitment;
-    return add_to_batch(s, r, &b);
+    return writer_add_to_batch(s, r, &b);
 }
 
 int writer_add(struct writer *s, int64_t session_id, const char *uid, const struct row *r)
 {
     bool own;
     int st = writer_begin_without_lock(s, &own);
-    if (st == 0)
-        st = r->event != NULL ? add_event(s, session_id, r)
-                              : writer_add_message(s, session_id, uid, r);
+    if (st == 0 && r->event != NULL) {
+        struct covered_event e = {.t_us = r->t_us, .kind = slice_of(r->event)};
+        st = sanitize_json(&s->sanitizer, r->body, &e.detail) < 0
+                 ? writer_fail_memory(s)
+                 : writer_insert_event(s, session_id, &e);
+    } else if (st == 0) {
+        st = writer_add_message(s, session_id, uid, r);
+    }
     return writer_end_without_lock(s, own, st);
 }
 
@@ -393,8 +387,9 @@ bool writer_commitment_stored(struct writer *s, int64_t session_id, uint64_t seq
     return has;
 }
 
-/* Adds names to the finding of a message. *ret_t_us: the message's time; -1: it does not exist. */
-static int add_finding(struct writer *s, int64_t id, struct slice names, int64_t *ret_t_us)
+/* Adds names to the finding of a message. *ret_t_us: the time of the message; -1: there is no such
+ * message. */
+static int writer_add_finding(struct writer *s, int64_t id, struct slice names, int64_t *ret_t_us)
 {
     sqlite3_stmt *q = s->q[Q_RULES];
     int st = writer_take_lock(s);
@@ -412,19 +407,20 @@ static int add_finding(struct writer *s, int64_t id, struct slice names, int64_t
     return st;
 }
 
-static int add_rules(struct writer *s, int64_t session_id, uint64_t seq, struct slice names)
+/* Adds the names of rules to the finding of a message, and an event that says so. */
+static int add_rules_in_transaction(struct writer *s, int64_t session_id, uint64_t seq, struct slice names)
 {
     char text[2200];
     struct covered_event e = {.kind = slice_of(EVENT_FINDING_ADDED)};
-    int st = insert_rows(s); /* insert the waiting rows first: the message may be one of them */
+    int st = writer_insert_rows(s); /* the message may be in one of the waiting rows */
     if (st == 0)
-        st = add_finding(s, schema_message_id(session_id, seq), names, &e.t_us);
+        st = writer_add_finding(s, schema_message_id(session_id, seq), names, &e.t_us);
     if (st < 0 || e.t_us < 0)
         return st;
     int n = snprintf(text, sizeof text, "{\"seq\":%llu,\"finding\":\"%.*s\"}",
                      (unsigned long long)seq, (int)names.n, names.p);
     e.detail = (struct slice){text, (size_t)n};
-    return insert_event(s, session_id, &e);
+    return writer_insert_event(s, session_id, &e);
 }
 
 int writer_add_rules(struct writer *s, int64_t session_id, uint64_t seq, breaches rules)
@@ -437,7 +433,7 @@ int writer_add_rules(struct writer *s, int64_t session_id, uint64_t seq, breache
         return 0;
     int st = writer_begin_without_lock(s, &own);
     if (st == 0)
-        st = add_rules(s, session_id, seq, buf_slice(&found));
+        st = add_rules_in_transaction(s, session_id, seq, buf_slice(&found));
     return writer_end_without_lock(s, own, st);
 }
 

@@ -36,8 +36,8 @@ void writer_want_bodies(struct writer *s);
 /* Sets how much of the following messages is stored; initially RECORD_FULL. */
 void writer_set_level(struct writer *s, enum record_level level);
 
-/* Sets how long the next call may wait for the write lock. For calls outside writer_begin() and
- * writer_commit(): each is a transaction of its own. */
+/* Sets how long the next call may wait for the write lock. Use it before calls outside writer_begin()
+ * and writer_commit(): each of these is a transaction of its own. */
 void writer_set_wait(struct writer *s, int64_t wait_us);
 /* Begins a transaction, and takes the write lock. */
 MI_MUST int writer_begin(struct writer *s, int64_t wait_us);
@@ -47,31 +47,31 @@ void writer_begin_later(struct writer *s, int64_t wait_us);
 MI_MUST int writer_commit(struct writer *s);
 void writer_rollback(struct writer *s);
 
-/* Adding a session or a row that exists already (by uid or seq) is not an error, and does not
- * duplicate it: a commit that was reported as failed may have been written. */
+/* It is not an error to add a session (with the same uid) or a message (with the same seq) again: a
+ * commit that was reported as failed may have been written. It is stored only once. */
+
 /* Adds a session, without the fields that change while the session runs (UPDATE in
  * model/records.h), and with this program's interposer_version. Texts end at their first NUL. */
 MI_MUST int writer_session_add(struct writer *s, const struct session_record *n, int64_t *ret_id);
 MI_MUST int writer_session_update(struct writer *s, int64_t id, const struct session_update *u);
 /* Sets the session's row in the table `running`; NULL removes it. */
 MI_MUST int writer_store_running(struct writer *s, int64_t session_id, const struct running *r);
-/* The position up to which the journal of a session is stored, in the table `journals`. Call
+/* Store, read and remove the position up to which the journal of a session is stored. Call
  * writer_store_position() in the transaction that stores the entries before it, so that each entry is
  * stored exactly once. writer_position_read() gives 0 if there is no position. */
 MI_MUST int writer_store_position(struct writer *s, int64_t session_id, uint64_t position);
 MI_MUST int writer_position_read(struct writer *s, int64_t session_id, uint64_t *ret);
 MI_MUST int writer_position_remove(struct writer *s, int64_t session_id);
-/* uid: the session's, which names its file of large bodies. */
+/* Adds a message or an event. uid: the session's uid; its file of large bodies has this name. */
 MI_MUST int writer_add(struct writer *s, int64_t session_id, const char *uid, const struct row *r);
 /* Whether the sanitizer did not change the body of the message that was added last: then parts of
  * the body may be written elsewhere. */
 bool writer_left_body(const struct writer *s);
-/* Returns the sanitized body of the message added last, wherever it is stored; {NULL, 0} if it has
- * none. Valid until
- * the next call. */
+/* Returns the sanitized body of the message that was added last, wherever it is stored; {NULL, 0}: the
+ * message has no body. Valid until the next call. */
 struct slice writer_last_body(const struct writer *s);
-/* Return the commitment, in hex, of the message added last, or of a stored message. false: it has
- * none. */
+/* Return the commitment, in hex, of the message that was added last, or of a stored message. false:
+ * the message has no commitment. */
 #define WRITER_COMMITMENT 65
 MI_MUST bool writer_last_commitment(const struct writer *s, char ret[WRITER_COMMITMENT]);
 MI_MUST bool writer_commitment_stored(struct writer *s, int64_t session_id, uint64_t seq,
@@ -79,29 +79,28 @@ MI_MUST bool writer_commitment_stored(struct writer *s, int64_t session_id, uint
 /* Appends the target of a stored message, such as a tool's name, as JSON without quotes; nothing if
  * there is no target. */
 void writer_read_target(struct writer *s, int64_t session_id, uint64_t seq, struct buf *b);
-/* Adds broken rules to the finding of a stored message. A message that does not exist is not an
- * error. A second call adds them again: call it in the transaction that stores the journal's
- * position after it. */
+/* Adds broken rules to the finding of a stored message. It is not an error if the message does not
+ * exist. A second call adds the rules again: so call it in the transaction that stores the position
+ * of the journal behind the entry with the rules. */
 MI_MUST int writer_add_rules(struct writer *s, int64_t session_id, uint64_t seq, breaches rules);
 
-/* Finds the first session with such an event. MI_ENOENT: there is none. Reads the whole table. */
+/* Finds the first session with an event of this kind and detail. MI_ENOENT: there is none. Reads the
+ * whole table. */
 MI_MUST int writer_session_of_event(struct writer *s, const char *kind, struct slice detail,
                                     int64_t *ret_id, char ret_uid[UID_LEN + 1]);
 
-/* calls bodies_take_new_range() */
+/* Like bodies_take_new_range(), for the file of large bodies. */
 bool writer_new_bodies(struct writer *s, int64_t *ret_from, int64_t *ret_to);
 
 const char *writer_error(const struct writer *s); /* returns the reason why the last call failed */
 bool writer_is_busy(const struct writer *s);
 bool writer_is_damaged(const struct writer *s);
-bool writer_is_full(
-    const struct writer *s); /* true: out of disk space or memory, so the connection is still
-                              * usable */
+/* Whether the last call failed because disk space or memory ran out: the connection is still usable. */
+bool writer_is_full(const struct writer *s);
 /* Whether the vault's path no longer leads to the open database. */
 bool writer_database_vanished(const struct writer *s, const char *vault);
-int64_t
-writer_wal_pages(const struct writer *s); /* returns the number of pages in the write-ahead log
-                                           * after the last commit */
+/* Returns the number of pages in the write-ahead log after the last commit. */
+int64_t writer_wal_pages(const struct writer *s);
 /* Checkpoints and restarts the write-ahead log (vault/store/checkpoint.h); waits for the disk. Call
  * it outside a transaction. 0, or MI_ESTORE; if writer_is_busy(), another process prevents it now, and
  * the log grows until a later call. */

@@ -1,5 +1,5 @@
-/* writer_session.c - rows of a session: its own, in `running`, its position in `journals`; and the
- * target of a stored message. */
+/* writer_session.c - writes the rows of a session in `sessions`, `running` and `journals`, and reads
+ * the target of a stored message. */
 #include "vault/store/commitment.h"
 #include "vault/store/db.h"
 #include "vault/store/ledger.h"
@@ -21,8 +21,8 @@ static void bind_count_or_null(sqlite3_stmt *q, int i, uint64_t n)
 
 #define CLEAN_TEXTS 3
 
-/* Sanitizes texts that people or peers have chosen. Changed texts of *n point into `text`. */
-static int clean_session(struct writer *s, struct session_record *n, struct buf text[CLEAN_TEXTS])
+/* Sanitizes texts that people or peers have chosen. The sanitized texts of *n point into `text`. */
+static int sanitize_session(struct writer *s, struct session_record *n, struct buf text[CLEAN_TEXTS])
 {
     struct slice *const clean[CLEAN_TEXTS] = {&n->name, &n->cwd, &n->tools_rule};
     int st = sanitize_json(&s->sanitizer, n->command, &n->command);
@@ -47,9 +47,9 @@ static struct slice cut_at_nul(struct slice text)
         FIELD_UPDATE_##journal, ,                                                                  \
         FIELD_EITHER(FIELD_NUMBER_##type, sqlite3_bind_int64, connect_bind)(q, at++, n.name);)
 
-/* Fails because ids of the session's messages would be out of range. Recorders never get there:
- * somebody has written the row. */
-static int fail_no_id(struct writer *s)
+/* Reports that no session id is left: the ids of the session's messages would be out of range. No
+ * vault has so many sessions, so another program has written a row with this id. */
+static int writer_fail_no_session_id(struct writer *s)
 {
     s->rc = SQLITE_CONSTRAINT;
     snprintf(s->error, sizeof s->error,
@@ -77,7 +77,7 @@ static int writer_add_session_row(struct writer *s, const struct session_record 
         return writer_fail_coverage(s, MI_EIO);
     SESSION_FIELDS(CUT)
     n.interposer_version = slice_of(MI_VERSION);
-    if (clean_session(s, &n, text) < 0) {
+    if (sanitize_session(s, &n, text) < 0) {
         for (size_t i = 0; i < CLEAN_TEXTS; i++)
             buf_close(&text[i]);
         return writer_fail_memory(s);
@@ -96,8 +96,9 @@ static int writer_add_session_row(struct writer *s, const struct session_record 
     for (size_t i = 0; i < CLEAN_TEXTS; i++)
         buf_close(&text[i]);
     if (st == 0 && (id < 1 || id > SCHEMA_SESSION_MAX))
-        st = fail_no_id(s);
-    /* A removed session may have had this id, without a trace: its position must not be reused. */
+        st = writer_fail_no_session_id(s);
+    /* A removed session may have had this id, and left no trace in the log: its position must not be
+     * used for the new session. */
     bool is_new = sqlite3_last_insert_rowid(s->db) == id;
     if (st == 0 && is_new)
         st = writer_position_remove(s, id);
@@ -117,7 +118,7 @@ int writer_session_add(struct writer *s, const struct session_record *n, int64_t
     return writer_end_without_lock(s, own, st);
 }
 
-static int update_session(struct writer *s, int64_t id, const struct session_update *u)
+static int writer_update_session_row(struct writer *s, int64_t id, const struct session_update *u)
 {
     struct buf text[FIELDS_OF_UPDATE] = {{0}};
     sqlite3_stmt *q = s->q[Q_UPDATE];
@@ -148,7 +149,7 @@ int writer_session_update(struct writer *s, int64_t id, const struct session_upd
     bool own;
     int st = writer_begin_without_lock(s, &own);
     if (st == 0)
-        st = update_session(s, id, u);
+        st = writer_update_session_row(s, id, u);
     return writer_end_without_lock(s, own, st);
 }
 

@@ -43,7 +43,7 @@ struct writer {
     int64_t wait_us;       /* longest time that the busy handler may wait */
     int64_t busy_until_us; /* time at which the busy handler gives up; 0: it was not called yet */
     int64_t wal_pages;
-    bool begins;       /* true: the next statement begins the transaction */
+    bool begins;       /* true: the next statement must begin the transaction */
     bool want_bodies;  /* value set by writer_want_bodies() */
     bool left_body;    /* value returned by writer_left_body() */
     struct slice body; /* value returned by writer_last_body() */
@@ -54,17 +54,18 @@ struct writer {
     char error[200];
 };
 
-/* Set the error. All return MI_ESTORE; writer_fail_sql() takes SQLite's error,
- * writer_fail_coverage() an error of coverage.h. */
+/* Set the text of writer_error(), and return MI_ESTORE. writer_fail_sql() uses SQLite's last error,
+ * writer_fail_coverage() an error of coverage.h or call_batch.h. */
 int writer_fail_sql(struct writer *s);
 int writer_fail_memory(struct writer *s);
 int writer_fail_coverage(struct writer *s, int st);
 
 /* Takes the write lock, if writer_begin_later() has postponed that. */
 MI_MUST int writer_take_lock(struct writer *s);
-/* Takes the write lock likewise, and runs a statement without result rows. */
+/* Calls writer_take_lock(), and runs a statement without result rows. */
 MI_MUST int writer_run(struct writer *s, enum writer_query i);
-/* Begin and end a transaction around a call, unless one is open. st: the result of the call. */
+/* Begin and end a transaction around a call, unless a transaction is open. *ret_own, own: whether it was
+ * begun here. st: the result of the call. */
 MI_MUST int writer_begin_without_lock(struct writer *s, bool *ret_own);
 MI_MUST int writer_end_without_lock(struct writer *s, bool own, int st);
 /* Call it before adding records of this session, or changing its row. */
