@@ -20,7 +20,7 @@ static int prove_parse_checkpoint(struct prove *p, struct slice text)
     return 0;
 }
 
-static int choose_checkpoint(struct prove *p)
+static int prove_choose_checkpoint(struct prove *p)
 {
     if (p->what->note.p != NULL)
         return prove_parse_checkpoint(p, p->what->note);
@@ -42,14 +42,8 @@ static int choose_checkpoint(struct prove *p)
 
 /* ---- the leaves ----------------------------------------------------------------------------- */
 
-/* Whether the leaf is of this session, or states a key. */
-static bool leaf_is_needed(const struct prove *p, struct slice leaf)
-{
-    return slice_begins(leaf, "{\"type\":\"key\"") ||
-           memmem(leaf.p, leaf.n, p->what->uid.p, p->what->uid.n) != NULL;
-}
-
-static int prove_log_keep(struct prove *p, int64_t n, struct slice text)
+/* Keeps a leaf if it is of this session, or states a key. */
+static int prove_keep_leaf(struct prove *p, int64_t n, struct slice text)
 {
     struct leaf l;
     int st = leaf_read(text, &l);
@@ -75,7 +69,7 @@ static int prove_log_keep(struct prove *p, int64_t n, struct slice text)
     return at->text.failed ? MI_ENOMEM : 0;
 }
 
-static int prove_log_on_leaf(void *ctx, int64_t n, struct slice text)
+static int prove_on_leaf(void *ctx, int64_t n, struct slice text)
 {
     struct prove *p = ctx;
     if (n < p->size) {
@@ -86,11 +80,14 @@ static int prove_log_on_leaf(void *ctx, int64_t n, struct slice text)
             return MI_ENOMEM;
         p->hash[p->hash_n++] = tree_leaf_digest(text);
     }
-    return leaf_is_needed(p, text) ? prove_log_keep(p, n, text) : 0;
+    /* most leaves are of other sessions, so they are not parsed */
+    bool may_be_needed = slice_begins(text, "{\"type\":\"key\"") ||
+                         memmem(text.p, text.n, p->what->uid.p, p->what->uid.n) != NULL;
+    return may_be_needed ? prove_keep_leaf(p, n, text) : 0;
 }
 
 /* Chooses the last seal of the session: earlier seals do not matter. */
-static int choose_seal(struct prove *p)
+static int prove_choose_seal(struct prove *p)
 {
     p->seal = -1;
     for (size_t i = p->leaf_n; i > 0; i--) {
@@ -113,24 +110,13 @@ static int choose_seal(struct prove *p)
                         (long long)p->size);
 }
 
-/* Computes the nodes above the hashes of the leaves. */
-static int fill_tree(struct prove *p)
-{
-    struct digest *all = realloc(p->hash, tree_count_nodes(p->hash_n) * sizeof *all);
-    if (all == NULL)
-        return MI_ENOMEM;
-    p->hash = all;
-    tree_fill(all, p->hash_n);
-    return 0;
-}
-
 int prove_read_log(struct prove *p)
 {
     p->last_seal = -1;
-    int st = choose_checkpoint(p);
+    int st = prove_choose_checkpoint(p);
     if (st < 0)
         return st;
-    st = ledger_read(p->q->d.db, 0, prove_log_on_leaf, p);
+    st = ledger_read(p->q->d.db, 0, prove_on_leaf, p);
     if (st == MI_ESTORE)
         return db_fail(&p->q->d);
     if (st < 0)
@@ -138,6 +124,14 @@ int prove_read_log(struct prove *p)
     if ((int64_t)p->hash_n < p->size)
         return prove_refuse(p, "the checkpoint is of %lld leaves, and the log has only %zu",
                             (long long)p->size, p->hash_n);
-    st = choose_seal(p);
-    return st == 0 ? fill_tree(p) : st;
+    st = prove_choose_seal(p);
+    if (st < 0)
+        return st;
+    /* compute the nodes above the hashes of the leaves */
+    struct digest *all = realloc(p->hash, tree_count_nodes(p->hash_n) * sizeof *all);
+    if (all == NULL)
+        return MI_ENOMEM;
+    p->hash = all;
+    tree_fill(all, p->hash_n);
+    return 0;
 }

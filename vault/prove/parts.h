@@ -1,4 +1,4 @@
-/* parts.h - what the files of vault/prove share. */
+/* parts.h - struct prove, and the functions that the files of vault/prove share. */
 #ifndef MI_VAULT_PROVE_PARTS_H
 #define MI_VAULT_PROVE_PARTS_H
 
@@ -13,21 +13,20 @@ struct prove_leaf {
     enum leaf_type type;
     struct buf text; /* owned */
     int64_t records; /* number of records that the seal covers */
-    bool wanted;
+    bool wanted;     /* true: the bundle gets this leaf */
 };
 
 /* A record that has a place in the tree. */
 struct prove_row {
-    int64_t row; /* what the record is: 0: the session; > 0: seq of a message; < 0: -id of an
-                  * event */
-    bool wanted;
+    int64_t row; /* 0: the session; > 0: seq of a message; < 0: -id of an event */
+    bool wanted; /* true: the bundle gets this record */
 };
 
 struct prove {
     struct query *q;
     const struct prove_what *what;
     struct buf *error;
-    struct buf note;     /* owned */
+    struct buf note;     /* owned; text of the checkpoint */
     int64_t size;        /* number of leaves that the checkpoint covers */
     struct digest *hash; /* owned; hashes of the leaves before `size`, then of the inner nodes
                           * (tree_fill()) */
@@ -41,9 +40,9 @@ struct prove {
     struct prove_row *row;     /* owned */
 };
 
-/* Sets the sentence. Returns MI_EINVAL. */
+/* Writes a sentence to p->error. Returns MI_EINVAL. */
 int prove_refuse(struct prove *p, const char *fmt, ...) MI_FORMAT(2, 3);
-/* Prepares a statement, and binds ?1. NULL: the error is in query_error(). */
+/* Prepares a statement, and binds `a` to ?1. NULL: the error is in query_error(). */
 sqlite3_stmt *prove_prepare(struct prove *p, const char *sql, int64_t a);
 /* Ends a statement. rc: the result of its last step. 0 or MI_ESTORE. */
 MI_MUST int prove_finish(struct prove *p, sqlite3_stmt *s, int rc);
@@ -54,7 +53,8 @@ MI_MUST int prove_read_log(struct prove *p);
 MI_MUST int prove_choose_places(struct prove *p);
 /* Adds the records that were chosen, then `end`. */
 MI_MUST int prove_add_records(struct prove *p, struct bundle_out *o);
-/* If o is NULL, chooses the leaves `redact` of these records; else adds their lines. */
+/* If o is NULL, chooses the leaves `redact` that are about these records; otherwise adds the lines of
+ * the chosen leaves to the bundle. */
 MI_MUST int prove_add_redactions(struct prove *p, struct bundle_out *o);
 
 #endif

@@ -5,36 +5,38 @@
 
 #include <stdlib.h>
 
-/* Computes the first commitment of a record, which may have been redacted later. */
+/* Selects the first commitment of a record. If the record was redacted later, the table `replaced`
+ * has it. */
 #define FIRST(record, commitment)                                                                  \
     "coalesce((SELECT commitment FROM replaced WHERE session_id = ?1 AND record = " record         \
     " ORDER BY leaf LIMIT 1), " commitment ")"
 
-static int prove_places_damaged(struct prove *p)
+static int prove_refuse_damaged(struct prove *p)
 {
     return prove_refuse(p, "records of the session are missing or damaged; run: "
                            "mcp-interposer audit verify");
 }
 
-static int prove_places_set(struct prove *p, sqlite3_stmt *s, int column, uint64_t place,
+/* Sets the record with this place, and reads its commitment from a column. */
+static int prove_set_record(struct prove *p, sqlite3_stmt *s, int column, uint64_t place,
                             int64_t row)
 {
     p->row[place].row = row;
-    return commitment_digest(s, column, &p->commitment[place]) ? 0 : prove_places_damaged(p);
+    return commitment_digest(s, column, &p->commitment[place]) ? 0 : prove_refuse_damaged(p);
 }
 
-static int read_session(struct prove *p)
+static int read_session_commitment(struct prove *p)
 {
     sqlite3_stmt *s = prove_prepare(
         p, "SELECT " FIRST("'session'", "s.commitment") " FROM sessions s WHERE id = ?1",
         p->what->session_id);
     int rc = sqlite3_step(s);
-    int st = rc == SQLITE_ROW ? prove_places_set(p, s, 0, 0, 0) : prove_places_damaged(p);
+    int st = rc == SQLITE_ROW ? prove_set_record(p, s, 0, 0, 0) : prove_refuse_damaged(p);
     int read = prove_finish(p, s, rc);
     return read < 0 ? read : st;
 }
 
-static int read_events(struct prove *p)
+static int read_event_commitments(struct prove *p)
 {
     /* clang-format off */
     static const char sql[] = "SELECT id, place, " FIRST("'event ' || place", "e.commitment")
@@ -45,16 +47,17 @@ static int read_events(struct prove *p)
     while ((rc = sqlite3_step(s)) == SQLITE_ROW && st == 0) {
         int64_t place = sqlite3_column_int64(s, 1);
         if (place <= 0)
-            st = prove_places_damaged(p);
+            st = prove_refuse_damaged(p);
         else if ((uint64_t)place < p->records)
-            st = prove_places_set(p, s, 2, (uint64_t)place, -sqlite3_column_int64(s, 0));
+            st = prove_set_record(p, s, 2, (uint64_t)place, -sqlite3_column_int64(s, 0));
     }
     int read = prove_finish(p, s, rc);
     return read < 0 ? read : st;
 }
 
-/* Messages take the places that events and the session leave free. */
-static int read_messages(struct prove *p)
+/* Reads the commitments of messages. In the order of seq, messages have the places that neither the
+ * session nor an event has. */
+static int read_message_commitments(struct prove *p)
 {
     /* clang-format off */
     static const char sql[] = "SELECT seq, " FIRST("'message ' || seq", "m.commitment")
@@ -69,28 +72,17 @@ static int read_messages(struct prove *p)
             place++;
         if (place >= p->records || (rc = sqlite3_step(s)) != SQLITE_ROW)
             break;
-        st = prove_places_set(p, s, 1, place, sqlite3_column_int64(s, 0));
+        st = prove_set_record(p, s, 1, place, sqlite3_column_int64(s, 0));
     }
     int read = prove_finish(p, s, rc);
     if (read < 0 || st < 0)
         return read < 0 ? read : st;
-    return place < p->records ? prove_places_damaged(p) : 0;
+    return place < p->records ? prove_refuse_damaged(p) : 0;
 }
 
 /* ---- the records of the bundle -------------------------------------------------------------- */
 
-static int mark_wanted_record(struct prove *p, int64_t seq)
-{
-    uint64_t low = 0;
-    for (; low < p->records; low++)
-        if (p->row[low].row == seq && seq > 0) {
-            p->row[low].wanted = true;
-            return 0;
-        }
-    return prove_places_damaged(p);
-}
-
-/* Chooses the message, and the messages that name the same request. */
+/* Chooses the message with p->what->seq, and all messages of the same request. */
 static int choose_call_messages(struct prove *p)
 {
     static const char sql[] =
@@ -103,7 +95,14 @@ static int choose_call_messages(struct prove *p)
     int rc, st = 0;
     bool any = false;
     while (st == 0 && (rc = sqlite3_step(s)) == SQLITE_ROW) {
-        st = mark_wanted_record(p, sqlite3_column_int64(s, 0));
+        int64_t seq = sqlite3_column_int64(s, 0);
+        uint64_t i = 0;
+        while (i < p->records && p->row[i].row != seq)
+            i++;
+        if (seq > 0 && i < p->records)
+            p->row[i].wanted = true;
+        else
+            st = prove_refuse_damaged(p);
         any = true;
     }
     int read = prove_finish(p, s, st == 0 ? rc : SQLITE_DONE);
@@ -115,16 +114,16 @@ static int choose_call_messages(struct prove *p)
 int prove_choose_places(struct prove *p)
 {
     if (p->records == 0 || p->records > INT32_MAX)
-        return prove_places_damaged(p);
+        return prove_refuse_damaged(p);
     p->commitment = calloc(p->records, sizeof *p->commitment);
     p->row = calloc(p->records, sizeof *p->row);
     if (p->commitment == NULL || p->row == NULL)
         return MI_ENOMEM;
-    int st = read_session(p);
+    int st = read_session_commitment(p);
     if (st == 0)
-        st = read_events(p);
+        st = read_event_commitments(p);
     if (st == 0)
-        st = read_messages(p);
+        st = read_message_commitments(p);
     if (st < 0)
         return st;
     p->row[0].wanted = true;

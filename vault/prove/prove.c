@@ -9,7 +9,7 @@
 
 /* ---- the bundle ----------------------------------------------------------------------------- */
 
-static int check_covered(struct prove *p)
+static int prove_check_evidence(struct prove *p)
 {
     int64_t covered = 0;
     int rc = connect_number(p->q->d.db, "SELECT count(*) FROM sqlite_master WHERE name = 'leaves'",
@@ -24,8 +24,8 @@ static int check_covered(struct prove *p)
                                          "vault had evidence");
 }
 
-/* Adds the groups of the records that were chosen. */
-static int add_groups(struct prove *p, struct bundle_out *o)
+/* Adds the groups of commitments that contain the chosen records. */
+static int prove_add_groups(struct prove *p, struct bundle_out *o)
 {
     uint64_t groups = (p->records + PLACES_GROUP - 1) / PLACES_GROUP;
     struct digest *node = calloc(tree_count_nodes(groups), sizeof *node);
@@ -48,10 +48,10 @@ static int add_groups(struct prove *p, struct bundle_out *o)
     return 0;
 }
 
-static int write_bundle(struct prove *p, struct buf *ret)
+static int prove_write_bundle(struct prove *p, struct buf *ret)
 {
     struct bundle_out o;
-    int st = check_covered(p);
+    int st = prove_check_evidence(p);
     if (st == 0)
         st = prove_read_log(p);
     if (st == 0)
@@ -69,7 +69,7 @@ static int write_bundle(struct prove *p, struct buf *ret)
     bundle_begin_section(&o, BUNDLE_REDACTIONS);
     st = prove_add_redactions(p, &o);
     if (st == 0)
-        st = add_groups(p, &o);
+        st = prove_add_groups(p, &o);
     bundle_begin_section(&o, BUNDLE_RECORDS);
     if (st == 0)
         st = prove_add_records(p, &o);
@@ -77,7 +77,7 @@ static int write_bundle(struct prove *p, struct buf *ret)
     return st == 0 && ret->failed ? MI_ENOMEM : st;
 }
 
-/* Verifies the bundle: what was read from the vault may have been changed. */
+/* Verifies the bundle, because the vault may have been changed. */
 static int prove_verify(struct prove *p, const struct buf *bundle)
 {
     struct bundle b;
@@ -99,7 +99,7 @@ int prove_write(struct query *q, const struct prove_what *what, struct buf *ret,
         st = db_begin(&q->d);
     if (st < 0)
         return st;
-    st = db_end(&q->d, write_bundle(&p, ret));
+    st = db_end(&q->d, prove_write_bundle(&p, ret));
     if (st == 0)
         st = prove_verify(&p, ret);
     for (size_t i = 0; i < p.leaf_n; i++)

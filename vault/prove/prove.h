@@ -22,6 +22,7 @@ struct prove_what {
     int64_t size;      /* size of the checkpoint to use; 0: the newest checkpoint of this vault */
 };
 
+/* Appends the bundle to `ret`. */
 MI_MUST int prove_write(struct query *q, const struct prove_what *what, struct buf *ret,
                         struct buf *error);
 

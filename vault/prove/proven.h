@@ -1,4 +1,4 @@
-/* proven.h - the records of a bundle as rows of a vault.
+/* proven.h - converts the records of a bundle to rows as vault/query reads them.
  *
  * Owns      nothing: texts are borrowed from the record.
  * Blocks    never. Pure. */
@@ -8,9 +8,9 @@
 #include "evidence/bundle.h"
 #include "vault/query/reader.h"
 
-/* Reads BUNDLE_MESSAGE. The fields of its request are not set. */
+/* Converts a record BUNDLE_MESSAGE. The fields about the message's request are not set. */
 struct query_message proven_read_message(const struct bundle_record *r);
-/* Read BUNDLE_SESSION, and then BUNDLE_END into the same *s. */
+/* Convert a record BUNDLE_SESSION, and then BUNDLE_END into the same *s. */
 void proven_read_session(struct query_session *s, const struct bundle_record *r);
 void proven_end(struct query_session *s, const struct bundle_record *r);
 

@@ -9,7 +9,7 @@
 
 /* ---- records -------------------------------------------------------------------------------- */
 
-static void add_column(struct bundle_out *o, sqlite3_stmt *s, int i)
+static void prove_add_column(struct bundle_out *o, sqlite3_stmt *s, int i)
 {
     if (sqlite3_column_type(s, i) == SQLITE_INTEGER)
         bundle_write_number(o, sqlite3_column_int64(s, i));
@@ -17,21 +17,21 @@ static void add_column(struct bundle_out *o, sqlite3_stmt *s, int i)
         bundle_write_field(o, connect_column(s, i));
 }
 
-static void add_columns(struct bundle_out *o, sqlite3_stmt *s, int first, int n)
+static void prove_add_columns(struct bundle_out *o, sqlite3_stmt *s, int first, int n)
 {
     for (int i = first; i < first + n; i++)
-        add_column(o, s, i);
+        prove_add_column(o, s, i);
 }
 
-/* Adds the fields of a record all of whose fields are columns after the salt. */
-static void add_fields(struct bundle_out *o, sqlite3_stmt *s, enum bundle_kind kind)
+/* Adds the fields of a record that has only columns after the salt as fields. */
+static void prove_add_fields(struct bundle_out *o, sqlite3_stmt *s, enum bundle_kind kind)
 {
     int n = (int)bundle_shape[kind].n;
-    add_columns(o, s, 1, n + commitment_tail_len(s, 1 + n, kind));
+    prove_add_columns(o, s, 1, n + commitment_tail_len(s, 1 + n, kind));
 }
 
-/* Adds a finding as it was first stored: without names that were added later. */
-static int add_finding(struct prove *p, struct bundle_out *o, int64_t seq, struct slice finding)
+/* Adds a finding as it was first stored, without the names that were added later. */
+static int prove_add_finding(struct prove *p, struct bundle_out *o, int64_t seq, struct slice finding)
 {
     static const char sql[] = "SELECT json_extract(detail, '$.finding') FROM events"
                               " WHERE session_id = ?1 AND kind = '" EVENT_FINDING_ADDED "'"
@@ -46,10 +46,10 @@ static int add_finding(struct prove *p, struct bundle_out *o, int64_t seq, struc
     return prove_finish(p, s, rc);
 }
 
-static int prove_records_add_body(struct prove *p, struct bundle_out *o, sqlite3_stmt *s, int body)
+static int prove_add_body(struct prove *p, struct bundle_out *o, sqlite3_stmt *s, int body)
 {
     if (sqlite3_column_type(s, body + 2) == SQLITE_NULL) {
-        add_column(o, s, body);
+        prove_add_column(o, s, body);
         return 0;
     }
     struct query_message m = {.is_large = true,
@@ -64,21 +64,21 @@ static int prove_records_add_body(struct prove *p, struct bundle_out *o, sqlite3
     return st;
 }
 
-static int prove_records_add_message(struct prove *p, struct bundle_out *o, sqlite3_stmt *s)
+static int prove_add_message(struct prove *p, struct bundle_out *o, sqlite3_stmt *s)
 {
     enum { FIRST = 1, BODY = FIRST + COMMITMENT_MESSAGE_N };
-    add_columns(o, s, FIRST, COMMITMENT_MESSAGE_FINDING);
-    int st = add_finding(p, o, sqlite3_column_int64(s, FIRST),
-                         connect_column(s, FIRST + COMMITMENT_MESSAGE_FINDING));
+    prove_add_columns(o, s, FIRST, COMMITMENT_MESSAGE_FINDING);
+    int st = prove_add_finding(p, o, sqlite3_column_int64(s, FIRST),
+                               connect_column(s, FIRST + COMMITMENT_MESSAGE_FINDING));
     if (st == 0)
-        st = prove_records_add_body(p, o, s, BODY);
-    add_columns(o, s, FIRST + COMMITMENT_MESSAGE_TAIL,
+        st = prove_add_body(p, o, s, BODY);
+    prove_add_columns(o, s, FIRST + COMMITMENT_MESSAGE_TAIL,
                 commitment_tail_len(s, FIRST + COMMITMENT_MESSAGE_TAIL, BUNDLE_MESSAGE));
     return st;
 }
 
-/* Selects the row of a record: its salt, then its fields. */
-static sqlite3_stmt *select_row(struct prove *p, int64_t row)
+/* Selects the salt of a record, then its fields. row: as in struct prove_row. */
+static sqlite3_stmt *prove_select_record(struct prove *p, int64_t row)
 {
     if (row == 0)
         return prove_prepare(p, "SELECT salt@session_record FROM sessions WHERE id = ?1",
@@ -91,11 +91,11 @@ static sqlite3_stmt *select_row(struct prove *p, int64_t row)
                          schema_message_id(p->what->session_id, (uint64_t)row));
 }
 
-static int add_record(struct prove *p, struct bundle_out *o, uint64_t place)
+static int prove_add_record(struct prove *p, struct bundle_out *o, uint64_t place)
 {
     int64_t row = p->row[place].row;
     struct salt salt;
-    sqlite3_stmt *s = select_row(p, row);
+    sqlite3_stmt *s = prove_select_record(p, row);
     int rc = sqlite3_step(s), st = 0;
     if (rc != SQLITE_ROW || !commitment_salt(s, 0, &salt)) {
         st = prove_refuse(p,
@@ -106,15 +106,15 @@ static int add_record(struct prove *p, struct bundle_out *o, uint64_t place)
     bundle_begin_record(o, place, &salt);
     bundle_write_field(o, slice_of(bundle_shape[kind].name));
     if (row > 0)
-        st = prove_records_add_message(p, o, s);
+        st = prove_add_message(p, o, s);
     else
-        add_fields(o, s, kind);
+        prove_add_fields(o, s, kind);
     bundle_end_record(o);
     int read = prove_finish(p, s, rc);
     return st < 0 ? st : read;
 }
 
-static int add_end(struct prove *p, struct bundle_out *o)
+static int prove_add_end(struct prove *p, struct bundle_out *o)
 {
     struct salt salt;
     sqlite3_stmt *s = prove_prepare(p, "SELECT end_salt@end_record FROM sessions WHERE id = ?1",
@@ -123,7 +123,7 @@ static int add_end(struct prove *p, struct bundle_out *o)
     if (rc == SQLITE_ROW && commitment_salt(s, 0, &salt)) {
         bundle_begin_end_record(o, &salt);
         bundle_write_field(o, slice_of(bundle_shape[BUNDLE_END].name));
-        add_fields(o, s, BUNDLE_END);
+        prove_add_fields(o, s, BUNDLE_END);
         bundle_end_record(o);
     } else {
         st =
@@ -138,18 +138,19 @@ int prove_add_records(struct prove *p, struct bundle_out *o)
     int st = 0;
     for (uint64_t i = 0; st == 0 && i < p->records; i++) {
         if (p->row[i].wanted)
-            st = add_record(p, o, i);
+            st = prove_add_record(p, o, i);
         if (st == 0 && o->j.b->n > BUNDLE_MAX)
             st = prove_refuse(p,
                               "the bundle would have more than %zu MiB; prove single calls of the "
                               "session: --seq N",
                               BUNDLE_MAX >> 20);
     }
-    return st == 0 ? add_end(p, o) : st;
+    return st == 0 ? prove_add_end(p, o) : st;
 }
 
 /* ---- redactions ----------------------------------------------------------------------------- */
 
+/* Selects, for each replaced commitment: the leaf, the record, this commitment, and the next one. */
 static const char lines_sql[] =
     "SELECT r.leaf, r.record, r.commitment, coalesce((SELECT commitment FROM replaced n"
     " WHERE n.session_id = r.session_id AND n.record = r.record AND n.leaf > r.leaf"
@@ -163,7 +164,7 @@ static const char lines_sql[] =
     " FROM replaced r JOIN sessions s ON s.id = r.session_id WHERE r.session_id = ?1"
     " ORDER BY r.leaf, r.record";
 
-/* Whether the bundle has the record with this name. */
+/* Whether the bundle has the record with this name, as it was before leaf `leaf`. */
 static bool bundle_has_record(const struct prove *p, struct slice name, int64_t leaf)
 {
     char other[32];
@@ -181,16 +182,8 @@ static bool bundle_has_record(const struct prove *p, struct slice name, int64_t 
     return false;
 }
 
-static struct prove_leaf *find_leaf(struct prove *p, int64_t n)
-{
-    for (size_t i = 0; i < p->leaf_n; i++)
-        if (p->leaf[i].n == n && p->leaf[i].type == LEAF_REDACT)
-            return &p->leaf[i];
-    return NULL;
-}
-
-static void prove_records_add_line(struct bundle_out *o, struct slice name,
-                                   const struct digest *old, const struct digest *now)
+static void write_redaction_line(struct bundle_out *o, struct slice name, const struct digest *old,
+                                 const struct digest *now)
 {
     char line[64 + 2 * DIGEST_HEX], a[DIGEST_HEX + 1], b[DIGEST_HEX + 1];
     digest_hex(old, a);
@@ -199,13 +192,18 @@ static void prove_records_add_line(struct bundle_out *o, struct slice name,
     bundle_write_line(o, (struct slice){line, (size_t)n});
 }
 
-static int check_or_write_line(struct prove *p, struct bundle_out *o, sqlite3_stmt *s,
-                               int64_t *open)
+/* If o is NULL, chooses the leaf of the current row; otherwise writes the line of the row, if its leaf
+ * was chosen. *open: number of the leaf whose lines are being written; -1: none. */
+static int choose_leaf_or_write_line(struct prove *p, struct bundle_out *o, sqlite3_stmt *s,
+                                     int64_t *open)
 {
     struct digest old, now;
     int64_t n = sqlite3_column_int64(s, 0);
     struct slice name = connect_column(s, 1);
-    struct prove_leaf *l = find_leaf(p, n);
+    struct prove_leaf *l = NULL;
+    for (size_t i = 0; i < p->leaf_n && l == NULL; i++)
+        if (p->leaf[i].n == n && p->leaf[i].type == LEAF_REDACT)
+            l = &p->leaf[i];
     if (o == NULL) {
         bool has = bundle_has_record(p, name, n);
         if (has && l == NULL)
@@ -228,7 +226,7 @@ static int check_or_write_line(struct prove *p, struct bundle_out *o, sqlite3_st
         bundle_begin_redaction(o, (uint64_t)n);
         *open = n;
     }
-    prove_records_add_line(o, name, &old, &now);
+    write_redaction_line(o, name, &old, &now);
     return 0;
 }
 
@@ -238,7 +236,7 @@ int prove_add_redactions(struct prove *p, struct bundle_out *o)
     int rc = SQLITE_DONE, st = 0;
     sqlite3_stmt *s = prove_prepare(p, lines_sql, p->what->session_id);
     while (st == 0 && (rc = sqlite3_step(s)) == SQLITE_ROW)
-        st = check_or_write_line(p, o, s, &open);
+        st = choose_leaf_or_write_line(p, o, s, &open);
     if (open >= 0)
         bundle_end_redaction(o);
     int read = prove_finish(p, s, rc);

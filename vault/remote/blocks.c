@@ -1,8 +1,10 @@
-/* blocks.c - single messages and calls, in blocks that are kept. */
+/* blocks.c - finds single messages and calls, in blocks that are kept. */
 #include "vault/remote/pages.h"
 
-static struct block *find_block(struct remote *r, enum remote_table table, int64_t session,
-                                int64_t first)
+/* Finds the block that begins with seq `first`. If there is none, empties the block that was used
+ * longest ago. */
+static struct block *find_or_empty_block(struct remote *r, enum remote_table table, int64_t session,
+                                         int64_t first)
 {
     struct block *oldest = &r->block[0];
     for (size_t i = 0; i < PAGES_BLOCKS; i++) {
@@ -15,12 +17,6 @@ static struct block *find_block(struct remote *r, enum remote_table table, int64
     page_drop(oldest->page);
     *oldest = (struct block){.table = table, .session = session, .first = first};
     return oldest;
-}
-
-/* Whether all rows are before this seq. */
-static bool page_is_before(const struct page *p, int64_t seq)
-{
-    return p->n == 0 || page_row(p, p->n - 1)[REMOTE_MESSAGE_SEQ].number < seq;
 }
 
 int pages_find_seq(struct remote *r, enum remote_table table, int64_t session, int64_t seq,
@@ -36,10 +32,11 @@ int pages_find_seq(struct remote *r, enum remote_table table, int64_t session, i
         page_hold(*ret);
         return 0;
     }
-    struct block *b = find_block(r, table, session, first);
+    struct block *b = find_or_empty_block(r, table, session, first);
     b->used = ++r->lookups;
-    /* the session has grown since this page was read */
-    if (b->page != NULL && page_is_before(b->page, seq)) {
+    /* a page that ends before this seq is read again, because the session may have grown since */
+    if (b->page != NULL &&
+        (b->page->n == 0 || page_row(b->page, b->page->n - 1)[REMOTE_MESSAGE_SEQ].number < seq)) {
         page_drop(b->page);
         b->page = NULL;
     }

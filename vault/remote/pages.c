@@ -7,6 +7,7 @@
 
 /* ---- pages ---- */
 
+/* A page while it is filled with rows. */
 struct filling {
     struct page *page;
     int64_t bytes; /* bytes of the bodies in the page */
@@ -14,8 +15,8 @@ struct filling {
     const struct remote_ask *ask;
 };
 
-/* While a page is being filled, a text's pointer is its offset in page->text, plus 1. */
-static int remote_pages_add_row(void *ctx, const struct cell *cell)
+/* Adds a row. While a page is filled, the pointer of a text is its offset in page->text, plus 1. */
+static int filling_add_row(void *ctx, const struct cell *cell)
 {
     struct filling *f = ctx;
     struct page *p = f->page;
@@ -41,6 +42,7 @@ static int remote_pages_add_row(void *ctx, const struct cell *cell)
     return p->text.failed ? MI_ENOMEM : 0;
 }
 
+/* Replaces the offsets of texts by pointers, after the last row was added. */
 static int page_point_texts(struct page *p)
 {
     const char *text = buf_str(&p->text);
@@ -66,7 +68,7 @@ int page_read(struct remote *r, const struct remote_ask *ask, struct page **ret)
     if (p == NULL)
         return MI_ENOMEM;
     struct filling f = {.page = p, .ask = ask};
-    int st = r->store.read(r->store.ctx, ask, remote_pages_add_row, &f);
+    int st = r->store.read(r->store.ctx, ask, filling_add_row, &f);
     if (st == 0)
         st = page_point_texts(p);
     if (st < 0) {
@@ -80,16 +82,16 @@ int page_read(struct remote *r, const struct remote_ask *ask, struct page **ret)
     return 0;
 }
 
-/* Makes a page of n rows from row `first` on, without the leading cells that the table does not
- * have. turned: in reverse order. */
-static int copy_rows(const struct page *p, const struct remote_ask *ask, size_t first, size_t n,
-                     bool turned, struct page **ret)
+/* Makes a page of n rows of another page, from row `first` on, without the leading cells that are not
+ * part of the table. reversed: in reverse order. */
+static int page_copy_rows(const struct page *p, const struct remote_ask *ask, size_t first,
+                          size_t n, bool reversed, struct page **ret)
 {
     struct filling f = {.page = page_new(ask->table), .ask = ask};
     int st = f.page != NULL ? 0 : MI_ENOMEM;
     for (size_t i = 0; st == 0 && i < n; i++)
-        st = remote_pages_add_row(&f, page_row(p, turned ? first + n - 1 - i : first + i) +
-                                          p->width - f.page->width);
+        st = filling_add_row(&f, page_row(p, reversed ? first + n - 1 - i : first + i) + p->width -
+                                     f.page->width);
     if (st == 0)
         st = page_point_texts(f.page);
     if (st == 0)
@@ -117,13 +119,13 @@ void page_drop(struct page *p)
 
 int pages_session_id(struct remote *r, const struct cell *session, int64_t *ret)
 {
-    uint32_t place, vault;
+    uint32_t index, vault;
     if (intern_add(&r->vaults, session[REMOTE_SESSION_VAULT].text, &vault) < 0 ||
         !GROW(r->vault, r->uids.n, r->vault_cap) ||
-        intern_add(&r->uids, session[REMOTE_SESSION_UID].text, &place) < 0)
+        intern_add(&r->uids, session[REMOTE_SESSION_UID].text, &index) < 0)
         return MI_ENOMEM;
-    r->vault[place] = vault;
-    *ret = (int64_t)place + 1;
+    r->vault[index] = vault;
+    *ret = (int64_t)index + 1;
     return 0;
 }
 
@@ -131,13 +133,13 @@ bool pages_set_session(const struct remote *r, int64_t id, struct remote_ask *as
 {
     if (id < 1 || (uint64_t)id > r->uids.n)
         return false;
-    uint32_t place = (uint32_t)(id - 1);
-    ask->session = intern_text(&r->uids, place);
-    ask->vault = intern_text(&r->vaults, r->vault[place]);
+    uint32_t index = (uint32_t)(id - 1);
+    ask->session = intern_text(&r->uids, index);
+    ask->vault = intern_text(&r->vaults, r->vault[index]);
     return true;
 }
 
-static bool find_uid(const struct page *p, struct slice uid, size_t *ret)
+static bool page_find_uid(const struct page *p, struct slice uid, size_t *ret)
 {
     for (size_t i = 0; p != NULL && i < p->n; i++)
         if (slice_eq(page_row(p, i)[REMOTE_SESSION_UID].text, uid)) {
@@ -156,14 +158,14 @@ int pages_session(struct remote *r, int64_t id, struct page **ret, size_t *ret_r
     struct page *const pages[] = {r->sessions[0], r->sessions[1], r->session};
     struct page *p = NULL;
     for (size_t i = 0; i < MI_COUNT(pages) && p == NULL; i++)
-        p = find_uid(pages[i], ask.session, ret_row) ? pages[i] : NULL;
+        p = page_find_uid(pages[i], ask.session, ret_row) ? pages[i] : NULL;
     if (p == NULL) {
         int st = page_read(r, &ask, &p);
         if (st < 0)
             return st;
-        page_drop(r->session); /* drop the page: the next look-ups are for the same session */
-        r->session = p;
-        if (!find_uid(p, ask.session, ret_row))
+        page_drop(r->session);
+        r->session = p; /* keep the page, because the next look-ups are for the same session */
+        if (!page_find_uid(p, ask.session, ret_row))
             return MI_ENOENT;
     }
     page_hold(p);
@@ -182,7 +184,7 @@ void pages_keep_sessions(struct remote *r, const struct remote_ask *ask, struct 
     if (!ask->backwards)
         return;
     p->first = ask->before.p == NULL;
-    p->whole = ask->name.p == NULL && ask->number == 0;
+    p->gapless = ask->name.p == NULL && ask->number == 0;
     p->bounded = ask->first.p != NULL;
     page_drop(r->sessions[0]);
     r->sessions[0] = r->sessions[1];
@@ -190,12 +192,12 @@ void pages_keep_sessions(struct remote *r, const struct remote_ask *ask, struct 
     page_hold(p);
 }
 
-/* Whether the page has the neighbour of this session. *ret: the neighbour's row, or p->n if the
- * session has no neighbour. */
-static bool find_neighbour(const struct page *p, struct slice uid, bool older, size_t *ret)
+/* Whether the page shows which session is next to this one: the next older or newer session. *ret: the
+ * row of that session, or p->n if there is none. */
+static bool page_find_neighbour(const struct page *p, struct slice uid, bool older, size_t *ret)
 {
     size_t i;
-    if (p == NULL || !p->whole || !find_uid(p, uid, &i))
+    if (p == NULL || !p->gapless || !page_find_uid(p, uid, &i))
         return false;
     bool at_end = older ? i + 1 == p->n : i == 0;
     *ret = at_end ? p->n : older ? i + 1 : i - 1;
@@ -212,25 +214,18 @@ int pages_neighbour(struct remote *r, const struct remote_ask *ask, struct page 
     size_t i;
     if (ask->rows != 1 || !(older || newer) || ask->name.p != NULL || ask->number != 0)
         return MI_ENOENT;
-    if (!find_neighbour(p, uid, older, &i)) {
+    if (!page_find_neighbour(p, uid, older, &i)) {
         p = r->sessions[0];
-        if (!find_neighbour(p, uid, older, &i))
+        if (!page_find_neighbour(p, uid, older, &i))
             return MI_ENOENT;
     }
-    return copy_rows(p, ask, i, i < p->n ? 1 : 0, false, ret);
+    return page_copy_rows(p, ask, i, i < p->n ? 1 : 0, false, ret);
 }
 
 /* ---- pages of messages and calls ---- */
 
-static bool kept_has_beginning(const struct kept *k, int64_t session, const struct remote_ask *ask)
-{
-    int64_t begin = ask->backwards ? ask->to : ask->from;
-    return k->page != NULL && k->session == session && (k->bodies || !ask->bodies) &&
-           begin >= k->from && begin <= k->to;
-}
-
 /* Finds the rows with seq >= from: they start at *ret, or, if `backwards`, end before *ret. */
-static void find_rows_from(const struct page *p, int64_t from, bool backwards, size_t *ret)
+static void page_find_rows_from(const struct page *p, int64_t from, bool backwards, size_t *ret)
 {
     size_t low = 0, high = p->n;
     while (low < high) {
@@ -244,15 +239,16 @@ static void find_rows_from(const struct page *p, int64_t from, bool backwards, s
     *ret = low;
 }
 
-static int copy_kept(const struct kept *k, const struct remote_ask *ask, struct page **ret)
+/* Makes a page of the requested rows that a kept page has. */
+static int kept_copy_rows(const struct kept *k, const struct remote_ask *ask, struct page **ret)
 {
     const struct page *p = k->page;
     size_t first, end;
-    find_rows_from(p, k->backwards ? ask->to + 1 : ask->from, k->backwards, &first);
-    find_rows_from(p, k->backwards ? ask->from : ask->to + 1, k->backwards, &end);
+    page_find_rows_from(p, k->backwards ? ask->to + 1 : ask->from, k->backwards, &first);
+    page_find_rows_from(p, k->backwards ? ask->from : ask->to + 1, k->backwards, &end);
     size_t n = size_min(end - first, (size_t)ask->rows);
-    bool turned = k->backwards != ask->backwards;
-    int st = copy_rows(p, ask, turned ? end - n : first, n, turned, ret);
+    bool reversed = k->backwards != ask->backwards;
+    int st = page_copy_rows(p, ask, reversed ? end - n : first, n, reversed, ret);
     if (st == 0)
         (*ret)->last =
             n == end - first && (ask->backwards ? ask->from >= k->from : ask->to <= k->to);
@@ -271,10 +267,12 @@ int pages_find_kept_page(struct remote *r, int64_t session, const struct remote_
 {
     size_t n;
     const struct kept *kept = kept_pages_of_table(r, ask->table, &n);
-    for (size_t i = 0; i < n; i++) {
-        if (!kept_has_beginning(&kept[i], session, ask))
+    int64_t begin = ask->backwards ? ask->to : ask->from;
+    for (const struct kept *k = kept; k < kept + n; k++) {
+        if (k->page == NULL || k->session != session || (ask->bodies && !k->bodies) ||
+            begin < k->from || begin > k->to)
             continue;
-        int st = copy_kept(&kept[i], ask, ret);
+        int st = kept_copy_rows(k, ask, ret);
         if (st < 0 || (*ret)->n > 0 || (*ret)->last)
             return st;
         page_drop(*ret);
@@ -311,13 +309,15 @@ void pages_keep(struct remote *r, int64_t session, const struct remote_ask *ask,
 struct group {
     size_t n;
     int64_t id[1 + REMOTE_SESSIONS_MORE];
-    struct slice uid[1 + REMOTE_SESSIONS_MORE]; /* UIDs after the first are in a page of sessions */
+    struct slice uid[1 + REMOTE_SESSIONS_MORE]; /* uid[0] is not set; the others are borrowed from a
+                                                 * page of sessions */
 };
 
-/* Adds the next sessions of the page that has the last requested session before this one, because a
- * statement reads that page in order. *ask: a request for all of them. */
-static int add_next_sessions(struct remote *r, int64_t last_id, struct group *g,
-                             struct remote_ask *ask)
+/* Adds the sessions that a statement will probably ask for next. A statement reads the sessions of a
+ * page in order, so these follow session g->id[0] in the page in which the session that was
+ * requested last comes before it. *ask becomes a request for all sessions of the group. */
+static int group_add_next_sessions(struct remote *r, int64_t last_id, struct group *g,
+                                   struct remote_ask *ask)
 {
     struct remote_ask here, last;
     const struct page *p = NULL;
@@ -325,8 +325,8 @@ static int add_next_sessions(struct remote *r, int64_t last_id, struct group *g,
     if (!pages_set_session(r, g->id[0], &here) || !pages_set_session(r, last_id, &last))
         return 0;
     for (size_t i = 0; i < MI_COUNT(r->listed) && p == NULL; i++)
-        if (find_uid(r->listed[i], here.session, &row) &&
-            find_uid(r->listed[i], last.session, &before) && before < row)
+        if (page_find_uid(r->listed[i], here.session, &row) &&
+            page_find_uid(r->listed[i], last.session, &before) && before < row)
             p = r->listed[i];
     for (; p != NULL && g->n <= REMOTE_SESSIONS_MORE && row + g->n < p->n; g->n++) {
         const struct cell *session = page_row(p, row + g->n);
@@ -334,7 +334,7 @@ static int add_next_sessions(struct remote *r, int64_t last_id, struct group *g,
         if (pages_session_id(r, session, &g->id[g->n]) < 0)
             return MI_ENOMEM;
     }
-    /* pass the names again: they may have moved in memory */
+    /* set the uid and the vault again, because pages_session_id() may have moved them in memory */
     if (pages_set_session(r, g->id[0], ask)) {
         ask->more = &g->uid[1];
         ask->more_n = g->n - 1;
@@ -342,8 +342,8 @@ static int add_next_sessions(struct remote *r, int64_t last_id, struct group *g,
     return 0;
 }
 
-/* Splits a page with calls of several sessions into one page for each session, and keeps these; the
- * page may end in the middle of a session. *ret: the page of the first session. */
+/* Splits a page with calls of several sessions into one page for each session, and keeps these pages.
+ * full: the page may end within the calls of a session. *ret: the page of the first session. */
 static int split_calls_by_session(struct remote *r, const struct page *all, bool full,
                                   const struct remote_ask *ask, const int64_t *session,
                                   struct page **ret)
@@ -356,14 +356,14 @@ static int split_calls_by_session(struct remote *r, const struct page *all, bool
         n = 0;
         while (at + n < all->n && page_row(all, at + n)[0].number == (int64_t)i)
             n++;
-        st = copy_rows(all, ask, at, n, false, &p);
+        st = page_copy_rows(all, ask, at, n, false, &p);
         if (st < 0)
             break;
         p->last = !full || at + n < all->n;
-        struct remote_ask whole = *ask;
-        whole.from = i == 0 ? ask->from : 0;
-        whole.to = i == 0 ? ask->to : INT64_MAX;
-        kept_set_page(&r->calls[i], session[i], &whole, p);
+        struct remote_ask asked = *ask;
+        asked.from = i == 0 ? ask->from : 0;
+        asked.to = i == 0 ? ask->to : INT64_MAX;
+        kept_set_page(&r->calls[i], session[i], &asked, p);
         if (i == 0)
             *ret = p;
         else
@@ -381,7 +381,7 @@ int pages_read_calls(struct remote *r, const struct remote_ask *ask, const int64
     all->width++;
     struct filling f = {.page = all, .ask = ask};
     *ret = NULL;
-    int st = r->store.read(r->store.ctx, ask, remote_pages_add_row, &f);
+    int st = r->store.read(r->store.ctx, ask, filling_add_row, &f);
     if (st == 0)
         st = page_point_texts(all);
     if (st == 0)
@@ -399,7 +399,7 @@ int pages_calls(struct remote *r, int64_t session, const struct remote_ask *ask,
     struct group g = {.n = 1, .id = {session}};
     struct remote_ask wide = *ask;
     if (ask->from <= 1 && ask->to == SCHEMA_SEQ_MAX &&
-        add_next_sessions(r, r->calls_session, &g, &wide) < 0)
+        group_add_next_sessions(r, r->calls_session, &g, &wide) < 0)
         return MI_ENOMEM;
     if (g.n > 1)
         wide.rows = REMOTE_ROWS;
@@ -409,7 +409,7 @@ int pages_calls(struct remote *r, int64_t session, const struct remote_ask *ask,
 
 /* ---- summaries ---- */
 
-static bool find_summary(const struct remote *r, int64_t id, size_t *ret)
+static bool find_kept_summary(const struct remote *r, int64_t id, size_t *ret)
 {
     for (size_t i = 0; r->summaries != NULL && i < r->summaries->n; i++)
         if (r->summary_of[i] == id) {
@@ -419,7 +419,8 @@ static bool find_summary(const struct remote *r, int64_t id, size_t *ret)
     return false;
 }
 
-static int read_summaries(struct remote *r, int64_t id)
+/* Reads the summaries of a session and of those that will probably be requested next. */
+static int pages_read_summaries(struct remote *r, int64_t id)
 {
     struct group g = {.n = 1, .id = {id}};
     struct remote_ask ask = {.table = REMOTE_SUMMARIES};
@@ -429,17 +430,17 @@ static int read_summaries(struct remote *r, int64_t id)
     if (!pages_set_session(r, id, &ask))
         st = st < 0 ? st : MI_ENOENT;
     if (st == 0)
-        st = add_next_sessions(r, r->summary_of[0], &g, &ask);
+        st = group_add_next_sessions(r, r->summary_of[0], &g, &ask);
     ask.rows = (int64_t)g.n;
     if (st == 0) {
         all->width++;
-        st = r->store.read(r->store.ctx, &ask, remote_pages_add_row, &f);
+        st = r->store.read(r->store.ctx, &ask, filling_add_row, &f);
     }
     page_drop(r->summaries);
     r->summaries = NULL;
     r->summary_of[0] = id; /* remember the session that was requested last, even if it has no row */
     if (st == 0)
-        st = copy_rows(all, &ask, 0, all->n, false, &r->summaries);
+        st = page_copy_rows(all, &ask, 0, all->n, false, &r->summaries);
     for (size_t i = 0; st == 0 && i < all->n; i++)
         r->summary_of[i] = g.id[page_row(all, i)[0].number];
     page_drop(all);
@@ -448,11 +449,11 @@ static int read_summaries(struct remote *r, int64_t id)
 
 int pages_summary(struct remote *r, int64_t id, struct page **ret, size_t *ret_row)
 {
-    if (!find_summary(r, id, ret_row)) {
-        int st = read_summaries(r, id);
+    if (!find_kept_summary(r, id, ret_row)) {
+        int st = pages_read_summaries(r, id);
         if (st < 0)
             return st;
-        if (!find_summary(r, id, ret_row))
+        if (!find_kept_summary(r, id, ret_row))
             return MI_ENOENT;
     }
     *ret = r->summaries;
@@ -465,7 +466,7 @@ int pages_summary(struct remote *r, int64_t id, struct page **ret, size_t *ret_r
 bool page_find_seq(const struct page *p, int64_t seq, bool backwards, size_t *ret)
 {
     size_t i;
-    find_rows_from(p, backwards ? seq + 1 : seq, backwards, &i);
+    page_find_rows_from(p, backwards ? seq + 1 : seq, backwards, &i);
     *ret = i;
     return i < p->n && page_row(p, i)[REMOTE_MESSAGE_SEQ].number == seq;
 }

@@ -23,7 +23,7 @@ struct page {
     bool last;     /* true: the store has no rows after those of the page */
     bool first;    /* true: no session is newer than those of the page (a page of sessions, newest
                     * first) */
-    bool whole;    /* true: the page omits no session between its first and its last one */
+    bool gapless;  /* true: the page omits no session between its first and its last one */
     bool bounded;  /* true: older sessions may exist, but were not requested */
     size_t n, cap; /* number of rows */
     size_t width;  /* number of cells in a row */
@@ -72,28 +72,31 @@ static inline const struct cell *page_row(const struct page *p, size_t i)
 {
     return &p->cell[i * p->width];
 }
-/* Returns the index of the row with this seq. backwards: the page is ordered newest first. */
+/* Finds the row with this seq; false: there is none. backwards: the page is ordered newest first. */
 bool page_find_seq(const struct page *p, int64_t seq, bool backwards, size_t *ret);
 /* Returns the kept page that has this message or call, borrowed; NULL if there is none. */
 struct page *pages_find_kept(struct remote *r, enum remote_table table, int64_t session,
                              int64_t seq, size_t *ret);
 
-/* Finds the session's id; a session that was not read before gets a new id. MI_ENOMEM. */
+/* Finds the id of a session; a session that was not read before gets a new id. session: a row of a page
+ * of sessions. 0 or MI_ENOMEM. */
 MI_MUST int pages_session_id(struct remote *r, const struct cell *session, int64_t *ret);
-/* Sets uid and vault of the request to those of the session with this id. false: there is none. */
+/* Sets uid and vault of the request to those of the session with this id. false: there is no such
+ * session. */
 MI_MUST bool pages_set_session(const struct remote *r, int64_t id, struct remote_ask *ask);
-/* One row; the page is held for the caller. MI_ENOENT: there is no such row. */
+/* Find the row of a session, or its summary. The page is held for the caller. MI_ENOENT: there is no
+ * such row. */
 MI_MUST int pages_session(struct remote *r, int64_t id, struct page **ret, size_t *ret_row);
 MI_MUST int pages_summary(struct remote *r, int64_t id, struct page **ret, size_t *ret_row);
-/* The row of a message or a call, as `table` says. */
+/* Finds the row of a message or of a call, as `table` says. The page is held for the caller. */
 MI_MUST int pages_find_seq(struct remote *r, enum remote_table table, int64_t session, int64_t seq,
                            struct page **ret, size_t *ret_row);
-/* A page with the next older or next newer session; without rows if there is none. MI_ENOENT: not
- * kept, so ask the store. */
+/* Makes a page with the next older or next newer session from kept pages; a page without rows: there is
+ * no such session. MI_ENOENT: no kept page shows it, so ask the store. */
 MI_MUST int pages_neighbour(struct remote *r, const struct remote_ask *ask, struct page **ret);
+/* Keep a page that was read for later look-ups. */
 void pages_keep_sessions(struct remote *r, const struct remote_ask *ask, struct page *p);
-/* A page of messages or calls as page_read() makes it, from kept pages. MI_ENOENT: ask the
- * store. */
+/* Makes a page of messages or calls like page_read(), from kept pages. MI_ENOENT: ask the store. */
 MI_MUST int pages_find_kept_page(struct remote *r, int64_t session, const struct remote_ask *ask,
                                  struct page **ret);
 void pages_keep(struct remote *r, int64_t session, const struct remote_ask *ask, struct page *p);

@@ -1,4 +1,4 @@
-/* plan.c - which conditions of a statement the store answers (xBestIndex). */
+/* plan.c - chooses the conditions of a statement that the store evaluates (xBestIndex). */
 #include "vault/remote/table.h"
 
 #define COLUMNS_MAX 64
@@ -51,7 +51,8 @@ static char plan_operator(unsigned char op)
     }
 }
 
-static bool column_is_key(enum remote_table table, int column, char op)
+/* Whether the store compares the column with this operator. */
+static bool store_compares_column(enum remote_table table, int column, char op)
 {
     for (size_t i = 0; i < MI_COUNT(keys[table]); i++)
         if (keys[table][i].operators != NULL && keys[table][i].column == column)
@@ -89,7 +90,7 @@ int plan_choose_index(enum remote_table table, sqlite3_index_info *info)
     for (int i = 0; i < info->nConstraint && n < COLUMNS_MAX; i++) {
         char op = plan_operator(info->aConstraint[i].op);
         int column = info->aConstraint[i].iColumn;
-        if (!info->aConstraint[i].usable || !column_is_key(table, column, op))
+        if (!info->aConstraint[i].usable || !store_compares_column(table, column, op))
             continue;
         text[2 * n] = (char)('a' + column);
         text[2 * n + 1] = op;

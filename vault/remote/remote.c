@@ -6,7 +6,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
-#define SEARCH_ROWS 1000 /* messages in a page */
+#define SEARCH_ROWS 1000 /* most messages that one request to the store finds */
 
 int remote_open(struct remote **ret, sqlite3 *db, const struct remote_store *store)
 {
@@ -59,13 +59,6 @@ void remote_free(struct remote *r)
     free(r);
 }
 
-/* Returns the id of a session; 0 if the session was not read yet. */
-static int64_t remote_session_id(const struct remote *r, struct slice uid)
-{
-    uint32_t place;
-    return intern_find(&r->uids, uid, &place) ? (int64_t)place + 1 : 0;
-}
-
 int remote_by_number(struct remote *r, int64_t number, int64_t *ret_id, int *ret_n)
 {
     struct remote_ask ask = {
@@ -95,10 +88,11 @@ int remote_has_several_vaults(struct remote *r, bool *ret)
 
 int remote_body(struct remote *r, struct slice uid, int64_t seq, size_t max, struct buf *ret)
 {
-    struct remote_ask of = {0};
-    if (!pages_set_session(r, remote_session_id(r, uid), &of))
+    struct remote_ask ask = {0};
+    uint32_t index; /* the id of a session is its index + 1 */
+    if (!intern_find(&r->uids, uid, &index) || !pages_set_session(r, (int64_t)index + 1, &ask))
         return MI_ENOENT;
-    return r->store.body(r->store.ctx, of.vault, of.session, seq, max, ret);
+    return r->store.body(r->store.ctx, ask.vault, ask.session, seq, max, ret);
 }
 
 struct found {

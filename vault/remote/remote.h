@@ -1,17 +1,17 @@
-/* remote.h - a store of many vaults as the tables of one: sessions, messages, events, leaves, calls and summaries
- * as virtual tables of SQLite, so that the statements of vault/query read a store as they read a vault.
+/* remote.h - presents a store of many vaults like one vault: sessions, messages, events, leaves, calls and summaries are
+ * virtual tables of SQLite, so that the statements of vault/query read a store as they read a vault.
  *
  * Rules     A session's uid is its key in a store. Here it also gets an `id`, in the order in which
  *           sessions are first read; its id in its vault is its `number`. Sessions are newest first
  *           by their uid: a statement for sessions with an id below N gets those that are older
- *           than session N. Rows are asked for in pages of at most REMOTE_ROWS rows and about
- *           REMOTE_BYTES of bodies; messages and events also end a page with REMOTE_TEXTS of other
- *           texts. A large body is not part of its row: remote_body(). A request has one range of
- *           the key and one order (struct remote_ask); SQLite does the rest. It reads messages,
- *           events or calls of one session: a statement that names neither their id nor their
- *           session fails. If a statement reads calls of one session after the other, as in a join
- *           with sessions, calls of up to REMOTE_SESSIONS_MORE further sessions are read at once.
- *           So are summaries: a table with a row for each session, by its id.
+ *           than session N. Rows are requested in pages of at most REMOTE_ROWS rows and about
+ *           REMOTE_BYTES of bodies; a page of messages or events also ends after REMOTE_TEXTS of
+ *           other texts. A large body is not part of its row: remote_body() reads it. A request has
+ *           one range of the key and one order (struct remote_ask); SQLite does the rest. Messages,
+ *           events and calls are requested for one session: a statement that names neither their id
+ *           nor their session fails. If a statement reads calls of one session after the other, as
+ *           in a join with sessions, calls of up to REMOTE_SESSIONS_MORE further sessions are read
+ *           at once. Summaries are read in the same way: the table has one row for each session.
  * Owns      pages, and the ids of all sessions that were read: less than 100 bytes each.
  * Lifetime  texts that `read` and `search` pass on are borrowed for the call; the store is used until remote_free().
  * Errors    errors of `read`: SQLite returns SQLITE_ERROR with the sentence of `error`.
@@ -59,12 +59,11 @@ struct remote_ask {
     enum remote_table table;
     bool backwards;
     int64_t rows; /* most rows that are read */
-    /* for messages, events and calls: the session, and from <= seq or id <= to */
-    struct slice vault, session;
+    struct slice vault, session; /* session whose messages, events, calls or summary are read */
+    /* messages and calls: from <= seq <= to; events: from <= id <= to */
     int64_t from, to;
-    const struct slice
-        *more; /* further sessions, whose calls follow in order; or the sessions whose summaries are
-                * read */
+    const struct slice *more; /* calls, summaries: uids of further sessions whose rows follow in this
+                               * order */
     size_t more_n;
     bool bodies; /* true: read the bodies of messages, about REMOTE_BYTES of them at most */
     /* sessions with uid >= first and < before; leaves that begin with `first`. {NULL, 0}: any */
@@ -126,6 +125,6 @@ MI_MUST int remote_body(struct remote *r, struct slice uid, int64_t seq, size_t 
 typedef bool (*remote_found_fn)(void *ctx, struct slice uid, int64_t seq);
 MI_MUST int remote_search(struct remote *r, struct slice first, struct slice last,
                           const char *match, remote_found_fn fn, void *ctx);
-const char *remote_error(const struct remote *r); /* returns the sentence of the last MI_ESTORE */
+const char *remote_error(const struct remote *r); /* returns the store's sentence for MI_ESTORE */
 
 #endif

@@ -25,7 +25,7 @@ struct cursor {
     bool one; /* true: the request can match at most one row */
 };
 
-static int remote_table_fail(struct cursor *c, int st)
+static int cursor_fail(struct cursor *c, int st)
 {
     struct table *t = (struct table *)c->base.pVtab;
     if (st == MI_ENOMEM)
@@ -42,12 +42,12 @@ static struct remote *remote_of_cursor(const struct cursor *c)
 
 /* ---- pages ---- */
 
-static struct slice remote_table_text_of(const struct buf *b)
+static struct slice text_or_none(const struct buf *b)
 {
     return b->n > 0 ? buf_slice(b) : (struct slice){0};
 }
 
-static void remote_table_drop(struct cursor *c)
+static void cursor_drop_page(struct cursor *c)
 {
     page_drop(c->page);
     c->page = NULL;
@@ -55,7 +55,7 @@ static void remote_table_drop(struct cursor *c)
 }
 
 /* Reads a page from the kept pages or from the store. */
-static int read_page(struct remote *r, struct cursor *c)
+static int cursor_read_page(struct remote *r, struct cursor *c)
 {
     struct remote_ask *ask = &c->ask;
     bool is_call = ask->table == REMOTE_CALLS;
@@ -73,37 +73,37 @@ static int read_page(struct remote *r, struct cursor *c)
     return st;
 }
 
-static int remote_table_load(struct cursor *c)
+static int cursor_load_page(struct cursor *c)
 {
     struct remote *r = remote_of_cursor(c);
     struct remote_ask *ask = &c->ask;
-    remote_table_drop(c);
+    cursor_drop_page(c);
     if (c->none || (ask->table != REMOTE_SESSIONS && ask->from > ask->to))
         return SQLITE_OK;
     if (ask->table != REMOTE_SESSIONS && ask->table != REMOTE_LEAVES &&
         !pages_set_session(r, c->session, ask))
         return SQLITE_OK;
-    ask->first = remote_table_text_of(&c->first);
-    ask->before = remote_table_text_of(&c->before);
-    ask->name = remote_table_text_of(&c->name);
+    ask->first = text_or_none(&c->first);
+    ask->before = text_or_none(&c->before);
+    ask->name = text_or_none(&c->name);
     if (c->first.failed || c->before.failed || c->name.failed)
         return SQLITE_NOMEM;
-    int st = read_page(r, c);
+    int st = cursor_read_page(r, c);
     if (st < 0)
-        return remote_table_fail(c, st);
+        return cursor_fail(c, st);
     if (c->page->n == 0)
-        remote_table_drop(c);
+        cursor_drop_page(c);
     return SQLITE_OK;
 }
 
-/* Sets the range to what follows the page, and reads the next page. */
-static int remote_table_load_next(struct cursor *c)
+/* Sets the range to the rows after the page, and reads the next page. */
+static int cursor_load_next_page(struct cursor *c)
 {
     struct remote_ask *ask = &c->ask;
     const struct cell *last = page_row(c->page, c->page->n - 1);
     int64_t key = last[0].number; /* seq of the last row, or its id if it is an event */
     if (c->one || c->page->last || ask->table == REMOTE_LEAVES) {
-        remote_table_drop(c);
+        cursor_drop_page(c);
         return SQLITE_OK;
     }
     if (ask->table == REMOTE_SESSIONS && ask->backwards) {
@@ -119,29 +119,19 @@ static int remote_table_load_next(struct cursor *c)
         ask->from = key + 1;
     }
     ask->rows = ask->rows * 4 < REMOTE_ROWS ? ask->rows * 4 : REMOTE_ROWS;
-    return remote_table_load(c);
+    return cursor_load_page(c);
 }
 
 /* ---- conditions ---- */
 
-static void lower_limit_to(int64_t *to, int64_t v)
-{
-    *to = v < *to ? v : *to;
-}
-
-static void raise_limit_to(int64_t *from, int64_t v)
-{
-    *from = v > *from ? v : *from;
-}
-
-/* Limits a query for sessions by id: for one id to that session, for a range to the sessions older
- * than the one just above it. */
-static void limit_sessions(struct cursor *c, int64_t from, int64_t to)
+/* Limits a request for sessions by their ids. One id: to that session. A range: to the sessions that
+ * are older than the session with id to + 1. */
+static void cursor_limit_sessions(struct cursor *c, int64_t from, int64_t to)
 {
     struct remote_ask above = {0};
     c->none |= to < from;
-    assert(c->none || from == to ||
-           from <= 1); /* no statement selects sessions that are newer than a given one */
+    /* no statement selects sessions that are newer than a given one */
+    assert(c->none || from == to || from <= 1);
     if (from == to) {
         c->id = to;
         c->none |= to < 1;
@@ -152,8 +142,8 @@ static void limit_sessions(struct cursor *c, int64_t from, int64_t to)
     }
 }
 
-/* Limits a query for messages or calls by id. All ids must be of one session. */
-static void limit_messages(struct cursor *c, int64_t from, int64_t to)
+/* Limits a request for messages or calls by their ids. All ids must be of one session. */
+static void cursor_limit_messages(struct cursor *c, int64_t from, int64_t to)
 {
     c->none |= to < from;
     assert(c->none || to >> SCHEMA_SEQ_BITS == from >> SCHEMA_SEQ_BITS);
@@ -167,6 +157,7 @@ static void limit_messages(struct cursor *c, int64_t from, int64_t to)
         c->ask.rows = width + 1;
 }
 
+/* Sets a text of the request. after: to the smallest text that is greater. */
 static void cursor_take_text(struct cursor *c, struct buf *to, sqlite3_value *v, bool after)
 {
     const char *text = (const char *)sqlite3_value_text(v);
@@ -181,19 +172,20 @@ struct range {
     int64_t from, to;
 };
 
+/* Narrows a range to the numbers that meet a condition. */
 static void range_take_number(struct range *r, char op, int64_t v)
 {
-    if (op == PLAN_EQ || op == PLAN_GE)
-        raise_limit_to(&r->from, v);
-    if (op == PLAN_EQ || op == PLAN_LE)
-        lower_limit_to(&r->to, v);
-    if (op == PLAN_GT)
-        raise_limit_to(&r->from, v == INT64_MAX ? v : v + 1);
+    int64_t least = op == PLAN_GT && v < INT64_MAX ? v + 1 : v;
+    if ((op == PLAN_EQ || op == PLAN_GE || op == PLAN_GT) && least > r->from)
+        r->from = least;
+    if ((op == PLAN_EQ || op == PLAN_LE) && v < r->to)
+        r->to = v;
 }
 
-/* Adds one condition. ids: the range of the first column; keys: the range of an event's id. */
-static void remote_table_take(struct cursor *c, const char *plan, sqlite3_value *v,
-                              struct range *ids, struct range *keys)
+/* Adds one condition to the request. ids: range of the first column; keys: range of the ids of
+ * events. */
+static void cursor_take_condition(struct cursor *c, const char *plan, sqlite3_value *v,
+                                  struct range *ids, struct range *keys)
 {
     int column = plan[0] - 'a';
     bool is_text = sqlite3_value_type(v) == SQLITE_TEXT;
@@ -221,7 +213,7 @@ static int remote_table_filter(sqlite3_vtab_cursor *base, int plan, const char *
     struct cursor *c = (struct cursor *)base;
     struct table *t = (struct table *)base->pVtab;
     struct range ids = {INT64_MIN, INT64_MAX}, keys = {INT64_MIN, INT64_MAX};
-    remote_table_drop(c);
+    cursor_drop_page(c);
     buf_clear(&c->first);
     buf_clear(&c->before);
     buf_clear(&c->name);
@@ -235,11 +227,11 @@ static int remote_table_filter(sqlite3_vtab_cursor *base, int plan, const char *
     c->none = c->one = false;
     c->session = c->id = 0;
     for (int i = 0; i < argc; i++)
-        remote_table_take(c, text + 2 * i, argv[i], &ids, &keys);
+        cursor_take_condition(c, text + 2 * i, argv[i], &ids, &keys);
     if (t->table == REMOTE_SESSIONS) {
-        limit_sessions(c, ids.from, ids.to);
+        cursor_limit_sessions(c, ids.from, ids.to);
     } else if (t->table == REMOTE_MESSAGES || t->table == REMOTE_CALLS) {
-        limit_messages(c, ids.from, ids.to);
+        cursor_limit_messages(c, ids.from, ids.to);
     } else if (t->table == REMOTE_SUMMARIES) {
         c->none |= ids.from != ids.to || ids.from < 1;
         c->session = c->id = ids.from;
@@ -250,12 +242,12 @@ static int remote_table_filter(sqlite3_vtab_cursor *base, int plan, const char *
     }
     c->one = c->id != 0;
     if (!c->one || c->none)
-        return remote_table_load(c);
+        return cursor_load_page(c);
     int st = t->table == REMOTE_SESSIONS ? pages_session(t->remote, c->id, &c->page, &c->row)
              : t->table == REMOTE_SUMMARIES
                  ? pages_summary(t->remote, c->id, &c->page, &c->row)
                  : pages_find_seq(t->remote, t->table, c->session, c->ask.from, &c->page, &c->row);
-    return st == 0 || st == MI_ENOENT ? SQLITE_OK : remote_table_fail(c, st);
+    return st == 0 || st == MI_ENOENT ? SQLITE_OK : cursor_fail(c, st);
 }
 
 /* ---- the other functions of a table ---- */
@@ -267,7 +259,7 @@ static int remote_table_next(sqlite3_vtab_cursor *base)
         c->row++;
         return SQLITE_OK;
     }
-    return remote_table_load_next(c);
+    return cursor_load_next_page(c);
 }
 
 static int remote_table_eof(sqlite3_vtab_cursor *base)
@@ -275,7 +267,7 @@ static int remote_table_eof(sqlite3_vtab_cursor *base)
     return ((struct cursor *)base)->page == NULL;
 }
 
-static int remote_row_id(struct cursor *c, sqlite3_int64 *ret)
+static int cursor_row_id(struct cursor *c, sqlite3_int64 *ret)
 {
     const struct cell *row = page_row(c->page, c->row);
     int64_t id = c->session;
@@ -299,16 +291,17 @@ static int remote_table_column(sqlite3_vtab_cursor *base, sqlite3_context *to, i
             sqlite3_result_text64(to, cell->text.p, cell->text.n, SQLITE_TRANSIENT, SQLITE_UTF8);
         return SQLITE_OK;
     }
-    /* hidden columns: the last one of a message, and a session's `calls`, which is 1 */
+    /* columns without a cell: the id, the `session_id` of a message, and the `calls` of a session,
+     * which is 1 */
     sqlite3_int64 id = c->ask.table == REMOTE_SESSIONS ? 1 : c->session;
-    int rc = i == 0 ? remote_row_id(c, &id) : SQLITE_OK;
+    int rc = i == 0 ? cursor_row_id(c, &id) : SQLITE_OK;
     sqlite3_result_int64(to, id);
     return rc;
 }
 
 static int remote_table_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *ret)
 {
-    return remote_row_id((struct cursor *)base, ret);
+    return cursor_row_id((struct cursor *)base, ret);
 }
 
 static int open_cursor(sqlite3_vtab *base, sqlite3_vtab_cursor **ret)
@@ -324,7 +317,7 @@ static int open_cursor(sqlite3_vtab *base, sqlite3_vtab_cursor **ret)
 static int close_cursor(sqlite3_vtab_cursor *base)
 {
     struct cursor *c = (struct cursor *)base;
-    remote_table_drop(c);
+    cursor_drop_page(c);
     buf_close(&c->first);
     buf_close(&c->before);
     buf_close(&c->name);

@@ -11,9 +11,9 @@
  * argument, a column ('a' is the first) and an operator. */
 enum {
     PLAN_BACKWARDS = 1,
-    PLAN_BODIES = 2, /* plan flag: read the bodies of messages, too */
-    PLAN_ONE = 4 /* plan flag: one row is wanted, such as the session next to another, or a first or
-                  * last message */
+    PLAN_BODIES = 2, /* plan flag: also read the bodies of messages */
+    PLAN_ONE = 4 /* plan flag: read one row first, because the statement probably wants only one: the
+                  * session next to another, or the first or last message */
 };
 enum { PLAN_EQ = '=', PLAN_GT = '>', PLAN_GE = 'g', PLAN_LT = '<', PLAN_LE = 'l' };
 int plan_choose_index(enum remote_table table, sqlite3_index_info *info);

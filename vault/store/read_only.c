@@ -14,7 +14,7 @@
 #define VFS_NAME "mcp-interposer-read-only"
 
 /* Our data, which follows SQLite's own data of a file. */
-struct more {
+struct reader_data {
     const char *name;    /* borrowed from SQLite; name of the database file; NULL: another kind of
                           * file */
     struct stat at_lock; /* status of the file when it was locked */
@@ -25,16 +25,16 @@ static const sqlite3_io_methods *default_methods; /* SQLite's functions for data
 static sqlite3_io_methods reader_methods;         /* the same, but some are replaced by those below */
 static size_t data_offset; /* offset of struct reader_data in SQLite's struct for a file */
 
-static struct more *reader_data_of(sqlite3_file *f)
+static struct reader_data *reader_data_of(sqlite3_file *f)
 {
-    return (struct more *)(void *)((char *)f + data_offset);
+    return (struct reader_data *)(void *)((char *)f + data_offset);
 }
 
 /* ---- a database file ---- */
 
 static int read_only_lock(sqlite3_file *f, int level)
 {
-    struct more *m = reader_data_of(f);
+    struct reader_data *m = reader_data_of(f);
     int rc = default_methods->xLock(f, level);
     if (rc == SQLITE_OK && stat(m->name, &m->at_lock) != 0)
         return SQLITE_IOERR_FSTAT;
@@ -45,7 +45,7 @@ static int read_only_lock(sqlite3_file *f, int level)
  * copied pages of a later state from its -wal. */
 static int read_only_read_page(sqlite3_file *f, void *to, int n, sqlite3_int64 at)
 {
-    const struct more *m = reader_data_of(f);
+    const struct reader_data *m = reader_data_of(f);
     struct stat st;
     int rc = default_methods->xRead(f, to, n, at);
     if (rc != SQLITE_OK || m->at_lock.st_ino == 0)
@@ -189,7 +189,7 @@ static int read_only_open_file(sqlite3_vfs *vfs, const char *name, sqlite3_file 
                                int *ret_flags)
 {
     (void)vfs;
-    *reader_data_of(f) = (struct more){0};
+    *reader_data_of(f) = (struct reader_data){0};
     f->pMethods = NULL;
     if (!connect_is_file(name))
         return SQLITE_CANTOPEN;
@@ -221,7 +221,7 @@ static int read_only_register_vfs(void)
     vfs.pNext = NULL;
     vfs.xOpen = read_only_open_file;
     data_offset = ((size_t)found->szOsFile + 15) / 16 * 16;
-    vfs.szOsFile = (int)(data_offset + sizeof(struct more));
+    vfs.szOsFile = (int)(data_offset + sizeof(struct reader_data));
     int rc = sqlite3_vfs_register(&vfs, 0);
     if (rc == SQLITE_OK)
         default_vfs = found;

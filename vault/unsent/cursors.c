@@ -48,7 +48,7 @@ int cursors_next(struct unsent *u, struct slice url, int64_t after, struct curso
     return st == 0 && rc == SQLITE_DONE ? MI_ENOENT : st;
 }
 
-/* ---- what is missing ---- */
+/* ---- rows that a target does not have ---- */
 
 enum lag_query { LAG_TARGETS, LAG_OF_TARGET, LAG_QUERIES };
 
@@ -76,7 +76,7 @@ static const char *const lag_sql[LAG_QUERIES] = {
 static const struct db_kind lag_reader = {
     .wait_ms = UNSENT_WAIT_MS, .sql = lag_sql, .n = LAG_QUERIES, .can_not = "read"};
 
-static int read_lag(struct db *d, struct slice url, struct target_lag *ret)
+static int read_target_lag(struct db *d, struct slice url, struct target_lag *ret)
 {
     sqlite3_stmt *q;
     int st = db_begin_query(d, LAG_OF_TARGET, &q, DB_WITH(db_text(url)));
@@ -111,7 +111,7 @@ static int read_targets(struct db *d, target_fn fn, void *ctx)
                                  .leaves = sqlite3_column_int64(q, 3)};
         if (sqlite3_column_type(q, 4) != SQLITE_NULL)
             t.error = connect_column(q, 4);
-        st = read_lag(d, t.url, &lag);
+        st = read_target_lag(d, t.url, &lag);
         if (st == 0)
             st = fn(ctx, &t, &lag);
     }

@@ -1,13 +1,13 @@
-/* cursors.h - what was sent to other stores, as recorded in the vault: the tables `shipped` and
+/* cursors.h - records in the vault what was sent to other stores: the tables `shipped` and
  * `ship_targets` (docs/vault.md).
  *
  * `prune`, `ship status` and `doctor` read these tables. A shipper begins where the other store
- * says; if the store cannot be asked, such as a collector of OpenTelemetry, it begins where these
- * tables say.
+ * says; if the other store cannot say it, as a collector of OpenTelemetry, a shipper begins where
+ * these tables say.
  *
  * Owns      nothing.
  * Errors    MI_ESTORE, with a sentence in unsent_error().
- * Blocks    as vault/unsent/unsent.h. */
+ * Blocks    as the functions of vault/unsent/unsent.h. */
 #ifndef MI_VAULT_UNSENT_CURSORS_H
 #define MI_VAULT_UNSENT_CURSORS_H
 
@@ -20,31 +20,31 @@ struct cursor {
     bool complete;      /* true: the session has ended, and all of it was sent */
 };
 
-/* One target. Texts are borrowed. */
+/* The state of sending to one target. Texts are borrowed. */
 struct target_state {
     struct slice url;
-    int64_t tried_at_us,
-        sent_at_us;     /* times of the last attempt and of the last success; 0: never */
+    int64_t tried_at_us; /* time of the last attempt */
+    int64_t sent_at_us; /* time of the last success; 0: never */
     int64_t leaves;     /* number of leaves of the log that were sent */
-    struct slice error; /* error of the last attempt; {NULL, 0}: it succeeded */
+    struct slice error; /* error of the last attempt; {NULL, 0}: the attempt succeeded */
 };
 
 /* Stores n cursors, in one transaction. */
 MI_MUST int cursors_save(struct unsent *u, struct slice url, const struct cursor *c, size_t n,
                          int64_t now_us);
-/* Stores the state of a target. Keeps the stored sent_at_us if it is 0 here, and the stored leaves
- * if there are more and `error` is set. */
+/* Stores the state of a target. If t->sent_at_us is 0, the stored time is kept. If t->error is set, a
+ * greater stored number of leaves is kept. */
 MI_MUST int cursors_save_target(struct unsent *u, const struct target_state *t);
 
-/* Removes the rows of a target, so that the vault no longer knows what was sent there. One
- * transaction. */
+/* Removes the rows of a target in one transaction, so that the vault no longer knows what was sent
+ * there. */
 MI_MUST int cursors_forget(struct unsent *u, struct slice url);
 
-/* The next session after session `after` that is not complete at a target, and how far it was sent.
- * For a target that cannot be asked what it has. MI_ENOENT: there is none. */
+/* Finds the next session after session `after` that is not complete at a target, and how far it was
+ * sent. Use it for a target that cannot say what it has. MI_ENOENT: there is no such session. */
 MI_MUST int cursors_next(struct unsent *u, struct slice url, int64_t after, struct cursor *ret);
 
-/* Counts of rows that are missing at a target. */
+/* How much is missing at a target. */
 struct target_lag {
     int64_t sessions; /* number of sessions of which messages, events, the end or a redaction were
                        * not sent */

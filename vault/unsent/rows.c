@@ -9,7 +9,7 @@ _Static_assert(SCHEMA_SEQ_BITS == 36, "the statements say 36");
 
 #define CELLS_MAX 32
 
-/* ?3: send only what the level `minimal` allows. */
+/* ?3 is true if only the data that the level `minimal` allows may be sent. */
 #define SENT_YES(name) ", " #name
 #define SENT_FULL(name) ", CASE WHEN NOT ?3 THEN " #name " END"
 #define SENT_PROGRAM(name)                                                                         \
@@ -70,9 +70,9 @@ const char *const unsent_sql[UNSENT_STATEMENTS] = {
 };
 /* clang-format on */
 
-/* Syncs all commits that are visible now, unless none was made since the last sync. A recorder
- * commits without syncing. */
-static int sync_commits(struct unsent *u)
+/* Syncs all commits that are visible now, because a recorder commits without syncing. Does nothing if
+ * there was no commit since the last sync. */
+static int unsent_sync_commits(struct unsent *u)
 {
     sqlite3_file *log = NULL;
     int64_t version = 0;
@@ -93,20 +93,10 @@ static int sync_commits(struct unsent *u)
     return 0;
 }
 
-static size_t read_cells(sqlite3_stmt *q, struct cell cell[CELLS_MAX])
-{
-    size_t bytes = 0;
-    for (int i = 0; i < sqlite3_column_count(q) && i < CELLS_MAX; i++) {
-        cell[i] = db_cell(q, i);
-        bytes += sizeof(int64_t) + cell[i].text.n;
-    }
-    return bytes;
-}
-
-/* Whether row numbers ascend from the requested one, so that sending ends even with a damaged
- * file. */
-static bool row_is_next(enum unsent_rows what, const int64_t key[3], const struct cell *first,
-                        int64_t n, int64_t *last)
+/* Whether the number of a row is greater than that of the row before, and not before the requested
+ * range. Otherwise the file is damaged, and sending might never end. n: number of rows before. */
+static bool row_number_is_next(enum unsent_rows what, const int64_t key[3],
+                               const struct cell *first, int64_t n, int64_t *last)
 {
     int64_t from = what == UNSENT_MESSAGES || what == UNSENT_EVENTS ? key[1] : key[0];
     if (what == UNSENT_REPLACED) /* the statement for UNSENT_REPLACED reads all rows at once */
@@ -130,12 +120,15 @@ int unsent_read_rows(struct unsent *u, enum unsent_rows what, const int64_t key[
     if (st < 0)
         return st;
     while (st == 0 && n < UNSENT_ROWS && (rc = sqlite3_step(q)) == SQLITE_ROW) {
-        bytes += read_cells(q, cell);
+        for (int i = 0; i < sqlite3_column_count(q) && i < CELLS_MAX; i++) {
+            cell[i] = db_cell(q, i);
+            bytes += sizeof(int64_t) + cell[i].text.n;
+        }
         if (what == UNSENT_MESSAGES)
             bytes += (size_t)cell[MESSAGE_LENGTH].number;
         if (n > 0 && bytes > UNSENT_BYTES)
             break;
-        if (!row_is_next(what, key, &cell[0], n++, &last))
+        if (!row_number_is_next(what, key, &cell[0], n++, &last))
             st = db_fail_damaged(&u->d);
         else
             st = fn(ctx, cell);
@@ -144,7 +137,7 @@ int unsent_read_rows(struct unsent *u, enum unsent_rows what, const int64_t key[
     st = st == 0 ? ended : st;
     *ret_n = n;
     if (st >= 0 && n > 0)
-        st = sync_commits(u);
+        st = unsent_sync_commits(u);
     return st < 0 ? st : 0;
 }
 

@@ -2,8 +2,8 @@
  *
  * Rules     a batch is read in one short transaction. It has at most UNSENT_ROWS rows and about
  *           UNSENT_BYTES, including large bodies; a longer row is a batch of its own. Rows are
- *           synced to the disk before they are passed on: after a power failure, the vault still
- *           has what the other store has. The cursors (cursors.h) use the same connection.
+ *           synced to the disk before they are sent: after a power failure, the vault still has
+ *           all rows that the other store has. The cursors (cursors.h) use the same connection.
  * Owns      the connection. Cells are borrowed for the call.
  * Errors    MI_ESTORE, with one sentence in unsent_error(). MI_ENOENT: there is no such row or body any more.
  * Blocks    on the disk, and up to UNSENT_WAIT_MS for a locked database. */
@@ -22,8 +22,8 @@ struct unsent;
 
 /* Kinds of rows. ?1, ?2 and ?3 stand for the numbers a, b and c in the key of unsent_read_rows(). */
 enum unsent_rows {
-    /* With a <= id <= b: the SESSION_ columns, the last of which are hidden. If c is not 0, without
-     * the arguments of the command and the rules of the sanitizer. */
+    /* sessions with a <= id <= b; columns: SESSION_…, the last of which are not sent. If c is not 0,
+     * without the arguments of the command and the rules of the sanitizer. */
     UNSENT_SESSIONS,
     UNSENT_MESSAGES,    /* messages of session a with b <= seq <= c; columns: MESSAGE_… */
     UNSENT_EVENTS,      /* events of session a with b <= id <= c; columns: EVENT_… */
@@ -35,7 +35,7 @@ enum unsent_rows {
 };
 
 /* The columns of a row: the fields that a store has (model/records.h), with the columns of evidence
- * between them. Code uses the names in capital letters. */
+ * between them. Other files use only the names in capital letters. */
 /* clang-format off */
 #define UNSENT_FIRST(at, store) FIELD_IF(FIELD_FIRST_##store)(at,)
 #define UNSENT_LAST(at, store) FIELD_IF(FIELD_LAST_##store)(at,)
@@ -82,24 +82,24 @@ void unsent_close(struct unsent *u); /* NULL is fine */
 const char *unsent_error(struct unsent *u);
 const char *unsent_vault(const struct unsent *u); /* returns the absolute path of the vault */
 
-/* *ret_n: the number of rows passed on. It is less than the number of rows if the limits of a batch
- * are reached. */
+/* Passes on the rows of one kind that match the key, up to the limits of a batch. *ret_n: how many rows
+ * were passed on. */
 MI_MUST int unsent_read_rows(struct unsent *u, enum unsent_rows what, const int64_t key[3],
                              unsent_fn fn, void *ctx, int64_t *ret_n);
 /* Finds the id of a session in this vault. MI_ENOENT: the vault does not have the session. */
 MI_MUST int unsent_session_id(struct unsent *u, struct slice uid, int64_t *ret);
 /* Finds the seq of the message that an event `finding-added` is about; 0 for another event. */
 MI_MUST int unsent_finding_seq(struct unsent *u, const struct cell *event, int64_t *ret_seq);
-/* Whether the session's file of large bodies has this range: it may not, after a power failure. */
+/* Whether the session's file of large bodies has this range. After a power failure, it may not. */
 MI_MUST int unsent_has_body(struct unsent *u, const char *uid, int64_t offset, int64_t length,
                             bool *ret);
 /* Appends `length` bytes of the session's large bodies, from `offset` on. */
 MI_MUST int unsent_body(struct unsent *u, const char *uid, int64_t offset, size_t length,
                         struct buf *ret);
-/* Makes this process the only one that sends this vault to this target, until unsent_close().
- * MI_EBUSY: another process does so; MI_EIO. Both set a sentence. */
+/* Makes this process the only one that sends this vault to this target, until unsent_close(). Returns
+ * 0, MI_EBUSY (another process does so) or MI_EIO; the last two set a sentence. */
 MI_MUST int unsent_lock(struct unsent *u, const char *target);
-/* A number that changes when another connection has changed the database. */
+/* Reads a number that changes when another connection has changed the database. */
 MI_MUST int unsent_version(struct unsent *u, int64_t *ret);
 
 #endif

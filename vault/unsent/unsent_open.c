@@ -1,4 +1,4 @@
-/* unsent_open.c - the connection, and large bodies. */
+/* unsent_open.c - opens the connection, locks a target, and reads large bodies. */
 #include "vault/unsent/state.h"
 
 #include "vault/store/bodies.h"
@@ -93,9 +93,9 @@ void unsent_close(struct unsent *u)
 
 /* ---- the lock ---- */
 
-/* Returns the byte of the lock file that stands for a target. The lock on this byte tells which
- * process sends there. */
-static off_t lock_byte(struct slice target)
+/* Returns the offset of the byte of the lock file that stands for a target. The process that sends
+ * there holds a lock on this byte. */
+static off_t lock_byte_of_target(struct slice target)
 {
     uint32_t h = 2166136261u; /* FNV-1a */
     for (size_t i = 0; i < target.n; i++)
@@ -114,7 +114,7 @@ int unsent_lock(struct unsent *u, const char *target)
 {
     struct flock l = {.l_type = F_WRLCK,
                       .l_whence = SEEK_SET,
-                      .l_start = lock_byte(slice_of(target)),
+                      .l_start = lock_byte_of_target(slice_of(target)),
                       .l_len = 1};
     if (u->lock_fd < 0)
         u->lock_fd = vault_dir_open_file(u->dir.fd, LOCK, O_RDWR | O_CREAT);
@@ -133,7 +133,7 @@ int unsent_lock(struct unsent *u, const char *target)
 
 /* ---- large bodies ---- */
 
-static int fail_body(struct unsent *u, const char *uid)
+static int unsent_fail_body(struct unsent *u, const char *uid)
 {
     int missing = errno == ENOENT || errno == ENODATA;
     buf_clear(&u->error);
@@ -142,11 +142,11 @@ static int fail_body(struct unsent *u, const char *uid)
     return missing ? MI_ENOENT : MI_ESTORE;
 }
 
-static int unsent_use_file(struct unsent *u, const char *uid)
+static int unsent_open_body_file(struct unsent *u, const char *uid)
 {
     if (!uid_is_valid(slice_of(uid))) { /* the uid becomes a file name */
         errno = EINVAL;
-        return fail_body(u, "?");
+        return unsent_fail_body(u, "?");
     }
     if (u->body_fd >= 0 && strcmp(uid, u->body_uid) == 0)
         return 0;
@@ -159,7 +159,7 @@ static int unsent_use_file(struct unsent *u, const char *uid)
         close(dir);
     errno = e;
     if (u->body_fd < 0)
-        return fail_body(u, uid);
+        return unsent_fail_body(u, uid);
     memcpy(u->body_uid, uid, sizeof u->body_uid);
     return 0;
 }
@@ -167,12 +167,12 @@ static int unsent_use_file(struct unsent *u, const char *uid)
 int unsent_has_body(struct unsent *u, const char *uid, int64_t offset, int64_t length, bool *ret)
 {
     struct stat file;
-    int st = unsent_use_file(u, uid);
+    int st = unsent_open_body_file(u, uid);
     *ret = false;
     if (st == MI_ENOENT)
         return 0;
     if (st == 0 && fstat(u->body_fd, &file) != 0)
-        st = fail_body(u, uid);
+        st = unsent_fail_body(u, uid);
     *ret = st == 0 && offset >= 0 && length >= 0 && offset <= file.st_size &&
            length <= file.st_size - offset && bodies_are_written(u->body_fd, offset, length);
     return st;
@@ -180,7 +180,7 @@ int unsent_has_body(struct unsent *u, const char *uid, int64_t offset, int64_t l
 
 int unsent_body(struct unsent *u, const char *uid, int64_t offset, size_t length, struct buf *ret)
 {
-    int st = unsent_use_file(u, uid);
+    int st = unsent_open_body_file(u, uid);
     if (st == 0 && !buf_reserve(ret, length))
         st = MI_ENOMEM;
     while (st == 0 && length > 0) {
@@ -189,7 +189,7 @@ int unsent_body(struct unsent *u, const char *uid, int64_t offset, size_t length
             continue;
         if (n <= 0) {
             errno = n == 0 ? ENODATA : errno;
-            return fail_body(u, uid);
+            return unsent_fail_body(u, uid);
         }
         ret->n += (size_t)n;
         offset += n;

@@ -29,7 +29,7 @@ static const char *const sql[HEALTH_QUERIES] = {
     [H_PAGE_SIZE] = "PRAGMA page_size",
     [H_UNUSED_PAGES] = "PRAGMA freelist_count",
     [H_IS_WAL] = "SELECT journal_mode = 'wal' FROM pragma_journal_mode",
-    /* count(*) would be one step, whose work no budget bounds */
+    /* count(*) would be one step of SQLite, whose work budget.h does not limit */
     [H_SESSIONS] = "SELECT count(id) FROM sessions",
     [H_GAPS] = "SELECT count(*) FROM events WHERE kind = 'gap'",
     [H_UNFILLED] = "SELECT count(*) FROM sessions WHERE calls IS NOT 1 AND ended_at_us IS NOT NULL",
@@ -47,7 +47,7 @@ static int health_close(struct db *d, int st)
     return st;
 }
 
-/* *ret_version: version of the schema. Call health_close() for *d in any case. */
+/* Opens the database. *ret_version: version of its schema. Close *d even after an error. */
 static int health_connect_to(const char *vault, struct db *d, int64_t *ret_version,
                              struct buf *error)
 {
@@ -59,11 +59,11 @@ static int health_connect_to(const char *vault, struct db *d, int64_t *ret_versi
     return st == 0 && schema_version(d->db, ret_version) < 0 ? db_fail(d) : st;
 }
 
-static int64_t file_bytes(const char *path, const char *more)
+static int64_t file_bytes(const char *path, const char *suffix)
 {
     char name[PATH_MAX + 8];
     struct stat st;
-    snprintf(name, sizeof name, "%s%s", path, more);
+    snprintf(name, sizeof name, "%s%s", path, suffix);
     return stat(name, &st) == 0 ? st.st_size : 0;
 }
 
@@ -111,7 +111,7 @@ struct faults {
     bool deceives;
 };
 
-static void add_fault(void *ctx, const struct layout_fault *f)
+static void append_fault(void *ctx, const struct layout_fault *f)
 {
     static const char *const what[] = {
         [LAYOUT_ADDED] = "is not one that mcp-interposer makes",
@@ -132,9 +132,9 @@ int health_check(const char *vault, struct buf *error)
     int64_t version;
     struct faults faults = {.error = error};
     int st = health_connect_to(vault, &d, &version, error);
-    if (st == 0 && layout_compare(d.db, add_fault, &faults) < 0)
+    if (st == 0 && layout_compare(d.db, append_fault, &faults) < 0)
         st = db_fail(&d);
-    /* the check computes constraints of the tables: only if they are those of this program */
+    /* the check evaluates the constraints of the tables, so the tables must be those of this program */
     if (st == 0 && !faults.deceives)
         st = db_begin_query(&d, H_INTEGRITY, &q, NULL, 0);
     int rc = SQLITE_DONE;
@@ -155,7 +155,7 @@ struct seals {
     int64_t before_us, n;
 };
 
-static int count_seal(void *ctx, int64_t n, struct slice text)
+static int count_seal_before(void *ctx, int64_t n, struct slice text)
 {
     (void)n;
     struct seals *x = ctx;
@@ -165,7 +165,7 @@ static int count_seal(void *ctx, int64_t n, struct slice text)
     return st == MI_ENOMEM ? st : 0; /* `audit verify` reports a damaged log */
 }
 
-/* Reads the last checkpoint; if there is none, *size and note stay as they are. */
+/* Reads the last checkpoint. If there is none, *size and *note are not changed. */
 static int health_read_checkpoint(struct db *d, int64_t *size, struct buf *note)
 {
     sqlite3_stmt *q;
@@ -192,7 +192,7 @@ int health_check_signed(const char *vault, int64_t before_us, int64_t *ret_unsig
     if (st == 0)
         st = health_read_checkpoint(&d, &size, note);
     if (st == 0) {
-        st = ledger_read(d.db, size, count_seal, &seals);
+        st = ledger_read(d.db, size, count_seal_before, &seals);
         st = st == MI_ESTORE ? db_fail(&d) : st;
     }
     db_close(&d);

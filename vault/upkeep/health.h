@@ -23,16 +23,15 @@ struct health {
 
 /* 0, MI_ENOENT (no database), MI_ESTORE or MI_EBUSY (locked; both with a sentence in error) or MI_ENOMEM. */
 MI_MUST int health_read(const char *vault, struct health *ret, struct buf *error);
-/* Counts the sessions that have ended and have no rows in `calls` yet. 0 also if that cannot be
- * read:
- * health_check() says why. */
+/* Counts the sessions that have ended and have no rows in `calls` yet. Returns 0 also if the database
+ * cannot be read: health_check() says why. */
 int64_t health_count_unfilled(const char *vault);
 /* Checks the database and its indexes for corruption, and for objects of other programs. MI_ESTORE:
  * the findings are in `error`. Otherwise returns as health_read(). */
 MI_MUST int health_check(const char *vault, struct buf *error);
 
-/* Appends the last checkpoint of the log to `note`; nothing if there is none. *ret_unsigned: how
- * many sessions have ended after that checkpoint, and before before_us. Returns as health_read();
+/* Appends the last checkpoint of the log to `note`; nothing if there is none. *ret_unsigned: number
+ * of seals that were added to the log after that checkpoint and before the time before_us. Returns as health_read();
  * MI_ENOENT also if the vault has no evidence. */
 MI_MUST int health_check_signed(const char *vault, int64_t before_us, int64_t *ret_unsigned,
                                 struct buf *note, struct buf *error);
@@ -47,7 +46,7 @@ struct health_log {
 };
 MI_MUST int health_check_log(const char *vault, struct health_log *log, struct buf *error);
 
-int64_t health_schema(void); /* the schema version that this program creates */
+int64_t health_schema(void); /* returns the schema version that this program creates */
 /* Returns the version of the SQLite library, such as "3.40.1", and whether it is new enough and
  * has FTS5. */
 const char *health_sqlite(bool *ret_new_enough, bool *ret_fts5);

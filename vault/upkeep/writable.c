@@ -11,16 +11,6 @@ static const char *const folders[] = {".", VAULT_BODIES, VAULT_LOGS "/" VAULT_AC
                                       VAULT_ESCALATIONS, VAULT_SEARCH};
 static const char *const files[] = {VAULT_DB, VAULT_DB "-wal", VAULT_DB "-shm"};
 
-/* Returns 0 or an errno. */
-static int try_file(int dir, const char *name)
-{
-    int fd = openat(dir, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-    if (fd < 0)
-        return errno == ENOENT ? 0 : errno;
-    close(fd);
-    return 0;
-}
-
 int writable_try(const char *vault, struct buf *where, int *ret_errno)
 {
     const char *name = NULL;
@@ -28,8 +18,14 @@ int writable_try(const char *vault, struct buf *where, int *ret_errno)
     int e = dir < 0 ? errno : 0;
     for (size_t i = 0; e == 0 && i < MI_COUNT(folders); i++)
         e = file_test_space(dir, name = folders[i], WRITABLE_BYTES);
-    for (size_t i = 0; e == 0 && i < MI_COUNT(files); i++)
-        e = try_file(dir, name = files[i]);
+    for (size_t i = 0; e == 0 && i < MI_COUNT(files); i++) {
+        name = files[i];
+        int fd = openat(dir, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+        if (fd >= 0)
+            close(fd);
+        else if (errno != ENOENT)
+            e = errno;
+    }
     if (dir >= 0)
         close(dir);
     if (e == 0)

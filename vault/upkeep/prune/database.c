@@ -15,9 +15,9 @@ static const char *const sql[PRUNE_QUERIES] = {
     [P_UNUSED_PAGES] = "PRAGMA freelist_count",
     [P_PAGE_SIZE] = "PRAGMA page_size",
     [P_DATA_VERSION] = "PRAGMA data_version",
-    /* All sessions, oldest first, and whether each may be removed: not the last ?1 sessions, and no
-     * running one. A session that does not run and has no recorded end ended with its last
-     * message. */
+    /* Selects all sessions, oldest first: id, start, end, whether no end is recorded, whether the
+     * session is older than the last ?1 ones, and whether it is running. Without a recorded end, the
+     * end is the time of the last message. */
     [P_SESSIONS] =
         "SELECT s.id, s.started_at_us, coalesce(s.ended_at_us, s.started_at_us + coalesce((SELECT "
         "m.t_us"
@@ -51,7 +51,7 @@ static const char *const sql[PRUNE_QUERIES] = {
 static const struct db_kind pruning = {
     .writes = true,
     .wait_ms = PRUNE_WAIT_MS,
-    /* no checkpoints: they would delay running proxies, which make them */
+    /* this connection makes no checkpoints: they would delay running proxies, which make them */
     .settings = "PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 0;"
                 " PRAGMA cache_size = -2048",
     .sql = sql,
@@ -67,6 +67,7 @@ int prune_convert_status(struct prune *p, int st)
     return MI_EFULL;
 }
 
+/* Time after which a sent session counts as sent for good. */
 #define SENT_US ((int64_t)3600 * 1000000)
 
 int prune_is_sent(struct prune *p, int64_t id, bool *ret)

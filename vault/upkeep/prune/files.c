@@ -14,7 +14,7 @@
 
 #define DAY_US ((int64_t)86400 * 1000000)
 
-static int prune_keep_file(struct prune_files *f, const char *name, int64_t until_us, int64_t bytes)
+static int prune_files_add(struct prune_files *f, const char *name, int64_t until_us, int64_t bytes)
 {
     char *copy = strdup(name);
     if (copy == NULL || !GROW(f->file, f->n, f->cap)) {
@@ -33,12 +33,12 @@ static int64_t file_changed_us(const struct stat *st)
 
 /* ---- which files ---- */
 
-/* Whether a file is of the wanted kind; *ret_until: time after which it has nothing. 0, 1 or
- * MI_ESTORE. */
+/* Returns 1 if a prune run may remove the file, 0 if not, or MI_ESTORE. *ret_until: time after which
+ * the file has no data. */
 typedef int (*file_fn)(struct prune *p, const char *name, const struct stat *st,
                        int64_t *ret_until);
 
-/* Log files. Lines of their day may still be added. */
+/* Whether the file is a log file. Until the end of its day, it may get more lines. */
 static int file_is_log(struct prune *p, const char *name, const struct stat *st, int64_t *ret_until)
 {
     struct tm day = {0};
@@ -59,9 +59,10 @@ static int file_is_escalation(struct prune *p, const char *name, const struct st
     return name[0] >= '0' && name[0] <= '9' && n > 3 && strcmp(name + n - 3, ".md") == 0;
 }
 
-/* Bodies without a session. Bodies of sessions in a database that was put aside are kept. */
-static int is_left_body(struct prune *p, const char *name, const struct stat *st,
-                        int64_t *ret_until)
+/* Whether the file has bodies of a session that no longer exists. If a database was put aside, no such
+ * file is removed, because that database may have the session. */
+static int file_is_orphaned_body(struct prune *p, const char *name, const struct stat *st,
+                                 int64_t *ret_until)
 {
     int64_t has;
     *ret_until = 0;
@@ -78,8 +79,9 @@ static int compare_prune_files(const void *a, const void *b)
     return (x->until_us > y->until_us) - (x->until_us < y->until_us);
 }
 
-/* Takes ownership of fd. */
-static int find_in_folder(struct prune *p, struct prune_files *f, int fd, file_fn is_one)
+/* Finds the files of a folder that match. fd: the folder; owned by *f from now on. */
+static int prune_files_find_in_folder(struct prune *p, struct prune_files *f, int fd,
+                                      file_fn matches)
 {
     struct stat st;
     f->fd = fd;
@@ -95,9 +97,9 @@ static int find_in_folder(struct prune *p, struct prune_files *f, int fd, file_f
         int64_t until_us = 0;
         if (fstatat(fd, e->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(st.st_mode))
             continue;
-        found = is_one(p, e->d_name, &st, &until_us);
+        found = matches(p, e->d_name, &st, &until_us);
         if (found > 0)
-            found = prune_keep_file(f, e->d_name, until_us, st.st_size);
+            found = prune_files_add(f, e->d_name, until_us, st.st_size);
     }
     closedir(d);
     if (f->n > 1)
@@ -105,32 +107,28 @@ static int find_in_folder(struct prune *p, struct prune_files *f, int fd, file_f
     return found < 0 ? found : 0;
 }
 
-static int open_logs(int dir_fd)
-{
-    int logs = vault_dir_open_sub(dir_fd, VAULT_LOGS, false);
-    int fd = logs >= 0 ? vault_dir_open_sub(logs, VAULT_ACTIONS, false) : -1;
-    if (logs >= 0)
-        close(logs);
-    return fd;
-}
-
 int prune_files_find(struct prune *p, int64_t *bytes)
 {
-    int st = find_in_folder(p, &p->bodies, vault_dir_open_sub(p->dir.fd, VAULT_BODIES, false),
-                            is_left_body);
-    if (st == 0)
-        st = find_in_folder(p, &p->logs, open_logs(p->dir.fd), file_is_log);
-    if (st == 0)
-        st = find_in_folder(p, &p->escalations,
-                            vault_dir_open_sub(p->dir.fd, VAULT_ESCALATIONS, false),
-                            file_is_escalation);
-    *bytes += prune_files_until(&p->bodies, 0);
+    int fd = vault_dir_open_sub(p->dir.fd, VAULT_BODIES, false);
+    int st = prune_files_find_in_folder(p, &p->bodies, fd, file_is_orphaned_body);
+    if (st == 0) {
+        int logs = vault_dir_open_sub(p->dir.fd, VAULT_LOGS, false);
+        fd = logs >= 0 ? vault_dir_open_sub(logs, VAULT_ACTIONS, false) : -1;
+        if (logs >= 0)
+            close(logs);
+        st = prune_files_find_in_folder(p, &p->logs, fd, file_is_log);
+    }
+    if (st == 0) {
+        fd = vault_dir_open_sub(p->dir.fd, VAULT_ESCALATIONS, false);
+        st = prune_files_find_in_folder(p, &p->escalations, fd, file_is_escalation);
+    }
+    *bytes += prune_files_plan_until(&p->bodies, 0);
     return st;
 }
 
 /* ---- the plan ---- */
 
-int prune_files_body(struct prune *p, int64_t id, int64_t *bytes)
+int prune_files_plan_body(struct prune *p, int64_t id, int64_t *bytes)
 {
     struct stat file;
     char uid[UID_LEN + 1];
@@ -138,21 +136,21 @@ int prune_files_body(struct prune *p, int64_t id, int64_t *bytes)
     if (st < 0 || strlen(uid) != UID_LEN || strchr(uid, '/') != NULL || p->bodies.fd < 0 ||
         fstatat(p->bodies.fd, uid, &file, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(file.st_mode))
         return st;
-    st = prune_keep_file(&p->bodies, uid, 0, file.st_size);
-    *bytes += prune_files_until(&p->bodies, 0);
+    st = prune_files_add(&p->bodies, uid, 0, file.st_size);
+    *bytes += prune_files_plan_until(&p->bodies, 0);
     return st;
 }
 
-int64_t prune_files_next(struct prune_files *f)
+int64_t prune_files_plan_next(struct prune_files *f)
 {
     return f->file[f->planned++].bytes;
 }
 
-int64_t prune_files_until(struct prune_files *f, int64_t until_us)
+int64_t prune_files_plan_until(struct prune_files *f, int64_t until_us)
 {
     int64_t sum = 0;
     while (f->planned < f->n && f->file[f->planned].until_us <= until_us)
-        sum += prune_files_next(f);
+        sum += prune_files_plan_next(f);
     return sum;
 }
 

@@ -6,15 +6,15 @@
 
 #include "vault/upkeep/prune/state.h"
 
-/* Finds the log files, the escalations, and large bodies without a session, left by an interrupted
- * removal. These bodies are planned; their size is added to *bytes. 0, MI_ESTORE or MI_ENOMEM. */
+/* Finds the log files, the escalations, and large bodies without a session, which an interrupted
+ * removal has left. Plans these bodies, and adds their size to *bytes. 0, MI_ESTORE or MI_ENOMEM. */
 MI_MUST int prune_files_find(struct prune *p, int64_t *bytes);
-/* Plans the large bodies of a session; their size is added to *bytes. 0, MI_ESTORE or MI_ENOMEM. */
-MI_MUST int prune_files_body(struct prune *p, int64_t id, int64_t *bytes);
+/* Plans the large bodies of a session, and adds their size to *bytes. 0, MI_ESTORE or MI_ENOMEM. */
+MI_MUST int prune_files_plan_body(struct prune *p, int64_t id, int64_t *bytes);
 /* Plans the next file. Returns its size. */
-int64_t prune_files_next(struct prune_files *f);
-/* Plans the files that have nothing later than until_us. Returns their size. */
-int64_t prune_files_until(struct prune_files *f, int64_t until_us);
+int64_t prune_files_plan_next(struct prune_files *f);
+/* Plans the files that have no data later than until_us. Returns their size. */
+int64_t prune_files_plan_until(struct prune_files *f, int64_t until_us);
 void prune_files_close(struct prune_files *f);
 
 #endif

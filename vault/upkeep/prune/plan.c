@@ -10,6 +10,7 @@
 
 #define DAY_US ((int64_t)86400 * 1000000)
 
+/* A session of the vault, which may be removed or not. */
 struct candidate {
     int64_t id, started_us, ended_us;
     int64_t since_us; /* earliest start of this session and of all newer ones */
@@ -17,7 +18,7 @@ struct candidate {
 };
 
 struct candidates {
-    struct candidate *c; /* owned; candidates, oldest first */
+    struct candidate *c; /* owned; all sessions, oldest first */
     size_t n, cap;
 };
 
@@ -26,8 +27,8 @@ struct candidates {
 static int read_candidates(struct prune *p, struct candidates *l)
 {
     sqlite3_stmt *q;
-    bool grows = true; /* true: each id is higher than the one before; in a damaged file the same
-                        * row may be returned again and again */
+    /* true: each id is greater than the one before; a damaged file may return a row again and again */
+    bool grows = true;
     int st = db_begin_query(&p->d, P_SESSIONS, &q,
                             DB_WITH(db_int(p->rule.keep_last > 0 ? p->rule.keep_last : 1)));
     if (st < 0)
@@ -38,7 +39,7 @@ static int read_candidates(struct prune *p, struct candidates *l)
         *c = (struct candidate){.id = sqlite3_column_int64(q, 0),
                                 .started_us = sqlite3_column_int64(q, 1),
                                 .ended_us = sqlite3_column_int64(q, 2)};
-        /* no recorded end: keep it for a day, in case it is still running */
+        /* a session without a recorded end is kept for a day, because it may still be running */
         bool recent = sqlite3_column_int(q, 3) != 0 && c->ended_us > p->now_us - DAY_US;
         c->running = sqlite3_column_int(q, 5) != 0;
         c->removable = sqlite3_column_int(q, 4) != 0 && !recent && !c->running;
@@ -56,8 +57,8 @@ static int read_candidates(struct prune *p, struct candidates *l)
     return st == 0 && rc == SQLITE_ROW ? MI_ENOMEM : st;
 }
 
-/* Plans the removal of a session and its large bodies, unless it must be sent first. Adds what this
- * frees to *bytes. */
+/* Plans the removal of a session and its large bodies, unless the session must be sent first. Adds the
+ * bytes that this frees to *bytes. */
 static int plan_session(struct prune *p, struct candidate *c, int64_t *bytes)
 {
     bool sent;
@@ -73,7 +74,7 @@ static int plan_session(struct prune *p, struct candidate *c, int64_t *bytes)
         return MI_ENOMEM;
     p->session[p->n++] = c->id;
     c->planned = true;
-    st = prune_files_body(p, c->id, bytes);
+    st = prune_files_plan_body(p, c->id, bytes);
     if (st == 0 && p->rule.max_bytes > 0)
         st = prune_size_session(p, c->id, &rows);
     *bytes += rows;
@@ -95,73 +96,56 @@ static int plan_named_session(struct prune *p, struct candidates *l, int64_t *by
     return MI_EBUSY;
 }
 
-static int plan_old_sessions(struct prune *p, struct candidates *l, int64_t *bytes)
-{
-    bool all = p->rule.older_us == 0 && p->rule.max_bytes == 0;
-    int st = 0;
-    for (size_t i = 0; st == 0 && i < l->n; i++)
-        if (l->c[i].removable &&
-            (all || (p->rule.older_us > 0 && l->c[i].ended_us < p->now_us - p->rule.older_us)))
-            st = plan_session(p, &l->c[i], bytes);
-    return st;
-}
-
 /* ---- files and size ---- */
 
-/* The time before which log files and escalations are removed: they must be older than the rule's
- * age, and than the oldest session that is kept. */
+/* Returns the time before which log files and escalations are removed: they must be older than the
+ * rule's age, and older than kept_us, the start of the oldest session that is kept. */
 static int64_t files_cutoff_us(const struct prune *p, int64_t kept_us)
 {
     int64_t aged_us = p->now_us - p->rule.older_us;
     return kept_us < aged_us ? kept_us : aged_us;
 }
 
+/* Plans the log files and escalations that are old enough. Returns their size. */
 static int64_t plan_old_files(struct prune *p, const struct candidates *l)
 {
     int64_t kept_us = INT64_MAX;
     for (size_t i = 0; i < l->n; i++)
         if (!l->c[i].planned && l->c[i].started_us < kept_us)
             kept_us = l->c[i].started_us;
-    return prune_files_until(&p->logs, files_cutoff_us(p, kept_us)) +
-           prune_files_until(&p->escalations, files_cutoff_us(p, kept_us));
+    return prune_files_plan_until(&p->logs, files_cutoff_us(p, kept_us)) +
+           prune_files_plan_until(&p->escalations, files_cutoff_us(p, kept_us));
 }
 
-/* Counts the unplanned log files of past days, and their bytes; *ret_today: bytes of newer log
- * files. */
-static size_t count_past_log_files(const struct prune *p, int64_t *ret_bytes, int64_t *ret_today)
-{
-    size_t n = p->logs.planned;
-    *ret_bytes = *ret_today = 0;
-    for (; n < p->logs.n && p->logs.file[n].until_us <= p->now_us; n++)
-        *ret_bytes += p->logs.file[n].bytes;
-    for (size_t i = n; i < p->logs.n; i++)
-        *ret_today += p->logs.file[i].bytes;
-    return n;
-}
-
-/* Plans until the vault is small enough: the oldest log file while log files take more than all
- * other data, otherwise the oldest session, and files that are then older than all sessions.
- * Today's log file is still written to: it is kept, and not counted, or sessions would be removed
- * in its place. *bytes: size of the vault after the plan. */
+/* Plans removals until the vault is small enough. As long as log files take more than all other data,
+ * the oldest log file is removed; otherwise the oldest session, with the log files that are then
+ * older than all sessions. Today's log file is still written to, so it is kept. It is not counted
+ * either, because otherwise sessions would be removed in its place. *bytes: size of the vault after
+ * the plan. */
 static int plan_by_size(struct prune *p, struct candidates *l, int64_t *bytes)
 {
-    int64_t logs, today, kept_us = INT64_MAX;
-    size_t days = count_past_log_files(p, &logs, &today), i = 0;
+    int64_t logs = 0, today = 0; /* bytes of unplanned log files of past days, and of newer ones */
+    int64_t kept_us = INT64_MAX; /* start of the oldest session that is kept, so far */
+    size_t past = p->logs.planned, i = 0;
     int st = 0;
+    for (; past < p->logs.n && p->logs.file[past].until_us <= p->now_us; past++)
+        logs += p->logs.file[past].bytes;
+    for (size_t k = past; k < p->logs.n; k++)
+        today += p->logs.file[k].bytes;
     while (st == 0 && *bytes - today > p->rule.max_bytes) {
         for (; i < l->n && !l->c[i].removable; i++)
             if (!l->c[i].planned && l->c[i].started_us < kept_us)
                 kept_us = l->c[i].started_us;
         int64_t freed = 0, file = 0;
-        if (p->logs.planned < days && (i == l->n || logs > *bytes - today - logs)) {
-            file = prune_files_next(&p->logs);
+        if (p->logs.planned < past && (i == l->n || logs > *bytes - today - logs)) {
+            file = prune_files_plan_next(&p->logs);
         } else if (i < l->n) {
             int64_t newer_us = i + 1 < l->n ? l->c[i + 1].since_us : INT64_MAX;
             st = plan_session(p, &l->c[i], &freed);
             if (l->c[i].planned && newer_us > kept_us)
                 newer_us = kept_us;
             if (l->c[i].planned)
-                file = prune_files_until(&p->logs, files_cutoff_us(p, newer_us));
+                file = prune_files_plan_until(&p->logs, files_cutoff_us(p, newer_us));
         } else {
             break;
         }
@@ -173,10 +157,15 @@ static int plan_by_size(struct prune *p, struct candidates *l, int64_t *bytes)
 
 /* ---- all ---- */
 
-/* Adds what the plan frees to *freed. */
+/* Plans by age, then by size. Adds the bytes that the plan frees to *freed. */
 static int plan_by_rules(struct prune *p, struct candidates *l, int64_t *freed)
 {
-    int st = plan_old_sessions(p, l, freed);
+    bool all = p->rule.older_us == 0 && p->rule.max_bytes == 0;
+    int st = 0;
+    for (size_t i = 0; st == 0 && i < l->n; i++)
+        if (l->c[i].removable &&
+            (all || (p->rule.older_us > 0 && l->c[i].ended_us < p->now_us - p->rule.older_us)))
+            st = plan_session(p, &l->c[i], freed);
     if (st < 0)
         return st;
     *freed += plan_old_files(p, l);
@@ -188,7 +177,7 @@ static int plan_by_rules(struct prune *p, struct candidates *l, int64_t *freed)
     return st;
 }
 
-static int64_t sum_planned(const struct prune_files *f, int64_t *ret_n)
+static int64_t sum_planned_bytes(const struct prune_files *f, int64_t *ret_n)
 {
     int64_t sum = 0;
     *ret_n = (int64_t)f->planned;
@@ -221,8 +210,8 @@ int prune_make_plan(struct prune *p)
     if (p->n > 1)
         qsort(p->session, p->n, sizeof *p->session, compare_numbers);
     p->plan.sessions = (int64_t)p->n;
-    p->plan.file_bytes = sum_planned(&p->bodies, &p->plan.bodies) +
-                         sum_planned(&p->logs, &p->plan.logs) +
-                         sum_planned(&p->escalations, &p->plan.escalations);
+    p->plan.file_bytes = sum_planned_bytes(&p->bodies, &p->plan.bodies) +
+                         sum_planned_bytes(&p->logs, &p->plan.logs) +
+                         sum_planned_bytes(&p->escalations, &p->plan.escalations);
     return st;
 }

@@ -98,8 +98,9 @@ bool prune_is_quiet(struct prune *p)
 
 /* ---- steps ---- */
 
-/* States in the vault's log that the removal of a session begins (docs/evidence.md). */
-static int log_removal(struct prune *p, int64_t id)
+/* Adds a leaf to the vault's log, which states that the removal of a session begins
+ * (docs/evidence.md). */
+static int prune_add_leaf(struct prune *p, int64_t id)
 {
     bool has;
     char uid[UID_LEN + 1] = "";
@@ -116,16 +117,16 @@ static int log_removal(struct prune *p, int64_t id)
 }
 
 /* Removes rows of a session from a table, which an older vault may not have. */
-static int remove_rows_from_table(struct prune *p, const char *table, enum prune_query i,
-                                  int64_t id)
+static int prune_remove_from_table(struct prune *p, const char *table, enum prune_query i,
+                                   int64_t id)
 {
     bool has;
     int st = db_has_table(&p->d, table, &has);
     return st == 0 && has ? db_run(&p->d, i, DB_WITH(db_int(id), db_int(PRUNE_ROWS))) : st;
 }
 
-/* Removes the other rows of a session, without its messages. */
-static int remove_other_rows(struct prune *p, int64_t id)
+/* Removes all rows of a session that are not messages. */
+static int prune_remove_other_rows(struct prune *p, int64_t id)
 {
     static const struct {
         const char *name;
@@ -137,13 +138,13 @@ static int remove_other_rows(struct prune *p, int64_t id)
     };
     int st = 0;
     for (size_t i = 0; st == 0 && i < MI_COUNT(tables); i++)
-        st = remove_rows_from_table(p, tables[i].name, tables[i].remove, id);
+        st = prune_remove_from_table(p, tables[i].name, tables[i].remove, id);
     return st;
 }
 
-/* Removes some of the session's messages, with their calls. The session's row is kept until all
- * messages are removed. *ret_n: how many were removed. */
-static int remove_rows(struct prune *p, int64_t id, int64_t *ret_n)
+/* Removes up to PRUNE_ROWS messages of a session, with their calls. The row of the session is removed
+ * with its last messages. *ret_n: how many messages were removed. */
+static int prune_remove_rows(struct prune *p, int64_t id, int64_t *ret_n)
 {
     bool sent;
     int st = prune_is_sent(p, id, &sent);
@@ -154,17 +155,18 @@ static int remove_rows(struct prune *p, int64_t id, int64_t *ret_n)
         return MI_EBUSY;
     }
     if (st == 0 && !p->stated)
-        st = log_removal(p, id);
+        st = prune_add_leaf(p, id);
     if (st == 0)
-        st = remove_rows_from_table(p, "calls", P_REMOVE_NEXT_CALLS, id);
+        st = prune_remove_from_table(p, "calls", P_REMOVE_NEXT_CALLS, id);
     if (st == 0)
-        st = remove_rows_from_table(p, "messages", P_REMOVE_NEXT_MESSAGES, id);
+        st = prune_remove_from_table(p, "messages", P_REMOVE_NEXT_MESSAGES, id);
     *ret_n = sqlite3_changes(p->d.db);
-    return st == 0 && *ret_n < PRUNE_ROWS ? remove_other_rows(p, id) : st;
+    return st == 0 && *ret_n < PRUNE_ROWS ? prune_remove_other_rows(p, id) : st;
 }
 
-/* Removes the search index before and after the rows: a search may recreate it in between. */
-static int prune_forget(struct prune *p, int64_t id)
+/* Removes the search index of a session. Call it before and after the rows are removed, because a
+ * search may make the index again in between. */
+static int prune_remove_index(struct prune *p, int64_t id)
 {
     if (search_forget(p->dir.path, id) == 0)
         return 0;
@@ -178,13 +180,13 @@ static int prune_forget(struct prune *p, int64_t id)
 static int prune_session_step(struct prune *p)
 {
     int64_t id = p->session[p->at], n = 0;
-    int st = p->forgotten ? 0 : prune_forget(p, id);
+    int st = p->forgotten ? 0 : prune_remove_index(p, id);
     if (st < 0)
         return st;
     p->forgotten = true;
     st = db_begin(&p->d);
     if (st == 0)
-        st = db_end(&p->d, remove_rows(p, id, &n));
+        st = db_end(&p->d, prune_remove_rows(p, id, &n));
     if (st < 0)
         return st;
     p->stated = true;
@@ -194,27 +196,17 @@ static int prune_session_step(struct prune *p)
     p->forgotten = p->stated = false;
     p->at++;
     p->done.sessions++;
-    return prune_forget(p, id);
+    return prune_remove_index(p, id);
 }
 
-/* Removes the rows of an escalation file before the file. If the problem recurs, it gets a new
- * one. */
-static int remove_escalation_rows(struct prune *p, const char *file)
-{
-    bool recorded;
-    int st = db_has_table(&p->d, "escalations", &recorded);
-    return st == 0 && recorded
-               ? db_run(&p->d, P_REMOVE_ESCALATION, DB_WITH(db_text(slice_of(file))))
-               : st;
-}
-
+/* Removes the next file. *count: number of removed files of this kind. */
 static int prune_file_step(struct prune_files *f, int64_t *count, struct prune_report *done,
                            struct buf *error)
 {
     struct stat s;
     const char *name = f->file[f->at++].name;
     if (fstatat(f->fd, name, &s, AT_SYMLINK_NOFOLLOW) != 0)
-        return 0; /* another process has removed the session */
+        return 0; /* another process has removed the file */
     if (unlinkat(f->fd, name, 0) != 0) {
         buf_printf(error, "cannot remove %s: %s", name, strerror(errno));
         return MI_EIO;
@@ -224,7 +216,7 @@ static int prune_file_step(struct prune_files *f, int64_t *count, struct prune_r
     return 0;
 }
 
-/* Shrinks the database if no proxy runs: VACUUM locks it. */
+/* Shrinks the database if no proxy runs, because VACUUM locks the database. */
 static int prune_last_step(struct prune *p)
 {
     int64_t pages = 0, unused = 0, size = 0;
@@ -240,8 +232,8 @@ static int prune_last_step(struct prune *p)
         st = rebuild_database(p->d.db) == 0 ? db_exec(&p->d, "PRAGMA wal_checkpoint(TRUNCATE)")
                                             : db_fail(&p->d);
         p->done.shrunk = st == 0;
-        if (st < 0 && prune_convert_status(p, st) !=
-                          MI_EFULL) /* the database is locked; the next run will shrink it */
+        /* MI_EFULL: the database is locked; the next run will shrink it */
+        if (st < 0 && prune_convert_status(p, st) != MI_EFULL)
             return st;
     }
     return prune_size_vault(p, &p->done.bytes_after);
@@ -256,7 +248,13 @@ static int prune_next_step(struct prune *p, bool *ret_done)
     if (p->logs.at < p->logs.planned)
         return prune_file_step(&p->logs, &p->done.logs, &p->done, p->d.error);
     if (p->escalations.at < p->escalations.planned) {
-        int st = remove_escalation_rows(p, p->escalations.file[p->escalations.at].name);
+        /* remove the rows that name the file before the file; if the problem recurs, it gets a new
+         * file */
+        const char *file = p->escalations.file[p->escalations.at].name;
+        bool recorded;
+        int st = db_has_table(&p->d, "escalations", &recorded);
+        if (st == 0 && recorded)
+            st = db_run(&p->d, P_REMOVE_ESCALATION, DB_WITH(db_text(slice_of(file))));
         if (st < 0)
             return st;
         return prune_file_step(&p->escalations, &p->done.escalations, &p->done, p->d.error);

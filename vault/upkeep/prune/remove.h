@@ -24,9 +24,9 @@
 #include "base/buf.h"
 
 #define PRUNE_WAIT_MS 250
-#define PRUNE_ROWS 200 /* messages removed in one step */
+#define PRUNE_ROWS 200 /* most messages that one step removes */
 
-/* 0: the rule is not set; keep_last is then 1. */
+/* The rules. A rule that is 0 is not set; but if keep_last is 0, one session is kept. */
 struct retention {
     int64_t older_us, keep_last, max_bytes;
     int64_t session;    /* id of the only session to remove; 0: choose sessions by the rules */
@@ -37,7 +37,7 @@ struct retention {
 struct prune_report {
     int64_t sessions, messages, bodies, logs, escalations;
     int64_t file_bytes; /* size of the removed files */
-    int64_t unsent;     /* number of sessions that are kept because of `target` */
+    int64_t unsent;     /* number of sessions that are kept because they were not sent to `target` */
     int64_t free_bytes; /* bytes in free pages of the database, which new messages can use */
     /* The size of the vault without free pages of its database. bytes_after: in a plan, what will
      * remain; else, what remained after the last step. In a plan, bytes_after and `messages` are
@@ -53,9 +53,9 @@ struct prune;
 MI_MUST int prune_open(struct prune **ret, const char *vault, const struct retention *r,
                        int64_t now_us, struct buf *error);
 void prune_close(struct prune *p); /* NULL is fine */
-/* The totals of the plan. */
+/* Returns the totals of the plan. */
 const struct prune_report *prune_plan(const struct prune *p);
-/* Ids of the sessions that are planned to be removed, oldest first. */
+/* Returns the number of sessions that the plan removes. *ret_ids: their ids, oldest first. */
 size_t prune_sessions(const struct prune *p, const int64_t **ret_ids);
 /* Completes the totals of the plan by reading the rows of its sessions. 0, MI_ESTORE, MI_EFULL or
  * MI_ENOMEM, as above. */

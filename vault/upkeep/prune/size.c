@@ -45,8 +45,8 @@ int prune_size_vault(struct prune *p, int64_t *ret)
 
 /* ---- a session ---- */
 
-/* Tables with rows of sessions; older vaults lack some. Of messages, only columns of very different
- * sizes are read, which halves the time. others: bytes of the other columns. */
+/* Tables with rows of sessions; older vaults lack some. Only those columns of messages are read whose
+ * sizes differ much, which halves the time. others: estimated bytes of the columns that are not read. */
 static const struct {
     const char *name;
     int others;
@@ -57,8 +57,9 @@ static const struct {
     {"calls", 0, P_SIZE_CALLS},        {"operations", 0, P_SIZE_OPERATIONS},
 };
 
-/* The bytes of a record: the types of its columns, then the values. A number takes as many bytes as
- * it needs; the first column is the row's id, which is not in the record. */
+/* Returns the bytes of the current row as a record of SQLite: the types of its columns, then the
+ * values. A small number takes fewer bytes. The first column is the row's id, which is not in the
+ * record. */
 static int64_t record_bytes(sqlite3_stmt *q)
 {
     int n = sqlite3_column_count(q);

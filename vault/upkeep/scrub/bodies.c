@@ -2,7 +2,6 @@
 
 #include "base/grow.h"
 #include "base/os/file.h"
-#include "vault/upkeep/scrub/error.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,8 +14,8 @@ static int scrub_bodies_fail(struct scrub *s, const char *what)
     return scrub_fail(s, what, VAULT_BODIES);
 }
 
-/* 0, MI_ENOENT (the session has no large bodies) or MI_EIO. */
-static int open_bodies(struct scrub *s)
+/* Opens the session's file of large bodies. 0, MI_ENOENT (there is no such file) or MI_EIO. */
+static int scrub_open_bodies(struct scrub *s)
 {
     if (s->bodies_fd >= 0)
         return 0;
@@ -57,10 +56,9 @@ static int scrub_write_at(struct scrub *s, const char *p, size_t n, int64_t at)
     return 0;
 }
 
-/* The body is synced before a row refers to it. */
 int scrub_append_body(struct scrub *s, struct slice body, int64_t *ret_offset)
 {
-    int st = open_bodies(s);
+    int st = scrub_open_bodies(s);
     if (st < 0)
         return st == MI_ENOENT ? scrub_bodies_fail(s, "open a file in") : st;
     off_t end = lseek(s->bodies_fd, 0, SEEK_END);
@@ -99,7 +97,7 @@ int scrub_blank_bodies(struct scrub *s)
 {
     struct stat file;
     int64_t at = 0;
-    int st = open_bodies(s);
+    int st = scrub_open_bodies(s);
     if (st < 0)
         return st == MI_ENOENT ? 0 : st;
     if (fstat(s->bodies_fd, &file) != 0)

@@ -4,9 +4,9 @@
 
 #include "vault/upkeep/scrub/state.h"
 
-/* Notes a range to which a row refers, so that it is not overwritten. */
+/* Notes a range to which a row refers, so that the range is not overwritten. */
 MI_MUST int scrub_keep_range(struct scrub *s, int64_t offset, int64_t length);
-/* Writes a body to the end of the file, syncs it and notes its range. */
+/* Writes a body to the end of the file, syncs it before a row refers to it, and notes its range. */
 MI_MUST int scrub_append_body(struct scrub *s, struct slice body, int64_t *ret_offset);
 /* Overwrites everything outside of the noted ranges with zeros. */
 MI_MUST int scrub_blank_bodies(struct scrub *s);

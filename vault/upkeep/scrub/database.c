@@ -2,7 +2,6 @@
 
 #include "vault/store/dir.h"
 #include "vault/store/schema.h"
-#include "vault/upkeep/scrub/error.h"
 
 #include <errno.h>
 
@@ -51,23 +50,23 @@ void scrub_disconnect(struct scrub *s)
 
 /* ---- changing rows ---- */
 
-/* Gives the changed records new commitments. */
-static int scrub_restate_records(struct scrub *s)
-{
-    struct restate r = {
-        .db = s->d.db, .salts = &s->salts, .session_id = s->session_id, .bodies_fd = s->bodies_fd};
-    int st = restate_records(&r, s->changed, s->changed_n);
-    s->changed_n = 0;
-    if (st == MI_EIO)
-        return scrub_fail(s, "state the changes in", VAULT_DB);
-    return st == MI_ESTORE ? db_fail(&s->d) : st;
-}
-
 int scrub_commit(struct scrub *s)
 {
     if (s->d.depth == 0)
         return 0;
-    int st = db_end(&s->d, s->changed_n > 0 ? scrub_restate_records(s) : 0);
+    int st = 0;
+    if (s->changed_n > 0) { /* the changed records get new commitments */
+        struct restate r = {.db = s->d.db,
+                            .salts = &s->salts,
+                            .session_id = s->session_id,
+                            .bodies_fd = s->bodies_fd};
+        st = restate_records(&r, s->changed, s->changed_n);
+        if (st == MI_EIO)
+            st = scrub_fail(s, "state the changes in", VAULT_DB);
+        else if (st == MI_ESTORE)
+            st = db_fail(&s->d);
+    }
+    st = db_end(&s->d, st);
     s->waiting = s->changed_n = 0;
     return st;
 }

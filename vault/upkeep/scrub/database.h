@@ -1,4 +1,4 @@
-/* database.h - the writing connection: statements, and transactions of a few hundred rows. */
+/* database.h - writes to the database: statements, and transactions of a few hundred rows. */
 #ifndef MI_VAULT_UPKEEP_SCRUB_DATABASE_H
 #define MI_VAULT_UPKEEP_SCRUB_DATABASE_H
 

@@ -1,11 +1,10 @@
-/* scrub_files.c - files of lines: the log directory and the escalations, and the names in the table `escalations`. */
+/* scrub_files.c - replaces secrets in the lines of log files and escalations, and in the table `escalations`. */
 #include "vault/upkeep/scrub/scrub_text.h"
 
 #include "base/clock.h"
 #include "vault/store/bodies.h"
 #include "vault/store/connect.h"
 #include "vault/upkeep/scrub/database.h"
-#include "vault/upkeep/scrub/error.h"
 #include "vault/upkeep/scrub/state.h"
 
 #include <dirent.h>
@@ -20,6 +19,7 @@
 #define WIP ".new-" /* prefix of incomplete files, as in record/process/escalation.c */
 #define FOLDER_LOGS VAULT_LOGS "/" VAULT_ACTIONS
 
+/* A folder whose files are searched. */
 struct lines {
     struct scrub *s;
     const char *folder;
@@ -38,12 +38,6 @@ struct copy {
 
 enum { NAMES = 3 }; /* number of columns with names: server, tool, method */
 
-static struct slice scrub_escalations_column(sqlite3_stmt *q, int i)
-{
-    const char *text = (const char *)sqlite3_column_text(q, i);
-    return text != NULL ? slice_of(text) : (struct slice){0};
-}
-
 static int scrub_escalation_row(struct scrub *s, sqlite3_stmt *q)
 {
     struct scrub_hit hit = {.where = "escalation"};
@@ -52,7 +46,8 @@ static int scrub_escalation_row(struct scrub *s, sqlite3_stmt *q)
     size_t all = 0, n = 0;
     int st = 0;
     for (int i = 0; i < NAMES && st == 0; i++) {
-        now[i] = scrub_escalations_column(q, i + 1);
+        const char *old = (const char *)sqlite3_column_text(q, i + 1);
+        now[i] = old != NULL ? slice_of(old) : (struct slice){0};
         st = scrub_text(s, now[i], SCRUB_TEXT, NULL, hit, &clean, &n);
         all += n;
         if (st == 0 && clean.p != NULL) {
@@ -71,8 +66,8 @@ static int scrub_escalation_row(struct scrub *s, sqlite3_stmt *q)
     return st;
 }
 
-/* Replaces names in the table. A scan without changes skips it: VAULT/Escalations has the same
- * names. 0, MI_ESTORE or MI_ENOMEM. */
+/* Replaces names in the table. A run without changes skips the table, because the files in
+ * VAULT/Escalations have the same names. 0, MI_ESTORE or MI_ENOMEM. */
 static int scrub_escalations(struct scrub *s)
 {
     sqlite3_stmt *q;
@@ -88,8 +83,7 @@ static int scrub_escalations(struct scrub *s)
         st = id > last ? scrub_escalation_row(s, q) : db_fail_damaged(&s->d);
         last = id;
     }
-    /* the statement is reset before the commit, because an open SELECT would hold the old snapshot
-     * */
+    /* reset the statement before the commit, because an open SELECT would hold the old snapshot */
     int ended = db_finish_statement(&s->d, q, rc);
     st = st == 0 ? ended : st;
     if (st == 0)
@@ -101,12 +95,6 @@ static int scrub_escalations(struct scrub *s)
 
 /* ---- files of lines ---- */
 
-static bool name_ends_with(const char *name, const char *end)
-{
-    size_t n = strlen(name), m = strlen(end);
-    return n > m && strcmp(name + n - m, end) == 0;
-}
-
 static FILE *open_stream(int dir_fd, const char *name, int flags, const char *mode)
 {
     int fd = vault_dir_open_file(dir_fd, name, flags);
@@ -117,7 +105,7 @@ static FILE *open_stream(int dir_fd, const char *name, int flags, const char *mo
 }
 
 /* Starts the replacement with the first `upto` bytes of the file. */
-static int open_copy(struct lines *l, struct copy *c, long upto)
+static int copy_begin(struct lines *l, struct copy *c, long upto)
 {
     char block[64 << 10];
     snprintf(c->wip, sizeof c->wip, WIP "%s", c->name);
@@ -135,6 +123,8 @@ static int open_copy(struct lines *l, struct copy *c, long upto)
     return 0;
 }
 
+/* Writes a line to the replacement, which begins at the first line that has a secret. clean: the
+ * sanitized line; {NULL, 0}: the line has no secret. at: offset of the line. */
 static int copy_line(struct lines *l, struct copy *c, struct slice line, struct slice clean,
                      bool ended, long at)
 {
@@ -143,7 +133,7 @@ static int copy_line(struct lines *l, struct copy *c, struct slice line, struct 
         return 0;
     if (c->out == NULL) {
         long next = ftell(c->in);
-        st = next < 0 ? scrub_fail(l->s, "read", c->path) : open_copy(l, c, at);
+        st = next < 0 ? scrub_fail(l->s, "read", c->path) : copy_begin(l, c, at);
         if (st == 0 && fseek(c->in, next, SEEK_SET) != 0)
             st = scrub_fail(l->s, "read", c->path);
     }
@@ -181,8 +171,8 @@ static int scrub_lines(struct lines *l, struct copy *c)
     return st;
 }
 
-/* Replaces the file, and overwrites the bytes of the old file. */
-static int scrub_files_replace(struct lines *l, struct copy *c)
+/* Replaces the file by its copy, and overwrites the bytes of the old file. */
+static int copy_replace_file(struct lines *l, struct copy *c)
 {
     static const char zeros[4096];
     struct stat file = {0};
@@ -222,10 +212,8 @@ static int scrub_file(struct lines *l, const char *name)
         return errno == ENOENT ? 0 : scrub_fail(l->s, "open", c.path);
     struct stat file;
     int st = 0;
-    if (fstat(fileno(c.in), &file) != 0 ||
-        !bodies_are_written(fileno(c.in), 0, file.st_size)) { /* reject a file with large holes,
-                                                               * because its lines could need much
-                                                               * memory */
+    /* reject a file with large holes, because its lines could need much memory */
+    if (fstat(fileno(c.in), &file) != 0 || !bodies_are_written(fileno(c.in), 0, file.st_size)) {
         errno = EFBIG;
         st = scrub_fail(l->s, "read", c.path);
     }
@@ -234,7 +222,7 @@ static int scrub_file(struct lines *l, const char *name)
         (l->uid == NULL || l->kind == SCRUB_VALUE || escalation_names_session(c.in, l->uid)))
         st = scrub_lines(l, &c);
     if (st == 0 && c.out != NULL)
-        st = scrub_files_replace(l, &c);
+        st = copy_replace_file(l, &c);
     if (c.out != NULL) {
         (void)fclose(c.out);
         if (st < 0)
@@ -244,8 +232,9 @@ static int scrub_file(struct lines *l, const char *name)
     return st;
 }
 
-/* Takes the lock that a proxy also takes to update an escalation (record/process/escalation.h). */
-static int scrub_locked(struct lines *l, const char *name)
+/* Searches a file. A run with changes holds the lock that a proxy takes to update an escalation
+ * (record/process/escalation.h). */
+static int scrub_file_locked(struct lines *l, const char *name)
 {
     bool changes = l->s->d.db != NULL;
     if (changes && flock(l->dir_fd, LOCK_EX) != 0)
@@ -256,6 +245,7 @@ static int scrub_locked(struct lines *l, const char *name)
     return st;
 }
 
+/* Searches the files of a folder whose names end with `end`. but: skips names that begin with this. */
 static int scrub_folder(struct lines *l, const char *end, const char *but)
 {
     int copy = fcntl(l->dir_fd, F_DUPFD_CLOEXEC, 3);
@@ -267,9 +257,11 @@ static int scrub_folder(struct lines *l, const char *end, const char *but)
     }
     int st = 0;
     for (const struct dirent *e; st == 0 && (e = readdir(d)) != NULL;) {
-        bool whole = e->d_name[0] != '.' && name_ends_with(e->d_name, end);
-        if (whole && (but == NULL || strncmp(e->d_name, but, strlen(but)) != 0))
-            st = scrub_locked(l, e->d_name);
+        size_t n = strlen(e->d_name), end_n = strlen(end);
+        bool complete =
+            e->d_name[0] != '.' && n > end_n && strcmp(e->d_name + n - end_n, end) == 0;
+        if (complete && (but == NULL || strncmp(e->d_name, but, strlen(but)) != 0))
+            st = scrub_file_locked(l, e->d_name);
     }
     closedir(d);
     return st;

@@ -2,8 +2,8 @@
 
 #include "vault/store/rebuild.h"
 #include "vault/upkeep/scrub/database.h"
-#include "vault/upkeep/scrub/error.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -49,6 +49,13 @@ void scrub_close(struct scrub *s)
 const char *scrub_error(struct scrub *s)
 {
     return s->error.n > 0 ? buf_str(&s->error) : "out of memory";
+}
+
+int scrub_fail(struct scrub *s, const char *what, const char *name)
+{
+    buf_clear(&s->error);
+    buf_printf(&s->error, "cannot %s %s/%s: %s", what, query_vault(s->q), name, strerror(errno));
+    return MI_EIO;
 }
 
 int scrub_finish(struct scrub *s, bool rebuild)

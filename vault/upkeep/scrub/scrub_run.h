@@ -23,8 +23,8 @@
 struct scrub_hit {
     int64_t session_id; /* id of the session; 0: the secret is in a file */
     int64_t seq;        /* seq of the message; 0: the secret is elsewhere */
-    const char *where;  /* place of the secret: "body", "method", "target", "session", "event",
-                         * "stderr" or "noise" */
+    const char *where;  /* where the secret is: "body", "method", "target", "session", "event",
+                         * "stderr", "noise", "line" or "escalation" */
     const char *file;   /* path of the file in the vault, if the secret is in a line of a file;
                          * otherwise NULL */
     size_t line;        /* number of the line: 1, 2, … */
@@ -36,18 +36,18 @@ typedef void (*scrub_fn)(void *ctx, const struct scrub_hit *hit);
 
 struct scrub;
 
-/* fn is called for each hit. apply: replaces secrets in the query's vault. 0, MI_ENOMEM, MI_ESTORE or MI_EIO. */
+/* fn: called for each hit. apply: replaces secrets in the query's vault. 0, MI_ENOMEM, MI_ESTORE or MI_EIO. */
 MI_MUST int scrub_open(struct scrub **ret, struct query *q, bool apply, scrub_fn fn, void *ctx,
                        struct buf *error);
 void scrub_close(struct scrub *s); /* NULL is fine */
-/* uid must not point into a row of the query, because the query is used during the call. */
+/* Searches the rows of a session. uid: must not point into a row of the query, because the query is
+ * used during the call. */
 MI_MUST int scrub_session(struct scrub *s, int64_t id, const char *uid);
 /* Searches the log directory and the escalations, for lines of one session, or of all if uid is
  * NULL. today: includes today's log, to which a running proxy may be writing. */
 MI_MUST int scrub_files(struct scrub *s, const char *uid, bool today);
-/* Call it at the end: empties the write-ahead log. rebuild: before, rewrites the whole database
- * (VACUUM), because rows changed by proxies may have left old bytes behind; writers wait
- * meanwhile. */
+/* Empties the write-ahead log; call it at the end. rebuild: first rewrites the whole database (VACUUM),
+ * because rows that proxies have changed may have left old bytes behind; writers wait meanwhile. */
 MI_MUST int scrub_finish(struct scrub *s, bool rebuild);
 const char *scrub_error(struct scrub *s);
 

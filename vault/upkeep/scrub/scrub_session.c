@@ -1,10 +1,9 @@
-/* scrub_session.c - the rows of a session: its own row, its messages, its events. */
+/* scrub_session.c - replaces secrets in the rows of a session: in its own row, its messages and its events. */
 #include "journal/uid.h"
 #include "vault/search/index.h"
 #include "vault/store/schema.h"
 #include "vault/upkeep/scrub/bodies.h"
 #include "vault/upkeep/scrub/database.h"
-#include "vault/upkeep/scrub/error.h"
 #include "vault/upkeep/scrub/scrub_text.h"
 
 #include <stdio.h>
@@ -12,17 +11,7 @@
 
 /* ---- messages ---- */
 
-/* Changes the call before the message: if the process is killed in between, the next run finds the
- * message again. */
-static int change_names(struct scrub *s, int64_t seq, const struct slice names[2])
-{
-    const struct cell value[] = {db_int(schema_message_id(s->session_id, (uint64_t)seq)),
-                                 db_text(names[0]), db_text(names[1]), db_int(0)};
-    int st = scrub_change(s, S_CALL, value, MI_COUNT(value));
-    return st == 0 ? scrub_change_record(s, S_MESSAGE, RESTATE_MESSAGE, seq, value, MI_COUNT(value))
-                   : st;
-}
-
+/* Replaces secrets in the method and the target of a message, and of its call. */
 static int scrub_names(struct scrub *s, const struct query_message *m)
 {
     struct slice method, target, now[2] = {m->method, m->target};
@@ -41,13 +30,22 @@ static int scrub_names(struct scrub *s, const struct query_message *m)
         now[1] = target;
     if (st == 0 && first.failed)
         st = MI_ENOMEM;
-    if (st == 0 && s->d.db != NULL && n + more > 0)
-        st = change_names(s, m->seq, now);
+    if (st == 0 && s->d.db != NULL && n + more > 0) {
+        const struct cell value[] = {db_int(schema_message_id(s->session_id, (uint64_t)m->seq)),
+                                     db_text(now[0]), db_text(now[1]), db_int(0)};
+        /* change the call before the message: if the process is killed in between, the next run
+         * finds the message again */
+        st = scrub_change(s, S_CALL, value, MI_COUNT(value));
+        if (st == 0)
+            st = scrub_change_record(s, S_MESSAGE, RESTATE_MESSAGE, m->seq, value, MI_COUNT(value));
+    }
     buf_close(&first);
     return st;
 }
 
-static int change_body(struct scrub *s, const struct query_message *m, struct slice body, size_t n)
+/* n: number of secrets that were replaced in the body. */
+static int scrub_replace_body(struct scrub *s, const struct query_message *m, struct slice body,
+                              size_t n)
 {
     int64_t id = schema_message_id(s->session_id, (uint64_t)m->seq), offset = 0;
     int st = m->is_large ? scrub_append_body(s, body, &offset) : 0;
@@ -85,13 +83,13 @@ static int scrub_body(struct scrub *s, const struct query_message *m)
         st = scrub_text(s, body, noise || err ? SCRUB_LINE : SCRUB_MESSAGE, &s->lines[err], hit,
                         &clean, &n);
     if (st == 0 && clean.p != NULL && s->d.db != NULL)
-        return change_body(s, m, clean, n);
+        return scrub_replace_body(s, m, clean, n);
     if (st == 0 && m->is_large)
         st = scrub_keep_range(s, m->body_offset, m->body_length);
     return st;
 }
 
-static bool scrub_rows_on_message(void *ctx, const struct query_message *m)
+static bool scrub_on_message(void *ctx, const struct query_message *m)
 {
     struct scrub *s = ctx;
     s->status = scrub_names(s, m);
@@ -100,7 +98,7 @@ static bool scrub_rows_on_message(void *ctx, const struct query_message *m)
     return s->status == 0;
 }
 
-static bool scrub_rows_on_event(void *ctx, const struct query_event *e)
+static bool scrub_on_event(void *ctx, const struct query_event *e)
 {
     struct scrub *s = ctx;
     struct slice clean;
@@ -147,9 +145,9 @@ static int scrub_session_row(struct scrub *s, const struct query_session *row)
     return st;
 }
 
-/* Adds the active rules to the session's rules: its texts are now sanitized by both sets, and a
- * replay applies both. */
-static int change_rules(struct scrub *s, const struct query_session *row)
+/* Adds the active rules to the rules of the session: its texts are now sanitized by both sets of rules,
+ * and a replay applies both. */
+static int scrub_add_rules(struct scrub *s, const struct query_session *row)
 {
     struct redact *both = NULL;
     struct buf mine = {0}, rules = {0};
@@ -179,8 +177,8 @@ static int scrub_session_rows(struct scrub *s)
     if (st == 0)
         st = scrub_session_row(s, &row);
     if (st == 0)
-        st = query_timeline(s->q, s->session_id, 1, INT64_MAX, scrub_rows_on_message,
-                            scrub_rows_on_event, s);
+        st = query_timeline(s->q, s->session_id, 1, INT64_MAX, scrub_on_message,
+                            scrub_on_event, s);
     if (st < 0 && s->error.n == 0)
         buf_adds(&s->error, query_error(s->q));
     if (st == 0)
@@ -188,7 +186,7 @@ static int scrub_session_rows(struct scrub *s)
     if (st == 0 && s->d.db != NULL && s->found > 0) {
         st = query_session_by_id(s->q, s->session_id, &row);
         if (st == 0)
-            st = change_rules(s, &row);
+            st = scrub_add_rules(s, &row);
     }
     return st;
 }

@@ -8,6 +8,7 @@ struct names {
     size_t n;
 };
 
+/* Adds `by` to the count of each rule for each of its marks in the text. */
 static void count_marks(struct names *names, struct slice text, long by)
 {
     static const char mark[] = "[redacted:";
@@ -49,7 +50,7 @@ void scrub_write_rules(struct buf *b, struct slice before, struct slice after)
     }
 }
 
-/* A log line may be JSON without being a message: searches it as both. */
+/* Sanitizes a line. A line that begins like JSON is searched as a message first, then as text. */
 static int sanitize_log_line(struct scrub *s, struct slice text, struct redact_lines *lines,
                              size_t *ret_n)
 {

@@ -1,4 +1,4 @@
-/* state.h - struct scrub, shared by the files of this folder. */
+/* state.h - struct scrub and its errors, shared by the files of this folder. */
 #ifndef MI_VAULT_UPKEEP_SCRUB_STATE_H
 #define MI_VAULT_UPKEEP_SCRUB_STATE_H
 
@@ -53,5 +53,8 @@ struct scrub {
     size_t found; /* number of secrets found in this session */
     int status;   /* result of the last callback */
 };
+
+/* Sets the error "cannot WHAT VAULT/NAME: " with the text of errno, for scrub_error(). Returns MI_EIO. */
+int scrub_fail(struct scrub *s, const char *what, const char *name);
 
 #endif
