@@ -53,8 +53,8 @@ MI_MUST int prove_read_log(struct prove *p);
 MI_MUST int prove_choose_places(struct prove *p);
 /* Adds the records that were chosen, then `end`. */
 MI_MUST int prove_add_records(struct prove *p, struct bundle_out *o);
-/* If o is NULL, chooses the leaves `redact` that are about these records; otherwise adds the lines of
- * the chosen leaves to the bundle. */
+/* If o is NULL, chooses the leaves `redact` that are about these records; otherwise adds the lines
+ * of the chosen leaves to the bundle. */
 MI_MUST int prove_add_redactions(struct prove *p, struct bundle_out *o);
 
 #endif

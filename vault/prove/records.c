@@ -31,7 +31,8 @@ static void prove_add_fields(struct bundle_out *o, sqlite3_stmt *s, enum bundle_
 }
 
 /* Adds a finding as it was first stored, without the names that were added later. */
-static int prove_add_finding(struct prove *p, struct bundle_out *o, int64_t seq, struct slice finding)
+static int prove_add_finding(struct prove *p, struct bundle_out *o, int64_t seq,
+                             struct slice finding)
 {
     static const char sql[] = "SELECT json_extract(detail, '$.finding') FROM events"
                               " WHERE session_id = ?1 AND kind = '" EVENT_FINDING_ADDED "'"
@@ -73,7 +74,7 @@ static int prove_add_message(struct prove *p, struct bundle_out *o, sqlite3_stmt
     if (st == 0)
         st = prove_add_body(p, o, s, BODY);
     prove_add_columns(o, s, FIRST + COMMITMENT_MESSAGE_TAIL,
-                commitment_tail_len(s, FIRST + COMMITMENT_MESSAGE_TAIL, BUNDLE_MESSAGE));
+                      commitment_tail_len(s, FIRST + COMMITMENT_MESSAGE_TAIL, BUNDLE_MESSAGE));
     return st;
 }
 
@@ -150,7 +151,8 @@ int prove_add_records(struct prove *p, struct bundle_out *o)
 
 /* ---- redactions ----------------------------------------------------------------------------- */
 
-/* Selects, for each replaced commitment: the leaf, the record, this commitment, and the next one. */
+/* Selects, for each replaced commitment: the leaf, the record, this commitment, and the next
+ * one. */
 static const char lines_sql[] =
     "SELECT r.leaf, r.record, r.commitment, coalesce((SELECT commitment FROM replaced n"
     " WHERE n.session_id = r.session_id AND n.record = r.record AND n.leaf > r.leaf"
@@ -192,8 +194,8 @@ static void write_redaction_line(struct bundle_out *o, struct slice name, const 
     bundle_write_line(o, (struct slice){line, (size_t)n});
 }
 
-/* If o is NULL, chooses the leaf of the current row; otherwise writes the line of the row, if its leaf
- * was chosen. *open: number of the leaf whose lines are being written; -1: none. */
+/* If o is NULL, chooses the leaf of the current row; otherwise writes the line of the row, if its
+ * leaf was chosen. *open: number of the leaf whose lines are being written; -1: none. */
 static int choose_leaf_or_write_line(struct prove *p, struct bundle_out *o, sqlite3_stmt *s,
                                      int64_t *open)
 {

@@ -82,8 +82,8 @@ int page_read(struct remote *r, const struct remote_ask *ask, struct page **ret)
     return 0;
 }
 
-/* Makes a page of n rows of another page, from row `first` on, without the leading cells that are not
- * part of the table. reversed: in reverse order. */
+/* Makes a page of n rows of another page, from row `first` on, without the leading cells that are
+ * not part of the table. reversed: in reverse order. */
 static int page_copy_rows(const struct page *p, const struct remote_ask *ask, size_t first,
                           size_t n, bool reversed, struct page **ret)
 {
@@ -192,8 +192,8 @@ void pages_keep_sessions(struct remote *r, const struct remote_ask *ask, struct 
     page_hold(p);
 }
 
-/* Whether the page shows which session is next to this one: the next older or newer session. *ret: the
- * row of that session, or p->n if there is none. */
+/* Whether the page shows which session is next to this one: the next older or newer session. *ret:
+ * the row of that session, or p->n if there is none. */
 static bool page_find_neighbour(const struct page *p, struct slice uid, bool older, size_t *ret)
 {
     size_t i;
@@ -313,8 +313,8 @@ struct group {
                                                  * page of sessions */
 };
 
-/* Adds the sessions that a statement will probably ask for next. A statement reads the sessions of a
- * page in order, so these follow session g->id[0] in the page in which the session that was
+/* Adds the sessions that a statement will probably ask for next. A statement reads the sessions of
+ * a page in order, so these follow session g->id[0] in the page in which the session that was
  * requested last comes before it. *ask becomes a request for all sessions of the group. */
 static int group_add_next_sessions(struct remote *r, int64_t last_id, struct group *g,
                                    struct remote_ask *ask)
@@ -342,8 +342,9 @@ static int group_add_next_sessions(struct remote *r, int64_t last_id, struct gro
     return 0;
 }
 
-/* Splits a page with calls of several sessions into one page for each session, and keeps these pages.
- * full: the page may end within the calls of a session. *ret: the page of the first session. */
+/* Splits a page with calls of several sessions into one page for each session, and keeps these
+ * pages. full: the page may end within the calls of a session. *ret: the page of the first
+ * session. */
 static int split_calls_by_session(struct remote *r, const struct page *all, bool full,
                                   const struct remote_ask *ask, const int64_t *session,
                                   struct page **ret)

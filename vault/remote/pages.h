@@ -72,27 +72,28 @@ static inline const struct cell *page_row(const struct page *p, size_t i)
 {
     return &p->cell[i * p->width];
 }
-/* Finds the row with this seq; false: there is none. backwards: the page is ordered newest first. */
+/* Finds the row with this seq; false: there is none. backwards: the page is ordered newest
+ * first. */
 bool page_find_seq(const struct page *p, int64_t seq, bool backwards, size_t *ret);
 /* Returns the kept page that has this message or call, borrowed; NULL if there is none. */
 struct page *pages_find_kept(struct remote *r, enum remote_table table, int64_t session,
                              int64_t seq, size_t *ret);
 
-/* Finds the id of a session; a session that was not read before gets a new id. session: a row of a page
- * of sessions. 0 or MI_ENOMEM. */
+/* Finds the id of a session; a session that was not read before gets a new id. session: a row of a
+ * page of sessions. 0 or MI_ENOMEM. */
 MI_MUST int pages_session_id(struct remote *r, const struct cell *session, int64_t *ret);
 /* Sets uid and vault of the request to those of the session with this id. false: there is no such
  * session. */
 MI_MUST bool pages_set_session(const struct remote *r, int64_t id, struct remote_ask *ask);
-/* Find the row of a session, or its summary. The page is held for the caller. MI_ENOENT: there is no
- * such row. */
+/* Find the row of a session, or its summary. The page is held for the caller. MI_ENOENT: there is
+ * no such row. */
 MI_MUST int pages_session(struct remote *r, int64_t id, struct page **ret, size_t *ret_row);
 MI_MUST int pages_summary(struct remote *r, int64_t id, struct page **ret, size_t *ret_row);
 /* Finds the row of a message or of a call, as `table` says. The page is held for the caller. */
 MI_MUST int pages_find_seq(struct remote *r, enum remote_table table, int64_t session, int64_t seq,
                            struct page **ret, size_t *ret_row);
-/* Makes a page with the next older or next newer session from kept pages; a page without rows: there is
- * no such session. MI_ENOENT: no kept page shows it, so ask the store. */
+/* Makes a page with the next older or next newer session from kept pages; a page without rows:
+ * there is no such session. MI_ENOENT: no kept page shows it, so ask the store. */
 MI_MUST int pages_neighbour(struct remote *r, const struct remote_ask *ask, struct page **ret);
 /* Keep a page that was read for later look-ups. */
 void pages_keep_sessions(struct remote *r, const struct remote_ask *ask, struct page *p);

@@ -58,12 +58,12 @@ enum { REMOTE_MESSAGE_SEQ = 0, REMOTE_MESSAGE_BODY = 8 };
 struct remote_ask {
     enum remote_table table;
     bool backwards;
-    int64_t rows; /* most rows that are read */
+    int64_t rows;                /* most rows that are read */
     struct slice vault, session; /* session whose messages, events, calls or summary are read */
     /* messages and calls: from <= seq <= to; events: from <= id <= to */
     int64_t from, to;
-    const struct slice *more; /* calls, summaries: uids of further sessions whose rows follow in this
-                               * order */
+    /* calls and summaries: uids of further sessions whose rows are read */
+    const struct slice *more;
     size_t more_n;
     bool bodies; /* true: read the bodies of messages, about REMOTE_BYTES of them at most */
     /* sessions with uid >= first and < before; leaves that begin with `first`. {NULL, 0}: any */

@@ -124,8 +124,8 @@ static int cursor_load_next_page(struct cursor *c)
 
 /* ---- conditions ---- */
 
-/* Limits a request for sessions by their ids. One id: to that session. A range: to the sessions that
- * are older than the session with id to + 1. */
+/* Limits a request for sessions by their ids. One id: to that session. A range: to the sessions
+ * that are older than the session with id to + 1. */
 static void cursor_limit_sessions(struct cursor *c, int64_t from, int64_t to)
 {
     struct remote_ask above = {0};

@@ -20,11 +20,12 @@ struct batch_table {
     void (*column)(const void *rows, size_t row, sqlite3_context *to, int column);
 };
 
-/* Makes the table known to a connection. `table` and `rows` are borrowed. Returns an SQLite code. */
+/* Makes the table known to a connection. `table` and `rows` are borrowed. Returns an SQLite
+ * code. */
 MI_MUST int batch_table_connect(const struct batch_table *table, const void *rows, sqlite3 *db);
 
-/* Helpers for `column`. They set as the result a text, unless it is {NULL, 0}; a number, if `has` is
- * true; or a cell. */
+/* Helpers for `column`. They set as the result a text, unless it is {NULL, 0}; a number, if `has`
+ * is true; or a cell. */
 static inline void batch_result_text(sqlite3_context *to, struct slice s)
 {
     if (s.p != NULL)

@@ -2,9 +2,9 @@
  * messages that a transaction stores.
  *
  * A call that begins and ends within one batch is inserted once. A call that is still open at the
- * end of the batch is inserted as `open`, and written again by the batch that ends it. For that, the
- * last open calls are kept in memory; other calls, and ids of the proxy's own requests, are read
- * from the table.
+ * end of the batch is inserted as `open`, and written again by the batch that ends it. For that,
+ * the last open calls are kept in memory; other calls, and ids of the proxy's own requests, are
+ * read from the table.
  *
  * Only sessions with `calls` = 1 have rows: their rows are complete. Other sessions get rows later
  * (vault/store/call_fill.h).
@@ -81,15 +81,15 @@ static inline bool call_batch_is_full(const struct call_batch *b)
 MI_MUST int call_batch_flush(struct call_batch *b, sqlite3 *db);
 
 /* Selects whether messages of session ?1 may have links: only sessions of revision 2026-07-28 or
- * later have links, and those of 2025-11-25 in which a task is requested. The statement may read the
- * whole session: run it once for a session. */
+ * later have links, and those of 2025-11-25 in which a task is requested. The statement may read
+ * the whole session: run it once for a session. */
 #define CALL_MAY_LINK                                                                              \
     "SELECT ifnull(protocol_version >= '2026' OR protocol_version >= '2025-11-25' AND EXISTS"      \
     " (SELECT 1 FROM messages WHERE id BETWEEN ?1 << 36 AND (?1 << 36) + 68719476735"              \
     " AND method >= 'tasks/' AND method < 'tasks0'), 0) FROM sessions WHERE id = ?1"
-/* Selects the values that model/calls.h needs of the messages with ids from ?1 to ?2, in the order of
- * seq. call_message_of_row() reads a row; its texts are borrowed until the next step.
- * may_link: "1" or "0", from CALL_MAY_LINK. Bodies in files are not read. */
+/* Selects the values that model/calls.h needs of the messages with ids from ?1 to ?2, in the order
+ * of seq. call_message_of_row() reads a row; its texts are borrowed until the next step. may_link:
+ * "1" or "0", from CALL_MAY_LINK. Bodies in files are not read. */
 #define CALL_MESSAGES(may_link)                                                                    \
     "SELECT id & 68719476735, t_us, size, request_seq, error_code, direction, origin, kind,"       \
     " action, CASE WHEN kind = 'request' THEN method END,"                                         \

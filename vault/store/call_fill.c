@@ -75,8 +75,7 @@ static int call_fill_in_transaction(struct call_fill *f, struct writer *w)
     if (st == 0)
         st = read_seqs(w->db, STEP,
                        (const int64_t[]){schema_message_id(id, (uint64_t)f->after + 1),
-                                         schema_message_id(id, SCHEMA_SEQ_MAX),
-                                         CALL_FILL_MESSAGES},
+                                         schema_message_id(id, SCHEMA_SEQ_MAX), CALL_FILL_MESSAGES},
                        step);
     if (st < 0)
         return st;

@@ -10,8 +10,8 @@
 
 /* Repeats passive checkpoints: each moves only the pages written during the previous one. After a
  * short pass, few pages are left for the last step, which blocks writers. But a pass is also short
- * if a reader of an old snapshot prevents it from moving pages; then many pages are left. *ret_left:
- * the number of pages left. */
+ * if a reader of an old snapshot prevents it from moving pages; then many pages are left.
+ * *ret_left: the number of pages left. */
 static int checkpoint_catch_up(sqlite3 *db, int *ret_left)
 {
     int rc = SQLITE_OK, in_log = 0, moved = 0;

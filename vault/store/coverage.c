@@ -276,9 +276,10 @@ int coverage_session_changed(struct coverage *c, sqlite3 *db)
 
 /* ---- saving --------------------------------------------------------------------------------- */
 
-/* Chooses the salt of the record `end`. The stored salt and commitment are kept if the record has not
- * changed, because after a redaction the log states them. *ret_same: whether they are kept. */
-static int coverage_choose_end_salt(struct coverage *c, sqlite3_stmt *q, int i, struct salt *ret, bool *ret_same)
+/* Chooses the salt of the record `end`. The stored salt and commitment are kept if the record has
+ * not changed, because after a redaction the log states them. *ret_same: whether they are kept. */
+static int coverage_choose_end_salt(struct coverage *c, sqlite3_stmt *q, int i, struct salt *ret,
+                                    bool *ret_same)
 {
     struct digest stored;
     *ret_same = false;
@@ -319,8 +320,8 @@ static int coverage_add_seal(struct coverage *c, sqlite3 *db)
     buf_close(&end);
     if (st < 0 || same)
         return st;
-    q = coverage_prepare(
-        db, "UPDATE sessions SET end_salt = ?2, end_commitment = ?3 WHERE id = ?1", c->session_id);
+    q = coverage_prepare(db, "UPDATE sessions SET end_salt = ?2, end_commitment = ?3 WHERE id = ?1",
+                         c->session_id);
     connect_bind_blob(q, 2, commitment_salt_bytes(&salt));
     connect_bind_blob(q, 3, commitment_bytes(&leaf.digest));
     return coverage_run(db, q);

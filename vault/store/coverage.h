@@ -4,8 +4,8 @@
  * Each record that is stored gets a salt and a commitment, and its place in the session. The
  * transaction that stores the records also stores the number of records and the tree over their
  * commitments: in the session's row, or, while a recorder stores the session, with its position in
- * `journals`. The larger of the two numbers is the newer one. The transaction that stores the end of
- * the session also adds a seal to the log.
+ * `journals`. The larger of the two numbers is the newer one. The transaction that stores the end
+ * of the session also adds a seal to the log.
  *
  * A session that was begun by a program without evidence is not covered: its records get no commitment.
  *
@@ -53,7 +53,8 @@ void coverage_close(struct coverage *c); /* accepts {0}; may be called twice */
 
 /* Set salt and commitment of a record of the remembered session, and count the record. Call them in
  * the order in which the records are stored. A message whose seq is not greater than all earlier
- * seqs is stored already, and gets no commitment. body: the message's body, wherever it is stored. */
+ * seqs is stored already, and gets no commitment. body: the message's body, wherever it is
+ * stored. */
 MI_MUST int coverage_add_message(struct coverage *c, struct batch_row *row, struct slice body);
 MI_MUST int coverage_add_event(struct coverage *c, struct covered_event *e);
 /* Call it after the session's row was changed. A session that has ended is sealed again. */

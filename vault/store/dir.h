@@ -24,8 +24,8 @@ struct vault_dir {
     char *path; /* owned; absolute path of the folder, without symbolic links */
 };
 
-/* Opens the vault. create: makes missing directories, also the vault's parents. Returns 0, MI_ENOENT
- * (the vault does not exist), MI_EIO or MI_ENOMEM. */
+/* Opens the vault. create: makes missing directories, also the vault's parents. Returns 0,
+ * MI_ENOENT (the vault does not exist), MI_EIO or MI_ENOMEM. */
 MI_MUST int vault_dir_open(struct vault_dir *d, const char *path, bool create, struct buf *error);
 void vault_dir_close(struct vault_dir *d); /* safe to call twice */
 /* Opens a directory inside another one. create: makes it 0700 if it is missing. Returns a file

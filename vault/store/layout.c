@@ -103,8 +103,8 @@ static const struct object {
      "6e6e4ba445a89a1f3fd26490f244c4fea2de825b4eaf0774778cc696be403baa", NULL},
 };
 
-/* Whether a version of the schema has the object. Version 0 stands for a vault without evidence: its
- * objects are compared with those of every version. */
+/* Whether a version of the schema has the object. Version 0 stands for a vault without evidence:
+ * its objects are compared with those of every version. */
 static bool object_is_of_version(const struct object *o, int64_t version)
 {
     return version == 0 || (version >= o->first && version <= o->last);
@@ -194,8 +194,8 @@ static size_t evidence_constraint_len(struct slice text)
     return n < text.n && text.p[n] == ')' ? n + 1 : 0;
 }
 
-/* Whether the SQL of a table has only the words of its columns and a few others: no constraint, which
- * SQLite would compute for each row, no default, no collation, no quotes, no comment. */
+/* Whether the SQL of a table has only the words of its columns and a few others: no constraint,
+ * which SQLite would compute for each row, no default, no collation, no quotes, no comment. */
 static bool table_sql_is_plain(const struct object *o, struct slice sql)
 {
     static const char words[] = "CREATE TABLE NOT NULL PRIMARY KEY UNIQUE STRICT WITHOUT ROWID";

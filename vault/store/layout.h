@@ -3,8 +3,8 @@
  * Why       an attacker who can write the file can add an index whose entries differ from the
  *           table, or put a view in place of a table: SQLite then answers one statement from the
  *           forged part and another from the genuine one.
- * What      names, columns, types, keys, indexes, the words in the SQL of tables, and the SQL of views
- *           (docs/evidence.md, "The database"). In vaults of a version without evidence, only what
+ * What      names, columns, types, keys, indexes, the words in the SQL of tables, and the SQL of
+ *           views (docs/evidence.md, "The database"). In vaults of a version without evidence, only what
  *           `misleads` is compared.
  * Owns      nothing; the connection is the caller's. Arguments of a callback are borrowed for the call.
  * Errors    MI_ESTORE (see failure_text()).

@@ -18,8 +18,8 @@
 #define FIRST(name, type, null, since, ...) FIELD_IF(SCHEMA_FIRST_##since)(", " #name)
 #define LAST(name, type, null, since, ...) FIELD_IF(SCHEMA_LAST_##since)(", " #name)
 #define COLUMNS "id, session_id" MESSAGE_FIELDS(FIRST) ", salt, commitment" MESSAGE_FIELDS(LAST)
-/* The values of these columns for usual rows (vault/store/row_batch.h): constants replace the columns
- * that are equal in all of these rows. */
+/* The values of these columns for usual rows (vault/store/row_batch.h): constants replace the
+ * columns that are equal in all of these rows. */
 #define SAME_origin "'" ROW_BATCH_ORIGIN "'"
 #define SAME_action "'" ROW_BATCH_ACTION "'"
 #define SAME_redactions "0"
@@ -38,9 +38,9 @@
     FIELD_EITHER(FIELD_UPDATE_##journal, "", ", " #name)
 #define BEGUN_PARAMETER(name, type, null, since, evidence, cassette, store, json, journal)         \
     FIELD_EITHER(FIELD_UPDATE_##journal, "", ",?")
-/* The id of a new session; NULL lets SQLite take the greatest id plus one. ?1 is the greatest id that
- * a session has had, according to the log. The id of a removed session is not used again, because
- * rows of `calls` that were left behind must not become rows of another session. */
+/* The id of a new session; NULL lets SQLite take the greatest id plus one. ?1 is the greatest id
+ * that a session has had, according to the log. The id of a removed session is not used again,
+ * because rows of `calls` that were left behind must not become rows of another session. */
 #define NEXT_ID                                                                                    \
     "(SELECT CASE WHEN ifnull((SELECT max(id) FROM sessions), 0) <= n THEN n + 1 END FROM"         \
     " (SELECT max(?1, ifnull((SELECT max(id) >> 36 FROM calls), 0)) AS n))"
@@ -78,8 +78,8 @@ static const char *const sql[Q_COUNT] = {
     [Q_POSITION_REMOVE] = "DELETE FROM journals WHERE session_id = ?1",
 };
 
-/* Waits for a lock in short sleeps. SQLite's own handler sleeps up to 100 ms at a time, so it seldom
- * gets the lock while others use it often. */
+/* Waits for a lock in short sleeps. SQLite's own handler sleeps up to 100 ms at a time, so it
+ * seldom gets the lock while others use it often. */
 static int writer_on_busy(void *ctx, int times)
 {
     struct writer *s = ctx;
@@ -146,8 +146,9 @@ static int on_journal_mode(void *ctx, int n, char **value, char **name)
 /* Page size of a new database; an existing database keeps its own. With larger pages, a batch of
  * rows needs fewer pages, but a single row writes more bytes. Set it before journal_mode. */
 static const char page_size[] = "PRAGMA page_size = 8192";
-/* A larger page cache is slower: this one stays in the processor's cache (tests/bench/parts/rows.c).
- * Temporary tables are in memory, because a confined process cannot create temporary files. */
+/* A larger page cache is slower: this one stays in the processor's cache
+ * (tests/bench/parts/rows.c). Temporary tables are in memory, because a confined process cannot
+ * create temporary files. */
 static const char settings[] = "PRAGMA wal_autocheckpoint = 0; PRAGMA cache_size = -512;"
                                " PRAGMA temp_store = MEMORY";
 

@@ -1,5 +1,5 @@
-/* The VFS in this file is like SQLite's own, but creates no files: it opens a write-ahead log only to
- * read it, and has no shared memory. SQLite supports this since 3.22, if xShmMap returns
+/* The VFS in this file is like SQLite's own, but creates no files: it opens a write-ahead log only
+ * to read it, and has no shared memory. SQLite supports this since 3.22, if xShmMap returns
  * SQLITE_READONLY_CANTINIT (wal.c, walBeginShmUnreliable). */
 #include "vault/store/read_only.h"
 
@@ -20,9 +20,9 @@ struct reader_data {
     struct stat at_lock; /* status of the file when it was locked */
 };
 
-static sqlite3_vfs *default_vfs;                  /* SQLite's own */
-static const sqlite3_io_methods *default_methods; /* SQLite's functions for database files */
-static sqlite3_io_methods reader_methods;         /* the same, but some are replaced by those below */
+static sqlite3_vfs *default_vfs;                  /* SQLite's own VFS */
+static const sqlite3_io_methods *default_methods; /* its functions for database files */
+static sqlite3_io_methods reader_methods;         /* a copy; the functions below replace some */
 static size_t data_offset; /* offset of struct reader_data in SQLite's struct for a file */
 
 static struct reader_data *reader_data_of(sqlite3_file *f)
@@ -170,8 +170,8 @@ static void replace_methods(sqlite3_file *f)
     f->pMethods = &reader_methods;
 }
 
-/* Whether the file begins like a write-ahead log. SQLite itself ignores a log with another beginning,
- * but only if it has shared memory. */
+/* Whether the file begins like a write-ahead log. SQLite itself ignores a log with another
+ * beginning, but only if it has shared memory. */
 static bool file_has_log_header(const char *name)
 {
     /* first bytes of the -wal file; 0x82 or 0x83 follows */

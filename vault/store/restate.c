@@ -15,7 +15,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* A record that gets a new commitment. The leaf states the digest of the lines of all such records. */
+/* A record that gets a new commitment. The leaf states the digest of the lines of all such
+ * records. */
 struct line {
     char record[32]; /* name of the record */
     struct digest old, now;
@@ -59,7 +60,8 @@ static int restate_begin_line(struct run *run, sqlite3_stmt *q, struct line *lin
     return *ret_has ? salts_next(run->r->salts, salt) : 0;
 }
 
-/* Moves the old commitment to `replaced`, and stores the new one with `update`, whose ?1 is `id`. */
+/* Moves the old commitment to `replaced`, and stores the new one with `update`, whose ?1 is
+ * `id`. */
 static int restate_replace(struct run *run, const struct line *line, const struct salt *salt,
                            const char *update, int64_t id)
 {
@@ -242,6 +244,10 @@ static int restate_add_leaf(struct run *run)
 
 int restate_records(const struct restate *r, const struct restated *record, size_t n)
 {
+    static const char select_event[] =
+        "SELECT commitment, place@event_record FROM events WHERE id = ?1";
+    static const char update_event[] =
+        "UPDATE events SET salt = ?2, commitment = ?3 WHERE id = ?1";
     struct run run = {.r = r};
     int st = 0;
     if (connect_number(r->db, "SELECT ifnull(max(n) + 1, 0) FROM leaves", 0, &run.leaf) !=
@@ -256,9 +262,7 @@ int restate_records(const struct restate *r, const struct restated *record, size
         if (record[i].kind == RESTATE_MESSAGE)
             st = restate_message(&run, record[i].id);
         else if (record[i].kind == RESTATE_EVENT)
-            st = restate_row(&run, "SELECT commitment, place@event_record FROM events WHERE id = ?1",
-                             "UPDATE events SET salt = ?2, commitment = ?3 WHERE id = ?1",
-                             record[i].id, BUNDLE_EVENT);
+            st = restate_row(&run, select_event, update_event, record[i].id, BUNDLE_EVENT);
         else
             st = restate_session(&run);
     }

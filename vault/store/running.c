@@ -313,7 +313,8 @@ static int running_seal_session(sqlite3 *db, int64_t id)
     return st;
 }
 
-/* *ret: whether the recorder has stored records after the session was ended, which no seal covers. */
+/* *ret: whether the recorder has stored records after the session was ended, which no seal
+ * covers. */
 static int session_has_grown(sqlite3 *db, int64_t id, bool *ret)
 {
     int64_t n = 0;

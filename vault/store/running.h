@@ -37,16 +37,16 @@ struct running_list {
     int lock; /* owned; descriptor of VAULT/running.lock; -1: the file does not exist */
 };
 
-/* Reads the table, ordered by session. The list is empty if the vault does not have the table: an older version made the
- * vault, or nothing was recorded yet. Returns 0, MI_ESTORE or MI_ENOMEM. */
+/* Reads the table, ordered by session. The list is empty if the vault does not have the table: an
+ * older version made the vault, or nothing was recorded yet. Returns 0, MI_ESTORE or MI_ENOMEM. */
 MI_MUST int running_open(struct running_list *ret, const char *vault, struct buf *error);
 void running_close(struct running_list *l); /* safe to call twice */
 bool running_has_rows(sqlite3 *db);         /* false also if the table cannot be read */
 /* Reads the row of one session. 0; MI_ENOENT: the session has no row; MI_ESTORE: see failure.h. */
 MI_MUST int running_read(sqlite3 *db, int64_t session_id, struct running *ret);
 
-/* What the rows of a session say about its process. r: the row in `running`; without such a row, only
- * `pid` is set. */
+/* What the rows of a session say about its process. r: the row in `running`; without such a row,
+ * only `pid` is set. */
 struct running_session {
     int64_t id, started_at_us;
     bool ended;
@@ -74,8 +74,8 @@ size_t running_read_group(const struct running *r, struct process *ret, size_t m
  * also removes the row, because no process of the server runs. 0, MI_ESTORE or MI_ENOMEM. */
 MI_MUST int running_end(const char *vault, int64_t session_id, bool forget, struct buf *error);
 /* Calls running_end() for the session of every proxy that has exited, unless the session has a
- * journal that will be stored. The row is kept while processes of the server's group run. Returns 0,
- * MI_ESTORE or MI_ENOMEM: the next proxy tries again. */
+ * journal that will be stored. The row is kept while processes of the server's group run. Returns
+ * 0, MI_ESTORE or MI_ENOMEM: the next proxy tries again. */
 int running_close_dead_sessions(const char *vault);
 
 #endif

@@ -25,7 +25,7 @@ struct span {
     size_t from, n;
 };
 
-/* Appends a name without escapes, as valid UTF-8 and cut to STORED_NAME_MAX. */
+/* Appends a name to the buffer: its escapes are resolved, and it is cut to STORED_NAME_MAX. */
 static struct span resolve_escapes(struct buf *b, struct slice raw)
 {
     struct span sp = {.made = true, .from = b->n};

@@ -1,8 +1,9 @@
 /* sanitize.h - sanitizes rows and other texts before they are stored.
  *
- * Every stored text passes through the sanitizer with the active rules (redact_current()): this module sanitizes
- * bodies, methods, targets, noise and stderr lines, the server's command and details of events; writer_session.c, names of
- * client and server. Ids are not changed, because answers are matched by them.
+ * Every stored text passes through the sanitizer with the active rules (redact_current()). This
+ * module sanitizes bodies, methods, targets, noise and stderr lines, the server's command and
+ * details of events; writer_session.c sanitizes the other texts of a session. Ids are not changed,
+ * because answers are matched by them.
  *
  * Owns      scratch buffers, reused; a result is valid until the next call of the same function.
  * Errors    MI_ENOMEM: then the text must not be stored.
@@ -31,14 +32,14 @@ struct row_sanitizer {
 };
 
 struct sanitized_row {
-    /* Texts to store: valid UTF-8, without NUL; {NULL, 0}: absent. The revision is also absent if the
-     * sanitizer changes it, because the changed text is not a revision. */
+    /* Texts to store: valid UTF-8, without NUL; {NULL, 0}: absent. The revision is also absent if
+     * the sanitizer changes it, because the changed text is not a revision. */
     struct slice rpc_id, method, target, body, revision;
     uint64_t redactions; /* number of redactions, including row.redactions */
 };
 
-/* Whether the sanitizer finds nothing in a name, which must not be {NULL, 0}. Remembers a clean name in
- * *last. */
+/* Whether the sanitizer finds nothing in a name, which must not be {NULL, 0}. Remembers a clean
+ * name in *last. */
 bool sanitize_name_is_clean(struct clean_name *last, const struct redact *r, struct slice name);
 
 void sanitize_close(struct row_sanitizer *k);

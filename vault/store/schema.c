@@ -72,8 +72,9 @@ static const char tables[] =
     " OR direction = 'c2s' AND kind = 'notification');" RUNNING CALLS "PRAGMA user_version = 5;";
 /* clang-format on */
 
-/* New: the table `running` and the redaction rules of a session (redact/sanitizer.h). The view `invocations`, now one
- * of the additions, excludes requests of the interposer, and has the status `timeout`. */
+/* New: the table `running` and the redaction rules of a session (redact/sanitizer.h). The view
+ * `invocations`, now one of the additions, excludes requests of the interposer, and has the status
+ * `timeout`. */
 static const char version_2[] = "ALTER TABLE sessions ADD COLUMN redact_rules TEXT;"
                                 "DROP VIEW invocations;" RUNNING "PRAGMA user_version = 2;";
 
@@ -96,8 +97,8 @@ static const char version_3[] = "ALTER TABLE sessions ADD COLUMN commitment BLOB
                                 "ALTER TABLE journals ADD COLUMN tree BLOB;"
                                 "PRAGMA user_version = 3;";
 
-/* New: the table `calls`, which the view `invocations`, one of the additions, reads. The calls of older sessions are added
- * later (vault/store/call_fill.h). */
+/* New: the table `calls`, which the view `invocations`, one of the additions, reads. The calls of
+ * older sessions are added later (vault/store/call_fill.h). */
 static const char version_4[] =
     SESSION_FIELDS(ADD_TO_SESSIONS) "ALTER TABLE sessions ADD COLUMN calls INTEGER;" MESSAGE_FIELDS(
         ADD_TO_MESSAGES) CALLS_OF_VERSION_4 "PRAGMA user_version = 4;";
@@ -201,8 +202,9 @@ static const char invocations[] =
     " AND q.id NOT IN (SELECT (t.id << 36) + c.request_seq FROM sessions t CROSS JOIN closings c"
     " WHERE t.calls IS NOT 1 AND c.id BETWEEN t.id << 36 AND (t.id << 36) + 68719476735);";
 
-/* An addition is missing if the object `name` does not exist or its SQL does not contain `word`. A later program may extend
- * an object, but must keep the word in its SQL: otherwise this program would replace the object. */
+/* An addition is missing if the object `name` does not exist or its SQL does not contain `word`. A
+ * later program may extend an object, but must keep the word in its SQL: otherwise this program
+ * would replace the object. */
 static const struct {
     const char *name, *word, *create;
 } additions[] = {
@@ -217,7 +219,8 @@ static const struct {
     {"invocations", "FROM calls", invocations},
 };
 
-/* *ret: whether a row of sqlite_schema has this type (NULL: any type), this name, and SQL that contains the word. */
+/* *ret: whether a row of sqlite_schema has this type (NULL: any type), this name, and SQL that
+ * contains the word. */
 static int schema_has_object(sqlite3 *db, const char *type, const char *name, const char *word,
                              bool *ret)
 {
@@ -274,9 +277,9 @@ static int schema_begin_log(sqlite3 *db, int64_t after)
     return ledger_add(db, &leaf, &n);
 }
 
-/* Adds the column `salt` with a constraint, and begins the log. The constraint rejects new sessions of
- * an older program, which does not know evidence and opened the database before the upgrade. That
- * program keeps its records in its journal, which a later program stores. */
+/* Adds the column `salt` with a constraint, and begins the log. The constraint rejects new sessions
+ * of an older program, which does not know evidence and opened the database before the upgrade.
+ * That program keeps its records in its journal, which a later program stores. */
 static int upgrade_to_evidence(sqlite3 *db)
 {
     char sql[200];

@@ -19,8 +19,8 @@
 #define SCHEMA_CALLS 4    /* first schema version with the table `calls` */
 /* First schema version with calls.result_binaries and calls.result_binary_size. */
 #define SCHEMA_BINARIES 5
-/* Whether the column of a field is before the columns of evidence (FIRST) or after them (LAST), by the
- * version that added the field (model/records.h). */
+/* Whether the column of a field is before the columns of evidence (FIRST) or after them (LAST), by
+ * the version that added the field (model/records.h). */
 #define SCHEMA_FIRST_1 1
 #define SCHEMA_FIRST_2 1
 #define SCHEMA_FIRST_4 0
@@ -49,8 +49,8 @@ extern const char schema_calls[];
 #define SCHEMA_OPERATIONS_NAME "CREATE TABLE operations "
 extern const char schema_operations[];
 
-/* Creates or upgrades the schema. Returns 0, MI_ESTORE (see failure_text()) or MI_EINVAL: a newer program made the
- * database. */
+/* Creates or upgrades the schema. Returns 0, MI_ESTORE (see failure_text()) or MI_EINVAL: a newer
+ * program made the database. */
 MI_MUST int schema_make_ready(sqlite3 *db);
 /* Reads the version of a database; 0 if it has no tables yet. Returns 0 or MI_ESTORE. */
 MI_MUST int schema_version(sqlite3 *db, int64_t *ret);

@@ -119,7 +119,8 @@ static int signing_on_leaf(void *ctx, int64_t n, struct slice text)
     return 0;
 }
 
-/* Reads the log from its first leaf. at: size of the log for which the root r->at[0] is computed. */
+/* Reads the log from its first leaf. at: size of the log for which the root r->at[0] is
+ * computed. */
 static int signing_read_log(struct signing *s, uint64_t at, struct reading *r)
 {
     *r = (struct reading){.s = s};
@@ -186,8 +187,8 @@ static int read_last_checkpoint(struct signing *s, struct checkpoint *ret, bool 
     return st;
 }
 
-/* Compares the log with the checkpoints that are kept outside of the vault, where a program that can
- * write the vault cannot change them. */
+/* Compares the log with the checkpoints that are kept outside of the vault, where a program that
+ * can write the vault cannot change them. */
 static int compare_with_kept_checkpoints(struct signing *s, const struct reading *r)
 {
     const char *why = NULL;

@@ -76,8 +76,8 @@ int writer_begin(struct writer *s, int64_t wait_us)
     return writer_take_lock(s);
 }
 
-/* Inserts the waiting rows. They are forgotten even after an error, because then the transaction has
- * failed. */
+/* Inserts the waiting rows. They are forgotten even after an error, because then the transaction
+ * has failed. */
 static int writer_insert_rows(struct writer *s)
 {
     if (s->batch.n == 0)
@@ -190,17 +190,17 @@ static int writer_insert_event(struct writer *s, int64_t session_id, struct cove
     return st;
 }
 
-/* Writes a long body to the file of bodies. If this fails for another reason than a full disk, and the
- * caller has not called writer_want_bodies(), the row is stored without its body: a body that cannot
- * be written must not block all other rows. */
+/* Writes a long body to the file of bodies. If this fails for another reason than a full disk, and
+ * the caller has not called writer_want_bodies(), the row is stored without its body: a body that
+ * cannot be written must not block all other rows. */
 static int writer_move_body_to_file(struct writer *s, const char *uid, struct batch_row *b,
                                     findings *found)
 {
     struct slice body = b->body;
     if (body.n <= WRITER_BODY_MAX)
         return 0;
-    /* take the lock first: otherwise, while another process holds it, each attempt of the caller would
-     * write the body again */
+    /* take the lock first: otherwise, while another process holds it, each attempt of the caller
+     * would write the body again */
     int st = writer_take_lock(s);
     if (st < 0)
         return st;
@@ -237,7 +237,8 @@ static int writer_use_session(struct writer *s, int64_t session_id)
 }
 
 /* copy: the row in the batch, whose texts are valid until the batch is inserted. */
-static struct call_message call_message_of_added_row(const struct row *r, const struct batch_row *copy)
+static struct call_message call_message_of_added_row(const struct row *r,
+                                                     const struct batch_row *copy)
 {
     return (struct call_message){
         .seq = copy->seq,
@@ -408,7 +409,8 @@ static int writer_add_finding(struct writer *s, int64_t id, struct slice names, 
 }
 
 /* Adds the names of rules to the finding of a message, and an event that says so. */
-static int add_rules_in_transaction(struct writer *s, int64_t session_id, uint64_t seq, struct slice names)
+static int add_rules_in_transaction(struct writer *s, int64_t session_id, uint64_t seq,
+                                    struct slice names)
 {
     char text[2200];
     struct covered_event e = {.kind = slice_of(EVENT_FINDING_ADDED)};

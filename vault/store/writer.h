@@ -36,8 +36,8 @@ void writer_want_bodies(struct writer *s);
 /* Sets how much of the following messages is stored; initially RECORD_FULL. */
 void writer_set_level(struct writer *s, enum record_level level);
 
-/* Sets how long the next call may wait for the write lock. Use it before calls outside writer_begin()
- * and writer_commit(): each of these is a transaction of its own. */
+/* Sets how long the next call may wait for the write lock. Use it before calls outside
+ * writer_begin() and writer_commit(): each of these is a transaction of its own. */
 void writer_set_wait(struct writer *s, int64_t wait_us);
 /* Begins a transaction, and takes the write lock. */
 MI_MUST int writer_begin(struct writer *s, int64_t wait_us);
@@ -67,8 +67,8 @@ MI_MUST int writer_add(struct writer *s, int64_t session_id, const char *uid, co
 /* Whether the sanitizer did not change the body of the message that was added last: then parts of
  * the body may be written elsewhere. */
 bool writer_left_body(const struct writer *s);
-/* Returns the sanitized body of the message that was added last, wherever it is stored; {NULL, 0}: the
- * message has no body. Valid until the next call. */
+/* Returns the sanitized body of the message that was added last, wherever it is stored; {NULL, 0}:
+ * the message has no body. Valid until the next call. */
 struct slice writer_last_body(const struct writer *s);
 /* Return the commitment, in hex, of the message that was added last, or of a stored message. false:
  * the message has no commitment. */
@@ -84,8 +84,8 @@ void writer_read_target(struct writer *s, int64_t session_id, uint64_t seq, stru
  * of the journal behind the entry with the rules. */
 MI_MUST int writer_add_rules(struct writer *s, int64_t session_id, uint64_t seq, breaches rules);
 
-/* Finds the first session with an event of this kind and detail. MI_ENOENT: there is none. Reads the
- * whole table. */
+/* Finds the first session with an event of this kind and detail. MI_ENOENT: there is none. Reads
+ * the whole table. */
 MI_MUST int writer_session_of_event(struct writer *s, const char *kind, struct slice detail,
                                     int64_t *ret_id, char ret_uid[UID_LEN + 1]);
 
@@ -95,7 +95,8 @@ bool writer_new_bodies(struct writer *s, int64_t *ret_from, int64_t *ret_to);
 const char *writer_error(const struct writer *s); /* returns the reason why the last call failed */
 bool writer_is_busy(const struct writer *s);
 bool writer_is_damaged(const struct writer *s);
-/* Whether the last call failed because disk space or memory ran out: the connection is still usable. */
+/* Whether the last call failed because disk space or memory ran out: the connection is still
+ * usable. */
 bool writer_is_full(const struct writer *s);
 /* Whether the vault's path no longer leads to the open database. */
 bool writer_database_vanished(const struct writer *s, const char *vault);

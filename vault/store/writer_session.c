@@ -1,5 +1,5 @@
-/* writer_session.c - writes the rows of a session in `sessions`, `running` and `journals`, and reads
- * the target of a stored message. */
+/* writer_session.c - writes the rows of a session in `sessions`, `running` and `journals`, and
+ * reads the target of a stored message. */
 #include "vault/store/commitment.h"
 #include "vault/store/db.h"
 #include "vault/store/ledger.h"
@@ -22,7 +22,8 @@ static void bind_count_or_null(sqlite3_stmt *q, int i, uint64_t n)
 #define CLEAN_TEXTS 3
 
 /* Sanitizes texts that people or peers have chosen. The sanitized texts of *n point into `text`. */
-static int sanitize_session(struct writer *s, struct session_record *n, struct buf text[CLEAN_TEXTS])
+static int sanitize_session(struct writer *s, struct session_record *n,
+                            struct buf text[CLEAN_TEXTS])
 {
     struct slice *const clean[CLEAN_TEXTS] = {&n->name, &n->cwd, &n->tools_rule};
     int st = sanitize_json(&s->sanitizer, n->command, &n->command);
@@ -97,8 +98,8 @@ static int writer_add_session_row(struct writer *s, const struct session_record 
         buf_close(&text[i]);
     if (st == 0 && (id < 1 || id > SCHEMA_SESSION_MAX))
         st = writer_fail_no_session_id(s);
-    /* A removed session may have had this id, and left no trace in the log: its position must not be
-     * used for the new session. */
+    /* A removed session may have had this id, and left no trace in the log: its position must not
+     * be used for the new session. */
     bool is_new = sqlite3_last_insert_rowid(s->db) == id;
     if (st == 0 && is_new)
         st = writer_position_remove(s, id);

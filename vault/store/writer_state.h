@@ -64,8 +64,8 @@ int writer_fail_coverage(struct writer *s, int st);
 MI_MUST int writer_take_lock(struct writer *s);
 /* Calls writer_take_lock(), and runs a statement without result rows. */
 MI_MUST int writer_run(struct writer *s, enum writer_query i);
-/* Begin and end a transaction around a call, unless a transaction is open. *ret_own, own: whether it was
- * begun here. st: the result of the call. */
+/* Begin and end a transaction around a call, unless a transaction is open. *ret_own, own: whether
+ * it was begun here. st: the result of the call. */
 MI_MUST int writer_begin_without_lock(struct writer *s, bool *ret_own);
 MI_MUST int writer_end_without_lock(struct writer *s, bool own, int st);
 /* Call it before adding records of this session, or changing its row. */

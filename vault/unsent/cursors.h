@@ -24,16 +24,16 @@ struct cursor {
 struct target_state {
     struct slice url;
     int64_t tried_at_us; /* time of the last attempt */
-    int64_t sent_at_us; /* time of the last success; 0: never */
-    int64_t leaves;     /* number of leaves of the log that were sent */
-    struct slice error; /* error of the last attempt; {NULL, 0}: the attempt succeeded */
+    int64_t sent_at_us;  /* time of the last success; 0: never */
+    int64_t leaves;      /* number of leaves of the log that were sent */
+    struct slice error;  /* error of the last attempt; {NULL, 0}: the attempt succeeded */
 };
 
 /* Stores n cursors, in one transaction. */
 MI_MUST int cursors_save(struct unsent *u, struct slice url, const struct cursor *c, size_t n,
                          int64_t now_us);
-/* Stores the state of a target. If t->sent_at_us is 0, the stored time is kept. If t->error is set, a
- * greater stored number of leaves is kept. */
+/* Stores the state of a target. If t->sent_at_us is 0, the stored time is kept. If t->error is set,
+ * a greater stored number of leaves is kept. */
 MI_MUST int cursors_save_target(struct unsent *u, const struct target_state *t);
 
 /* Removes the rows of a target in one transaction, so that the vault no longer knows what was sent

@@ -22,8 +22,8 @@ struct unsent;
 
 /* Kinds of rows. ?1, ?2 and ?3 stand for the numbers a, b and c in the key of unsent_read_rows(). */
 enum unsent_rows {
-    /* sessions with a <= id <= b; columns: SESSION_…, the last of which are not sent. If c is not 0,
-     * without the arguments of the command and the rules of the sanitizer. */
+    /* sessions with a <= id <= b; columns: SESSION_…, the last of which are not sent. If c is not
+     * 0, without the arguments of the command and the rules of the sanitizer. */
     UNSENT_SESSIONS,
     UNSENT_MESSAGES,    /* messages of session a with b <= seq <= c; columns: MESSAGE_… */
     UNSENT_EVENTS,      /* events of session a with b <= id <= c; columns: EVENT_… */
@@ -82,8 +82,8 @@ void unsent_close(struct unsent *u); /* NULL is fine */
 const char *unsent_error(struct unsent *u);
 const char *unsent_vault(const struct unsent *u); /* returns the absolute path of the vault */
 
-/* Passes on the rows of one kind that match the key, up to the limits of a batch. *ret_n: how many rows
- * were passed on. */
+/* Passes on the rows of one kind that match the key, up to the limits of a batch. *ret_n: how many
+ * rows were passed on. */
 MI_MUST int unsent_read_rows(struct unsent *u, enum unsent_rows what, const int64_t key[3],
                              unsent_fn fn, void *ctx, int64_t *ret_n);
 /* Finds the id of a session in this vault. MI_ENOENT: the vault does not have the session. */
@@ -96,8 +96,8 @@ MI_MUST int unsent_has_body(struct unsent *u, const char *uid, int64_t offset, i
 /* Appends `length` bytes of the session's large bodies, from `offset` on. */
 MI_MUST int unsent_body(struct unsent *u, const char *uid, int64_t offset, size_t length,
                         struct buf *ret);
-/* Makes this process the only one that sends this vault to this target, until unsent_close(). Returns
- * 0, MI_EBUSY (another process does so) or MI_EIO; the last two set a sentence. */
+/* Makes this process the only one that sends this vault to this target, until unsent_close().
+ * Returns 0, MI_EBUSY (another process does so) or MI_EIO; the last two set a sentence. */
 MI_MUST int unsent_lock(struct unsent *u, const char *target);
 /* Reads a number that changes when another connection has changed the database. */
 MI_MUST int unsent_version(struct unsent *u, int64_t *ret);

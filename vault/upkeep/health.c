@@ -134,7 +134,8 @@ int health_check(const char *vault, struct buf *error)
     int st = health_connect_to(vault, &d, &version, error);
     if (st == 0 && layout_compare(d.db, append_fault, &faults) < 0)
         st = db_fail(&d);
-    /* the check evaluates the constraints of the tables, so the tables must be those of this program */
+    /* the check evaluates the constraints of the tables, so the tables must be those of this
+     * program */
     if (st == 0 && !faults.deceives)
         st = db_begin_query(&d, H_INTEGRITY, &q, NULL, 0);
     int rc = SQLITE_DONE;

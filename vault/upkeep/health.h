@@ -23,16 +23,16 @@ struct health {
 
 /* 0, MI_ENOENT (no database), MI_ESTORE or MI_EBUSY (locked; both with a sentence in error) or MI_ENOMEM. */
 MI_MUST int health_read(const char *vault, struct health *ret, struct buf *error);
-/* Counts the sessions that have ended and have no rows in `calls` yet. Returns 0 also if the database
- * cannot be read: health_check() says why. */
+/* Counts the sessions that have ended and have no rows in `calls` yet. Returns 0 also if the
+ * database cannot be read: health_check() says why. */
 int64_t health_count_unfilled(const char *vault);
 /* Checks the database and its indexes for corruption, and for objects of other programs. MI_ESTORE:
  * the findings are in `error`. Otherwise returns as health_read(). */
 MI_MUST int health_check(const char *vault, struct buf *error);
 
 /* Appends the last checkpoint of the log to `note`; nothing if there is none. *ret_unsigned: number
- * of seals that were added to the log after that checkpoint and before the time before_us. Returns as health_read();
- * MI_ENOENT also if the vault has no evidence. */
+ * of seals that were added to the log after that checkpoint and before the time before_us. Returns
+ * as health_read(); MI_ENOENT also if the vault has no evidence. */
 MI_MUST int health_check_signed(const char *vault, int64_t before_us, int64_t *ret_unsigned,
                                 struct buf *note, struct buf *error);
 

@@ -1,6 +1,6 @@
-/* writable.h - tests whether a vault can be written, by writing to it. Permissions do not show it: root
- * passes every check of permissions, and they do not show a read-only mount, an immutable file or a
- * full disk.
+/* writable.h - tests whether a vault can be written, by trying to write. Permissions do not show
+ * it: root passes every check of permissions, and a mount may be read-only, a file immutable or the
+ * disk full.
  *
  * Rules     each directory must have WRITABLE_BYTES of disk space for a new file (file_test_space()); the files of the
  *           database are opened for writing. Nothing in the vault changes.
@@ -13,7 +13,8 @@
 
 #define WRITABLE_BYTES ((size_t)64 << 10)
 
-/* Returns 0, or MI_EIO: `where` has the path of the directory or file that cannot be written, *ret_errno the reason. */
+/* Returns 0, or MI_EIO: `where` has the path of the directory or file that cannot be written,
+ * *ret_errno the reason. */
 MI_MUST int writable_try(const char *vault, struct buf *where, int *ret_errno);
 
 #endif

@@ -16,8 +16,8 @@ static const char *const sql[PRUNE_QUERIES] = {
     [P_PAGE_SIZE] = "PRAGMA page_size",
     [P_DATA_VERSION] = "PRAGMA data_version",
     /* Selects all sessions, oldest first: id, start, end, whether no end is recorded, whether the
-     * session is older than the last ?1 ones, and whether it is running. Without a recorded end, the
-     * end is the time of the last message. */
+     * session is older than the last ?1 ones, and whether it is running. Without a recorded end,
+     * the end is the time of the last message. */
     [P_SESSIONS] =
         "SELECT s.id, s.started_at_us, coalesce(s.ended_at_us, s.started_at_us + coalesce((SELECT "
         "m.t_us"

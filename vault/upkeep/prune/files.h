@@ -7,7 +7,8 @@
 #include "vault/upkeep/prune/state.h"
 
 /* Finds the log files, the escalations, and large bodies without a session, which an interrupted
- * removal has left. Plans these bodies, and adds their size to *bytes. 0, MI_ESTORE or MI_ENOMEM. */
+ * removal has left. Plans these bodies, and adds their size to *bytes. 0, MI_ESTORE or
+ * MI_ENOMEM. */
 MI_MUST int prune_files_find(struct prune *p, int64_t *bytes);
 /* Plans the large bodies of a session, and adds their size to *bytes. 0, MI_ESTORE or MI_ENOMEM. */
 MI_MUST int prune_files_plan_body(struct prune *p, int64_t id, int64_t *bytes);

@@ -10,7 +10,7 @@
 
 #define DAY_US ((int64_t)86400 * 1000000)
 
-/* A session of the vault, which may be removed or not. */
+/* A session of the vault, and whether it may be removed. */
 struct candidate {
     int64_t id, started_us, ended_us;
     int64_t since_us; /* earliest start of this session and of all newer ones */
@@ -27,7 +27,8 @@ struct candidates {
 static int read_candidates(struct prune *p, struct candidates *l)
 {
     sqlite3_stmt *q;
-    /* true: each id is greater than the one before; a damaged file may return a row again and again */
+    /* true: each id is greater than the one before; a damaged file may return a row again and
+     * again */
     bool grows = true;
     int st = db_begin_query(&p->d, P_SESSIONS, &q,
                             DB_WITH(db_int(p->rule.keep_last > 0 ? p->rule.keep_last : 1)));
@@ -57,8 +58,8 @@ static int read_candidates(struct prune *p, struct candidates *l)
     return st == 0 && rc == SQLITE_ROW ? MI_ENOMEM : st;
 }
 
-/* Plans the removal of a session and its large bodies, unless the session must be sent first. Adds the
- * bytes that this frees to *bytes. */
+/* Plans the removal of a session and its large bodies, unless the session must be sent first. Adds
+ * the bytes that this frees to *bytes. */
 static int plan_session(struct prune *p, struct candidate *c, int64_t *bytes)
 {
     bool sent;
@@ -117,11 +118,11 @@ static int64_t plan_old_files(struct prune *p, const struct candidates *l)
            prune_files_plan_until(&p->escalations, files_cutoff_us(p, kept_us));
 }
 
-/* Plans removals until the vault is small enough. As long as log files take more than all other data,
- * the oldest log file is removed; otherwise the oldest session, with the log files that are then
- * older than all sessions. Today's log file is still written to, so it is kept. It is not counted
- * either, because otherwise sessions would be removed in its place. *bytes: size of the vault after
- * the plan. */
+/* Plans removals until the vault is small enough. As long as log files take more than all other
+ * data, the oldest log file is removed; otherwise the oldest session, with the log files that are
+ * then older than all sessions. Today's log file is still written to, so it is kept. It is not
+ * counted either, because otherwise sessions would be removed in its place. *bytes: size of the
+ * vault after the plan. */
 static int plan_by_size(struct prune *p, struct candidates *l, int64_t *bytes)
 {
     int64_t logs = 0, today = 0; /* bytes of unplanned log files of past days, and of newer ones */

@@ -4,7 +4,8 @@
 
 #include "vault/upkeep/prune/state.h"
 
-/* Makes the plan. Returns 0, MI_EBUSY or MI_ESTORE (with a sentence in p->d.error), or MI_ENOMEM. */
+/* Makes the plan. Returns 0, MI_EBUSY or MI_ESTORE (with a sentence in p->d.error), or
+ * MI_ENOMEM. */
 MI_MUST int prune_make_plan(struct prune *p);
 
 #endif

@@ -142,8 +142,8 @@ static int prune_remove_other_rows(struct prune *p, int64_t id)
     return st;
 }
 
-/* Removes up to PRUNE_ROWS messages of a session, with their calls. The row of the session is removed
- * with its last messages. *ret_n: how many messages were removed. */
+/* Removes up to PRUNE_ROWS messages of a session, with their calls. The row of the session is
+ * removed with its last messages. *ret_n: how many messages were removed. */
 static int prune_remove_rows(struct prune *p, int64_t id, int64_t *ret_n)
 {
     bool sent;

@@ -37,7 +37,7 @@ struct retention {
 struct prune_report {
     int64_t sessions, messages, bodies, logs, escalations;
     int64_t file_bytes; /* size of the removed files */
-    int64_t unsent;     /* number of sessions that are kept because they were not sent to `target` */
+    int64_t unsent;     /* number of sessions that are kept because `target` lacks them */
     int64_t free_bytes; /* bytes in free pages of the database, which new messages can use */
     /* The size of the vault without free pages of its database. bytes_after: in a plan, what will
      * remain; else, what remained after the last step. In a plan, bytes_after and `messages` are

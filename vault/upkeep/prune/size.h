@@ -11,13 +11,13 @@
 
 #include "vault/upkeep/prune/state.h"
 
-/* Computes the size of the vault in bytes: used pages of the database, large bodies, log files, escalations,
- * and the search index. Free pages, the write-ahead log, and databases that were put aside are not
- * counted. 0 or MI_ESTORE. */
+/* Computes the size of the vault in bytes: used pages of the database, large bodies, log files,
+ * escalations, and the search index. Free pages, the write-ahead log, and databases that were put
+ * aside are not counted. 0 or MI_ESTORE. */
 MI_MUST int prune_size_vault(struct prune *p, int64_t *ret);
-/* Computes the bytes that removing a session frees: its rows, and its file of the search index, unless
- * that file was counted for another session. Large bodies are not counted. Adds the session's
- * messages to those of the plan. Call it in the order of ids. 0 or MI_ESTORE. */
+/* Computes the bytes that removing a session frees: its rows, and its file of the search index,
+ * unless that file was counted for another session. Large bodies are not counted. Adds the
+ * session's messages to those of the plan. Call it in the order of ids. 0 or MI_ESTORE. */
 MI_MUST int prune_size_session(struct prune *p, int64_t id, int64_t *ret);
 
 #endif

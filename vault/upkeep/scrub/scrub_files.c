@@ -1,4 +1,4 @@
-/* scrub_files.c - replaces secrets in the lines of log files and escalations, and in the table `escalations`. */
+/* scrub_files.c - replaces secrets in log files, in escalations and in the table `escalations`. */
 #include "vault/upkeep/scrub/scrub_text.h"
 
 #include "base/clock.h"
@@ -245,7 +245,8 @@ static int scrub_file_locked(struct lines *l, const char *name)
     return st;
 }
 
-/* Searches the files of a folder whose names end with `end`. but: skips names that begin with this. */
+/* Searches the files of a folder whose names end with `end`. but: skips names that begin with
+ * this. */
 static int scrub_folder(struct lines *l, const char *end, const char *but)
 {
     int copy = fcntl(l->dir_fd, F_DUPFD_CLOEXEC, 3);
@@ -258,8 +259,7 @@ static int scrub_folder(struct lines *l, const char *end, const char *but)
     int st = 0;
     for (const struct dirent *e; st == 0 && (e = readdir(d)) != NULL;) {
         size_t n = strlen(e->d_name), end_n = strlen(end);
-        bool complete =
-            e->d_name[0] != '.' && n > end_n && strcmp(e->d_name + n - end_n, end) == 0;
+        bool complete = e->d_name[0] != '.' && n > end_n && strcmp(e->d_name + n - end_n, end) == 0;
         if (complete && (but == NULL || strncmp(e->d_name, but, strlen(but)) != 0))
             st = scrub_file_locked(l, e->d_name);
     }

@@ -36,7 +36,8 @@ typedef void (*scrub_fn)(void *ctx, const struct scrub_hit *hit);
 
 struct scrub;
 
-/* fn: called for each hit. apply: replaces secrets in the query's vault. 0, MI_ENOMEM, MI_ESTORE or MI_EIO. */
+/* fn: called for each hit. apply: replaces secrets in the query's vault. 0, MI_ENOMEM, MI_ESTORE or
+ * MI_EIO. */
 MI_MUST int scrub_open(struct scrub **ret, struct query *q, bool apply, scrub_fn fn, void *ctx,
                        struct buf *error);
 void scrub_close(struct scrub *s); /* NULL is fine */
@@ -46,8 +47,9 @@ MI_MUST int scrub_session(struct scrub *s, int64_t id, const char *uid);
 /* Searches the log directory and the escalations, for lines of one session, or of all if uid is
  * NULL. today: includes today's log, to which a running proxy may be writing. */
 MI_MUST int scrub_files(struct scrub *s, const char *uid, bool today);
-/* Empties the write-ahead log; call it at the end. rebuild: first rewrites the whole database (VACUUM),
- * because rows that proxies have changed may have left old bytes behind; writers wait meanwhile. */
+/* Empties the write-ahead log; call it at the end. rebuild: first rewrites the whole database
+ * (VACUUM), because rows that proxies have changed may have left old bytes behind; writers wait
+ * meanwhile. */
 MI_MUST int scrub_finish(struct scrub *s, bool rebuild);
 const char *scrub_error(struct scrub *s);
 

@@ -1,4 +1,4 @@
-/* scrub_session.c - replaces secrets in the rows of a session: in its own row, its messages and its events. */
+/* scrub_session.c - replaces secrets in a session: in its row, its messages and its events. */
 #include "journal/uid.h"
 #include "vault/search/index.h"
 #include "vault/store/schema.h"
@@ -145,8 +145,8 @@ static int scrub_session_row(struct scrub *s, const struct query_session *row)
     return st;
 }
 
-/* Adds the active rules to the rules of the session: its texts are now sanitized by both sets of rules,
- * and a replay applies both. */
+/* Adds the active rules to the rules of the session: its texts are now sanitized by both sets of
+ * rules, and a replay applies both. */
 static int scrub_add_rules(struct scrub *s, const struct query_session *row)
 {
     struct redact *both = NULL;
@@ -177,8 +177,7 @@ static int scrub_session_rows(struct scrub *s)
     if (st == 0)
         st = scrub_session_row(s, &row);
     if (st == 0)
-        st = query_timeline(s->q, s->session_id, 1, INT64_MAX, scrub_on_message,
-                            scrub_on_event, s);
+        st = query_timeline(s->q, s->session_id, 1, INT64_MAX, scrub_on_message, scrub_on_event, s);
     if (st < 0 && s->error.n == 0)
         buf_adds(&s->error, query_error(s->q));
     if (st == 0)
