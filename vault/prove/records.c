@@ -166,7 +166,8 @@ static const char lines_sql[] =
     " FROM replaced r JOIN sessions s ON s.id = r.session_id WHERE r.session_id = ?1"
     " ORDER BY r.leaf, r.record";
 
-/* Whether the bundle has the record with this name, as it was before leaf `leaf`. */
+/* Whether the bundle has the record with this name. leaf: number of the leaf that replaced the
+ * record's commitment; the bundle has the record `end` only if this was after the seal. */
 static bool bundle_has_record(const struct prove *p, struct slice name, int64_t leaf)
 {
     char other[32];

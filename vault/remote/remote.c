@@ -109,7 +109,8 @@ static int add_found_message(void *ctx, const struct cell *cell)
 {
     struct page_found *p = ctx;
     struct slice uid = cell[0].text;
-    assert(p->n < SEARCH_ROWS && uid.n == UID_LEN); /* struct remote_words requires this */
+    /* a store passes on at most remote_words.rows messages, with valid uids */
+    assert(p->n < SEARCH_ROWS && uid.n == UID_LEN);
     struct found *f = &p->row[p->n++];
     *f = (struct found){.seq = cell[1].number};
     memcpy(f->uid, uid.p, uid.n);

@@ -113,7 +113,7 @@ void remote_forget(struct remote *r);
 /* Finds the sessions with this id in their vaults. *ret_id: the id of one of them; *ret_n: how many
  * there are, at most 2. */
 MI_MUST int remote_by_number(struct remote *r, int64_t number, int64_t *ret_id, int *ret_n);
-/* Whether session a is newer than b, by their uids; false if one was not read. */
+/* Whether session a is newer than b, by their uids; false if one of them was not read. */
 bool remote_is_newer(const struct remote *r, int64_t a, int64_t b);
 /* Calls `several` of the store. */
 MI_MUST int remote_has_several_vaults(struct remote *r, bool *ret);

@@ -1,7 +1,7 @@
 /* batch_table.h - rows in memory as a virtual table of SQLite, so that one INSERT ... SELECT stores all of them.
  *
- * After FROM, write NAME(), as for a function: it fails if the database has a table or a view of
- * this name.
+ * Write NAME() after FROM, like the call of a function. The statement fails if the database has a
+ * table or a view of this name.
  *
  * Owns      nothing: the rows are borrowed as long as the connection is open.
  * Blocks    never. */

@@ -9,8 +9,8 @@
  * Only sessions with `calls` = 1 have rows: their rows are complete. Other sessions get rows later
  * (vault/store/call_fill.h).
  *
- * Owns      its statements, on the caller's connection: call call_batch_close() before closing
- *           that.
+ * Owns      its statements, on the caller's connection: call call_batch_close() before the
+ *           connection is closed.
  * Errors    MI_ESTORE (see failure_text()) or MI_ENOMEM; the transaction has failed then.
  * Lifetime  a session is remembered until call_batch_forget(): call that when a transaction was
  *           rolled back. Texts of messages are borrowed until call_batch_flush(), bodies only for
@@ -42,9 +42,9 @@ struct call_batch {
     sqlite3_stmt *q[CALL_STATEMENTS]; /* owned; each statement is prepared at its first use */
     int64_t session_id;               /* 0: no session is remembered */
     bool on;                          /* true: the table `calls` has rows of this session */
-    bool knows_own;                   /* true: `calls` contains the requests that the proxy sent
+    bool knows_own;                   /* true: member `calls` has the requests that the proxy sent
                                        * before this batch */
-    bool knows_operations;            /* true: `operations` contains the operations before this
+    bool knows_operations;            /* true: member `operations` has the operations before this
                                        * batch */
     struct call_set calls;            /* the calls that begin in this batch */
     struct kept_call *kept;           /* owned; the last open calls, sorted by seq */

@@ -1,7 +1,14 @@
 /* connect.h - connections to a database that another program may have created.
  *
  * Rules     the file is untrusted: its schema cannot run code (SQLite, "Defense Against The Dark Arts"), its triggers and
- *           views have no effect, symbolic links are not followed, and a statement ends (budget.h).
+ *           views have no effect, symbolic links are not followed, and a statement has a budget.
+ * Budget    in a damaged or forged file a page can be part of a table many times, so that a
+ *           statement that reads the table runs for years. So a statement that takes many more
+ *           steps of SQLite's virtual machine than a valid file needs fails with SQLITE_INTERRUPT
+ *           (failure_text(): the database is damaged). A reader that uses several statements, each
+ *           of which continues after the last row of the one before, checks that ids grow
+ *           (vault/query/page.c). The work of one step grows with the file, and count(*) without a
+ *           condition is one step: do not use it.
  * Owns      nothing: the caller owns the connection, and closes it after an error as well.
  * Errors    SQLite's result codes; *ret is NULL if there is no memory for a connection.
  * Blocks    opening does not; statements wait up to `wait_ms` for a locked database. */
@@ -30,8 +37,8 @@ MI_MUST int connect_guard(sqlite3 *db);
 MI_MUST int connect_number(sqlite3 *db, const char *sql, int64_t arg, int64_t *ret);
 /* Binds a text, which is borrowed until the parameter is bound again; {NULL, 0} binds NULL. */
 void connect_bind(sqlite3_stmt *q, int i, struct slice text);
-/* A column of the current row, as text or as the bytes of a blob; {NULL, 0} if it is NULL. Valid
- * until the next step. */
+/* Returns a column of the current row, as text or as the bytes of a blob; {NULL, 0} if the column
+ * is NULL. Valid until the next step. */
 struct slice connect_column(sqlite3_stmt *q, int i);
 /* Reads a time or a duration in microseconds, limited to -CLOCK_MAX_US … CLOCK_MAX_US: a damaged or
  * hostile database may have any value. */

@@ -9,7 +9,8 @@
  *
  * A session that was begun by a program without evidence is not covered: its records get no commitment.
  *
- * Owns      a statement on the caller's connection: call coverage_close() before closing that.
+ * Owns      a statement on the caller's connection: call coverage_close() before the connection is
+ *           closed.
  * Errors    MI_ESTORE (see failure_text()), MI_ENOMEM, MI_EIO (no random bytes).
  * Lifetime  a session is remembered until coverage_forget(): call that when a transaction was
  *           rolled back.

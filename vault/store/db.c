@@ -209,7 +209,7 @@ int db_finish_statement(struct db *d, sqlite3_stmt *q, int rc)
     bool in_table = false;
     for (size_t i = 0; i < d->kind->n && !in_table; i++)
         in_table = d->q[i] == q;
-    if (!in_table) { /* its text was made at run time: keep it in place of the oldest one */
+    if (!in_table) { /* a statement of db_ask_text(): keep it in place of the oldest one */
         sqlite3_stmt **oldest = &d->kept[d->kept_n++ % DB_KEPT];
         sqlite3_finalize(*oldest);
         *oldest = q;
@@ -278,7 +278,7 @@ int db_end(struct db *d, int st)
         return st;
     if (st == 0 && d->kind->writes)
         st = db_exec(d, "COMMIT");
-    if (!sqlite3_get_autocommit(d->db)) /* an error is ignored: the first one is reported */
+    if (!sqlite3_get_autocommit(d->db)) /* ignore an error: the first one is reported */
         (void)sqlite3_exec(d->db, "ROLLBACK", NULL, NULL, NULL);
     return st;
 }

@@ -18,8 +18,9 @@ static bool connection_has_failed(sqlite3 *db)
     return code != SQLITE_OK && code != SQLITE_ROW && code != SQLITE_DONE;
 }
 
-/* Returns the text of an error. SQLITE_INTERRUPT: the statement exceeded its budget (budget.h). An error of the system is
- * named: SQLite says only "disk I/O error" or "unable to open database file". */
+/* Returns the text of an error. SQLITE_INTERRUPT: the statement exceeded its budget (connect.h).
+ * For an error of the system, the text names that error: SQLite says only "disk I/O error" or
+ * "unable to open database file". */
 static const char *failure_connection_text(sqlite3 *db)
 {
     static char text[256];

@@ -35,7 +35,8 @@ typedef void (*layout_fn)(void *ctx, const struct layout_fault *f);
 MI_MUST int layout_compare(sqlite3 *db, layout_fn fn, void *ctx);
 /* For readers: returns MI_EINVAL, with a clause in `error`, if an object misleads. */
 MI_MUST int layout_check(sqlite3 *db, struct buf *error);
-/* Appends "table messages"; the name only if it consists of letters, digits and '_'. */
+/* Appends the type and the name of the object, as in "table messages". A long name, or a name with
+ * other characters than letters, digits and '_', is left out. */
 void layout_name(const struct layout_fault *f, struct buf *b);
 
 #endif

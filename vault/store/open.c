@@ -13,8 +13,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Columns of `messages` in the order of the table: then SQLite copies no values from the SELECT to
- * the INSERT. */
+/* Columns of `messages` in the order of the table, so that SQLite copies no values from the SELECT
+ * to the INSERT. */
 #define FIRST(name, type, null, since, ...) FIELD_IF(SCHEMA_FIRST_##since)(", " #name)
 #define LAST(name, type, null, since, ...) FIELD_IF(SCHEMA_LAST_##since)(", " #name)
 #define COLUMNS "id, session_id" MESSAGE_FIELDS(FIRST) ", salt, commitment" MESSAGE_FIELDS(LAST)
@@ -102,8 +102,9 @@ static int writer_on_wal(void *ctx, sqlite3 *db, const char *name, int pages)
     return SQLITE_OK;
 }
 
-/* Creates the file itself, so that it is 0600 (-wal and -shm take its mode) and not a symbolic link. An existing file is
- * not opened: another writer of this process may have locked it, and close() drops all POSIX locks of the process. */
+/* Creates the database file before SQLite opens it, so that it is 0600 (-wal and -shm take its
+ * mode) and not a symbolic link. An existing file is not opened here: another writer of this
+ * process may have locked it, and close() drops all POSIX locks of the process. */
 static int make_database_file(struct writer *s, const struct vault_dir *dir)
 {
     struct stat st;
@@ -242,7 +243,7 @@ void writer_close(struct writer *s)
         sqlite3_finalize(s->q[i]);
     call_batch_close(&s->calls);
     coverage_close(&s->coverage);
-    if (s->db != NULL && writer_is_damaged(s)) /* its -wal must not be changed */
+    if (s->db != NULL && writer_is_damaged(s)) /* do not change the -wal of a damaged database */
         (void)sqlite3_db_config(s->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
     sqlite3_close(s->db);
     row_batch_close(&s->batch);

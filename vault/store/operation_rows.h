@@ -1,7 +1,7 @@
 /* operation_rows.h - rows of the table `operations` (model/operations.h).
  *
- * Owns      its statements, on the caller's connection: call operation_rows_close() before closing
- *           that.
+ * Owns      its statements, on the caller's connection: call operation_rows_close() before the
+ *           connection is closed.
  * Errors    MI_ESTORE (see failure_text()).
  * Blocks    on the database. */
 #ifndef MI_VAULT_STORE_OPERATION_ROWS_H

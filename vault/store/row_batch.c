@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-/* The columns of `declaration`, in its order. */
+/* Indexes of the columns, in the order of `declaration`. */
 #define NUMBERED(name, ...) C_##name,
 enum column { C_ID, C_SESSION_ID, MESSAGE_FIELDS(NUMBERED) C_SALT, C_COMMITMENT };
 

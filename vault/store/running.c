@@ -296,7 +296,7 @@ static int running_run_statement(sqlite3 *db, const char *sql, int64_t id)
     return rc == SQLITE_DONE ? 0 : failure_keep(db);
 }
 
-/* Seals a session that was ended here, if its vault has evidence. */
+/* Seals a session that this process has ended, if the vault has evidence. */
 static int running_seal_session(sqlite3 *db, int64_t id)
 {
     bool has;

@@ -59,7 +59,7 @@ enum session_state running_session_state(const struct running_session *s, int lo
 enum session_state running_row_state(const struct running_list *l, const struct running_row *row);
 /* Whether this is the host name of this machine. */
 bool running_is_host(struct slice name);
-/* Whether a proxy with this vault may run. */
+/* Whether a proxy may be running with this vault. */
 bool running_has_any(const char *vault);
 /* Whether process ids of the row are valid here: in this boot and this PID namespace. */
 bool running_is_here(const struct running *r);

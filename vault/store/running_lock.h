@@ -22,7 +22,7 @@
 /* Opens the file to take a lock, and creates it if it is missing. Returns a descriptor,
  * close-on-exec, or MI_EIO. */
 MI_MUST int running_lock_open(int vault);
-/* Whether fd is still the file with this name. */
+/* Whether the file that fd has open is still VAULT/running.lock. */
 bool running_lock_is_of(int fd, int vault);
 /* Takes the lock of a session, writes 'L', and releases all other locks of fd. 0; MI_EFULL: another
  * session has the lock, so the file does not belong to the vault's database; MI_EIO: the file

@@ -336,7 +336,7 @@ int schema_make_ready(sqlite3 *db)
     }
     if (st == 0 && sqlite3_exec(db, "COMMIT", NULL, NULL, NULL) != SQLITE_OK)
         st = failure_keep(db);
-    if (!sqlite3_get_autocommit(db)) /* an error is ignored: the first one is reported */
+    if (!sqlite3_get_autocommit(db)) /* ignore an error: the first one is reported */
         (void)sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
     return st;
 }

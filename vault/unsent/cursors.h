@@ -52,8 +52,8 @@ struct target_lag {
     int64_t oldest_at_us; /* time of the oldest message that was not sent; 0: there is none */
 };
 typedef int (*target_fn)(void *ctx, const struct target_state *t, const struct target_lag *lag);
-/* Passes on each target. The vault is not changed; if it does not exist, there are no targets. 0,
- * the result of fn, or MI_ESTORE with a sentence in `error`. */
+/* Calls fn for each target. The vault is not changed; if it does not exist, there are no targets.
+ * Returns 0, the result of fn, or MI_ESTORE with a sentence in `error`. */
 MI_MUST int cursors_read(const char *vault, target_fn fn, void *ctx, struct buf *error);
 
 #endif

@@ -1,4 +1,4 @@
-/* rows.c - the statements of unsent_read_rows(), and its batches. */
+/* rows.c - the statements of vault/unsent; reads batches of rows. */
 #include "vault/unsent/state.h"
 
 #include "model/values.h"

@@ -43,8 +43,8 @@ MI_MUST int prune_connect(struct prune *p);
 /* Converts the status of a public function: MI_ESTORE becomes MI_EFULL, without a sentence, if
  * another process held the lock. */
 int prune_convert_status(struct prune *p, int st);
-/* Whether the rule about a target allows the removal of the session: the rule names no target, or the
- * target still had the whole session an hour after it was sent. (After a failover, a target may
+/* Whether the rule about a target allows the removal of the session: the rule names no target, or
+ * the target still had the whole session an hour after it was sent. (After a failover, a target may
  * have lost the rows that it received last; then a shipper changes the rows of `shipped`.) */
 MI_MUST int prune_is_sent(struct prune *p, int64_t id, bool *ret);
 /* Reads the uid of a session; "" if the session has no row. */

@@ -61,8 +61,9 @@ size_t prune_sessions(const struct prune *p, const int64_t **ret_ids);
  * MI_ENOMEM, as above. */
 MI_MUST int prune_measure(struct prune *p, struct buf *error);
 
-/* Runs one step. 0, or an error as above. MI_EFULL: call it again later. MI_EBUSY: a session was
- * changed and must be sent again; make another plan. *ret_done: it was the last step. */
+/* Runs one step. Returns 0, or an error as above. MI_EFULL: call prune_step() again later.
+ * MI_EBUSY: a session was changed and must be sent again; make another plan. *ret_done: whether it
+ * was the last step. */
 MI_MUST int prune_step(struct prune *p, bool *ret_done, struct buf *error);
 const struct prune_report *prune_done(const struct prune *p); /* returns what was removed so far */
 /* Whether no other connection has written to the database since the last call. */

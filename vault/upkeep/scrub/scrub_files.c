@@ -109,7 +109,7 @@ static int copy_begin(struct lines *l, struct copy *c, long upto)
 {
     char block[64 << 10];
     snprintf(c->wip, sizeof c->wip, WIP "%s", c->name);
-    /* remove the file first: an interrupted run may have left one */
+    /* an interrupted run may have left this file */
     (void)unlinkat(l->dir_fd, c->wip, 0);
     c->out = open_stream(l->dir_fd, c->wip, O_WRONLY | O_CREAT | O_EXCL, "w");
     if (c->out == NULL || fseek(c->in, 0, SEEK_SET) != 0)

@@ -44,8 +44,8 @@ void scrub_close(struct scrub *s); /* NULL is fine */
 /* Searches the rows of a session. uid: must not point into a row of the query, because the query is
  * used during the call. */
 MI_MUST int scrub_session(struct scrub *s, int64_t id, const char *uid);
-/* Searches the log directory and the escalations, for lines of one session, or of all if uid is
- * NULL. today: includes today's log, to which a running proxy may be writing. */
+/* Searches the log directory and the escalations for lines of one session; uid NULL: of all
+ * sessions. today: includes today's log, to which a running proxy may be writing. */
 MI_MUST int scrub_files(struct scrub *s, const char *uid, bool today);
 /* Empties the write-ahead log; call it at the end. rebuild: first rewrites the whole database
  * (VACUUM), because rows that proxies have changed may have left old bytes behind; writers wait
