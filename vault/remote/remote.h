@@ -62,7 +62,7 @@ struct remote_ask {
     struct slice vault, session; /* session whose messages, events, calls or summary are read */
     /* messages and calls: from <= seq <= to; events: from <= id <= to */
     int64_t from, to;
-    /* calls and summaries: uids of further sessions whose rows are read */
+    /* calls and summaries: uids of further sessions, whose rows follow in this order */
     const struct slice *more;
     size_t more_n;
     bool bodies; /* true: read the bodies of messages, about REMOTE_BYTES of them at most */
