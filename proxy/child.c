@@ -17,8 +17,9 @@
 
 #define NOT_READ_S 0.5 /* seconds until the owner is asked again whether the output is being read */
 #define LAST_OUTPUT_S 0.02 /* seconds after SIGKILL to read the rest of the pipe */
-/* number of processes signalled at a time; the others follow after these have exited */
+/* Most processes that are signalled at once; the others are signalled after these have exited. */
 #define CHILDREN_MAX 512
+
 static const struct {
     const char *name;
     unsigned next; /* states that may follow, as bits */
@@ -40,7 +41,7 @@ static void child_enter_state(struct child *c, enum child_state to)
     c->state = to;
 }
 
-static void finish_if_done(struct child *c)
+static void child_finish_if_done(struct child *c)
 {
     if (!c->reaped || !c->output_ended || c->state == CHILD_FINISHED)
         return;
@@ -50,8 +51,8 @@ static void finish_if_done(struct child *c)
         c->on_finished(c);
 }
 
-/* SIGTERM or SIGKILL. */
-static void send_signal(struct child *c, int sig)
+/* sig: SIGTERM or SIGKILL. */
+static void child_send_signal(struct child *c, int sig)
 {
     child_enter_state(c, sig == SIGTERM ? CHILD_SIGTERM : CHILD_SIGKILL);
     if (kill(-c->group, sig) != 0 && errno == ESRCH && c->pid > 0)
@@ -73,29 +74,25 @@ static double half_of_grace_s(const struct child *c)
     return (double)c->grace_us / 2e6;
 }
 
-/* Called when a process outside of the group holds the pipe open, or when the pipe is not read.
- * Sends no signal: this can happen hours later, when another group may have this number. */
-static void end_output(struct child *c)
-{
-    if (c->on_last_output != NULL && !c->on_last_output(c))
-        child_arm_kill_timer(c, NOT_READ_S);
-    else
-        child_note_output_ended(c);
-}
-
 static void on_kill_timer(struct ev_loop *loop, ev_timer *w, int revents)
 {
     (void)loop, (void)revents;
     struct child *c = w->data;
     if (c->state == CHILD_STOPPING) {
-        send_signal(c, SIGTERM);
+        child_send_signal(c, SIGTERM);
         child_arm_kill_timer(c, half_of_grace_s(c));
         return;
     }
     if (c->state == CHILD_SIGTERM)
-        send_signal(c, SIGKILL);
-    if (c->reaped)
-        end_output(c);
+        child_send_signal(c, SIGKILL);
+    if (!c->reaped)
+        return;
+    /* A process outside of the group holds the pipe open, or the pipe is not read. Nothing is signalled: hours may
+     * have passed, and another group may have the number of this one. */
+    if (c->on_last_output != NULL && !c->on_last_output(c))
+        child_arm_kill_timer(c, NOT_READ_S);
+    else
+        child_note_output_ended(c);
 }
 
 static void on_exit_event(struct ev_loop *loop, ev_child *w, int revents)
@@ -115,7 +112,7 @@ static void on_exit_event(struct ev_loop *loop, ev_child *w, int revents)
     /* A process that holds the output open after SIGKILL has left the group. */
     if (c->state == CHILD_SIGKILL && !c->output_ended)
         child_arm_kill_timer(c, LAST_OUTPUT_S);
-    finish_if_done(c);
+    child_finish_if_done(c);
 }
 
 void child_open(struct child *c, struct ev_loop *loop, int64_t grace_us, const sigset_t *mask)
@@ -156,8 +153,8 @@ void child_kill(struct child *c)
 {
     if (c->state != CHILD_RUNNING && c->state != CHILD_STOPPING)
         return;
-    send_signal(c, SIGTERM);
-    kill(-c->group, SIGCONT); /* SIGCONT, because a stopped process cannot handle SIGTERM */
+    child_send_signal(c, SIGTERM);
+    kill(-c->group, SIGCONT); /* a stopped process cannot handle SIGTERM */
     child_arm_kill_timer(c, half_of_grace_s(c));
 }
 
@@ -175,11 +172,11 @@ void child_extend_grace(struct child *c, int64_t us, int64_t least_us)
 void child_note_output_ended(struct child *c)
 {
     c->output_ended = true;
-    finish_if_done(c);
+    child_finish_if_done(c);
 }
 
-/* Signals the children of this process but one, and returns their number. Grandchildren become children when their
- * parent exits (process_adopt_orphans()). */
+/* Signals all children of this process except `spare`, and returns their number. Grandchildren become children when
+ * their parent exits (process_adopt_orphans()). */
 static int signal_children(pid_t spare, int sig)
 {
     pid_t pid[CHILDREN_MAX];
@@ -209,7 +206,7 @@ static void reap_all_children(pid_t spare)
         if (waitid(P_ALL, 0, &si, WEXITED | WNOHANG | WNOWAIT) != 0 || si.si_pid == 0)
             return;
         if (si.si_pid == spare)
-            return; /* the spare child exited first; the others stay unreaped */
+            return; /* waitid() found the spare child, which must not be reaped; the others wait */
         waitpid(si.si_pid, NULL, WNOHANG);
     }
 }
@@ -222,7 +219,7 @@ void child_kill_descendants(struct child *c, int64_t wait_us, pid_t spare)
         int64_t used = clock_mono_us() - start;
         bool late = used >= wait_us / 2;
         reap_all_children(spare);
-        /* SIGTERM once, then SIGKILL, also for processes that are adopted later. */
+        /* SIGTERM is sent once. SIGKILL is repeated, because more processes may be adopted meanwhile. */
         int sig = late ? SIGKILL : first ? SIGTERM : 0;
         bool group = c->group > 0 && kill(-c->group, sig) == 0;
         int left = signal_children(spare, sig);
@@ -236,6 +233,6 @@ void child_kill_descendants(struct child *c, int64_t wait_us, pid_t spare)
 
 int child_exit_status(const struct child *c)
 {
-    int status = c->status; /* the macros need not accept a const one */
+    int status = c->status; /* a copy, because the macros below need not accept a const object */
     return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }

@@ -5,8 +5,8 @@
  * States    FINISHED needs two facts: the process is reaped, and its stdout is read to the end (reported by
  *           child_note_output_ended()). An exit alone does not end the stream, so the last output of a
  *           crashed server is still read.
- * Stopping  child_stop() sends SIGTERM to the group at half the grace and SIGKILL at the grace. child_kill_descendants()
- *           kills the processes that are left then, in the group or adopted from it.
+ * Stopping  child_stop() sends SIGTERM to the group after half the grace time, and SIGKILL after all of it.
+ *           child_kill_descendants() kills the processes that are left then, in the group or adopted from it.
  * Blocks    child_kill_descendants() only, for at most the given time. */
 #ifndef MI_PROXY_CHILD_H
 #define MI_PROXY_CHILD_H
@@ -20,53 +20,54 @@
 enum child_state {
     CHILD_IDLE,     /* no process */
     CHILD_RUNNING,  /* pid > 0 */
-    CHILD_STOPPING, /* no signal has been sent yet */
-    CHILD_SIGTERM,  /* its group got SIGTERM */
-    CHILD_SIGKILL,  /* its group got SIGKILL */
+    CHILD_STOPPING, /* the process may exit by itself: no signal has been sent yet */
+    CHILD_SIGTERM,  /* the process group got SIGTERM */
+    CHILD_SIGKILL,  /* the process group got SIGKILL */
     CHILD_FINISHED, /* the process was reaped, and its output was read to the end */
     CHILD_NSTATES
 };
 
 struct child {
-    enum child_state state; /* written only by child_move() */
+    enum child_state state; /* written only by child_enter_state() */
     struct ev_loop *loop;   /* borrowed; the default loop, which ev_child needs */
     pid_t pid;              /* > 0 until reaped, then 0 */
-    pid_t group;            /* group of the last process; kept for child_kill_descendants() */
+    pid_t group;            /* group of the last process; child_kill_descendants() needs it later */
     bool reaped, output_ended;
     int status; /* status from waitpid(2), valid once reaped */
     int64_t grace_us;
     sigset_t mask; /* signals blocked in the process */
     ev_child exit_watch;
-    ev_timer kill_timer; /* active while a signal is due */
-    /* All may be NULL. on_finished comes last and may start another process. */
+    ev_timer kill_timer; /* active while a signal, or the forced end of the output, is scheduled */
+    /* Each callback may be NULL. on_finished is called last and may start another process. */
     void (*on_exit)(struct child *);
     void (*on_kill)(struct child *, int sig); /* a signal was sent */
-    /* Called when the process is gone, but its output has not ended. Returns false if the output is
-     * not read now: ask again soon. */
+    /* The process is gone, but its output has not ended. A return of false means that the output is not being
+     * read now; the callback is called again soon. */
     bool (*on_last_output)(struct child *);
     void (*on_finished)(struct child *);
     void *data;
 };
 
-/* mask: signals blocked in the process, as they were when this program was started. */
+/* mask: signals that are blocked in the child process: those that were blocked when this program started. */
 void child_open(struct child *c, struct ev_loop *loop, int64_t grace_us, const sigset_t *mask);
 /* Starts argv[0], searched in PATH. Returns 0, or MI_EIO with errno if it could not be started. */
 MI_MUST int child_start(struct child *c, char *const argv[], struct process_pipes *ret);
-void child_stop(struct child *c); /* SIGTERM at half the grace, SIGKILL at the grace */
-/* SIGTERM now, SIGKILL after half the grace. */
+/* Sends SIGTERM after half the grace time, and SIGKILL after all of it. */
+void child_stop(struct child *c);
+/* Sends SIGTERM now, and SIGKILL after half the grace time. */
 void child_kill(struct child *c);
-/* This process, and maybe the child, did not run for `us`: the next signal comes that much later, and not before least_us. After
- * SIGKILL nothing changes. */
+/* Call it when this process, and perhaps the child, did not run for `us` microseconds: the next signal is sent that
+ * much later, but not earlier than least_us from now. After SIGKILL nothing changes. */
 void child_extend_grace(struct child *c, int64_t us, int64_t least_us);
-void child_note_output_ended(
-    struct child *c); /* call it when the child's stdout was read to its end */
+/* Call it when the child's stdout has been read to its end. */
+void child_note_output_ended(struct child *c);
 /* Call it after the process is finished: sends SIGKILL to the rest of its group, and SIGTERM to
  * processes adopted from it. `spare`: see child_kill_descendants(). */
 void child_kill_leftovers(struct child *c, pid_t spare);
 /* Kills every process that is left in the group or was adopted from it; waits for at most wait_us. `spare`: a child
- * process of ours that is not killed; 0: none. */
+ * process that must not be killed; 0: none. */
 void child_kill_descendants(struct child *c, int64_t wait_us, pid_t spare);
-/* Returns the exit status; 128+N if signal N ended the process. */
+/* Returns the exit status of the process, or 128+N if signal N ended it. */
 int child_exit_status(const struct child *c);
 
 #endif

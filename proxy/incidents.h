@@ -3,7 +3,7 @@
  * The recorder process writes each incident to a file in VAULT/Escalations, records it as an event, and runs
  * --escalate-command.
  *
- * Owns      the last lines of the server's stderr, the reason that they give, and the heads of the last messages.
+ * Owns      the heads of the last messages and of the last lines of the server's stderr, and the reason found in stderr.
  * Blocks    never. */
 #ifndef MI_PROXY_INCIDENTS_H
 #define MI_PROXY_INCIDENTS_H
@@ -22,14 +22,14 @@ struct message_head {
 
 struct incidents {
     struct recorder *recorder;                     /* borrowed */
-    const struct forms *forms;                     /* borrowed; of the session's messages */
-    struct message_head last[2];                   /* [ROW_C2S], [ROW_S2C] */
-    struct message_head err[ESCALATION_LINES_MAX]; /* a ring; sanitized */
-    uint64_t err_n;                                /* number of lines so far */
+    const struct forms *forms;                     /* borrowed; the forms of this session */
+    struct message_head last[2];                   /* last message: [ROW_C2S], [ROW_S2C] */
+    struct message_head err[ESCALATION_LINES_MAX]; /* sanitized lines of stderr; a ring buffer */
+    uint64_t err_n;                                /* number of stderr lines noted so far */
     struct stderr_reason reason;                   /* why the current process may end */
 };
 
-/* The call of an incident; all may be empty. */
+/* The request that an incident is about; all members may be empty. */
 struct incident_call {
     uint64_t seq;
     struct slice method, target, text; /* see struct pending */
@@ -37,20 +37,21 @@ struct incident_call {
 
 void incidents_open(struct incidents *t, struct recorder *r, const struct forms *forms);
 void incidents_close(struct incidents *t);
-/* A message was received. */
+/* Keeps the head of a message that was received. */
 void incidents_note_message(struct incidents *t, enum row_direction dir, const struct line *line);
-/* Notes a line of the server's stderr. The caller has sanitized it, because a secret may span
+/* Notes a line of the server's stderr. The caller has sanitized the line, because a secret may span
  * lines. */
 void incidents_note_stderr_line(struct incidents *t, struct slice clean);
+/* Call it when another server process has started: forgets the reason found in stderr. */
 void incidents_new_process(struct incidents *t);
-/* Appends why the current process ended, from its stderr; nothing if it has written no line, or with --record=minimal.
- * Returns whether that is an error message, and not only the last line. */
+/* Appends the reason why the current process ended, as found in its stderr; appends nothing if stderr had no line, or
+ * with --record=minimal. Returns true if the reason is an error message, false if it is only the last line. */
 bool incidents_append_reason(const struct incidents *t, struct buf *b);
-/* Whether the next process would end for the same reason. */
+/* Returns true if the next process would end for the same reason. */
 bool incidents_reason_is_final(const struct incidents *t);
 
-/* Records an event `asked` or `hang`: a server was silent at a deadline. question: seq of our
- * request to the server; 0: none. */
+/* Records an event `asked` or `hang`: the server was silent at a deadline. question: seq of the interposer's request
+ * to the server; 0: none. */
 void incidents_report_silence(struct incidents *t, const char *event, const struct incident_call *c,
                               int64_t waited_us, uint64_t question, struct slice post_mortem_json);
 /* The server is being killed: records an event and an escalation. */
@@ -68,9 +69,9 @@ void incidents_escalate_crash(struct incidents *t, const char *happened, const s
 void incidents_escalate_record_error(struct incidents *t, const char *happened);
 /* The tool rule (--tools and similar options) hides every tool: writes an escalation. */
 void incidents_escalate_tools_rule(struct incidents *t, const char *happened);
-/* The call equals one that may have run, and is forwarded. */
+/* Writes an escalation: a call that equals an earlier call which may have run is forwarded. */
 void incidents_escalate_repeat(struct incidents *t, const struct pending *q, const char *happened);
-/* The server answered that credentials are missing or wrong. */
+/* Writes an escalation: the server answered that credentials are missing or wrong. */
 void incidents_escalate_auth(struct incidents *t, const struct pending *q, struct slice answer);
 
 #endif

@@ -1,16 +1,16 @@
-/* live.h - the live side, as its files share it.
+/* live.h - struct proxy, and the functions that the files of the live proxy share.
  *
- *   proxy_run.c            opens and closes everything; hands lines from the relays to the session
- *   server_state.c   the states of the server: pure; decides what an event leads to
- *   server_process.c the server process: started, connected, ended
- *   restart.c        the next process: what it gets, and what the last one leaves
- *   server.c         reports events to the state machine and carries out what is decided
- *   silence.c        a server that is silent at a deadline: is it slow, at work, starting or hung?
- *   turn.c           a loop turn: whether it came in time; at its end, publish, then write
- *   pipes.c          reads the pipes before a deadline counts
- *   stall.c          whether this process ran: pure
+ *   proxy_run.c      opens and closes everything; passes lines from the relays to the session
+ *   server_state.c   the states of the server: pure; decides which actions follow from an event
+ *   server_process.c starts and connects the server process; describes how it ended
+ *   restart.c        starts the next process, and decides which pending requests are sent to it again
+ *   server.c         reports events to the state machine and carries out the actions that it returns
+ *   silence.c        decides whether a server that is silent at a deadline is slow, working, starting or hung
+ *   turn.c           start of a loop turn: checks that it began in time; end: publishes, then writes
+ *   pipes.c          reads the pipes before a deadline counts as passed
+ *   stall.c          notices that this process did not run: pure
  *
- * Owns      see the fields. One struct proxy in a process.
+ * Owns      see the fields. A process has one struct proxy.
  * Blocks    never. */
 #ifndef MI_PROXY_LIVE_H
 #define MI_PROXY_LIVE_H
@@ -33,13 +33,12 @@ struct proxy {
     ev_timer large_timer; /* active while memory and wide pipes are kept for the next large line */
     struct stall stall;
     ev_signal signals[3];
-    int exit_status; /* exit status of this program, as known so far */
+    int exit_status; /* exit status of this program, as far as it is decided */
 
-    /* the record */
+    /* recording */
     struct recorder *recorder;     /* owned */
     const struct journal *journal; /* the recorder's journal */
-    struct running running;        /* the row of this session that was last passed to the
-                                    * recorder */
+    struct running running;        /* row of this session, as last passed to the recorder */
     bool holding;                  /* at the end of the last turn the recorder allowed no output */
     bool pacing;                   /* recorder_slow_down(): the client is not read */
 
@@ -48,7 +47,7 @@ struct proxy {
     ev_timer deadline_timer;    /* never later than the next deadline; inactive if there is none */
     struct relay relay[2];      /* [ROW_C2S], [ROW_S2C] */
     struct relay server_stderr; /* the server's stderr */
-    struct stderr_relay stderr_relay; /* our stderr */
+    struct stderr_relay stderr_relay; /* what waits to be written to our stderr */
     struct incidents incidents;
     struct silence silence;
 
@@ -59,45 +58,44 @@ struct proxy {
     int64_t state_timer_due_us;  /* when state_timer fires */
     struct outbox handshake_box; /* bytes for a restarted process that come before all others */
     struct buf start_error;      /* owned; why no process could be started */
-    size_t start_error_short;    /* length of start_error without the part that is shown only
-                                  * once */
+    size_t start_error_short;    /* length of start_error without the part that is shown once */
     bool resends;                /* true while requests wait to be sent again, and afterwards */
 };
 
 /* ---- server_process.c ---- */
 
-/* Starts a process. MI_EIO: the error was logged, and exit_status and start_error are set. */
+/* Starts a process. Returns 0, or MI_EIO: then the error was logged, and exit_status and start_error are set. */
 MI_MUST int server_process_start(struct proxy *p, struct process_pipes *ret);
 void server_process_connect(struct proxy *p, struct process_pipes pipes);
-/* Appends how the last process ended: a sentence without a full stop. */
+/* Appends a sentence, without a full stop, that says how the last process ended. */
 void server_process_end_text(const struct proxy *p, struct buf *b);
-/* The bytes that the server has read, of the repeated handshake and of its outbox, as pending.written_at counts them;
- * exact once its stdin is closed. */
+/* Returns how many bytes of the repeated handshake and of the outbox the server has read, counted like
+ * pending.written_at. The number is exact once the server's stdin is closed. */
 uint64_t server_process_bytes_read(const struct proxy *p);
 
 /* ---- restart.c ---- */
 
-/* The process has ended: answers the requests that a new process must not get, and keeps the others. */
+/* Call it when the process has ended: answers the requests that a new process must not get, and keeps the others. */
 void restart_prepare(struct proxy *p);
 /* Starts the next process and repeats the client's initialize to it. Returns the event to report. */
 MI_MUST enum server_event restart_start(struct proxy *p);
 /* Call it when the new process is initialized: sends the rest of the handshake, then the kept
  * requests. */
 void restart_resume(struct proxy *p);
-/* Call it at the end of a turn, before publishing: sends the next request that waits to be sent
- * again. */
+/* Call it at the end of a turn, before publishing: sends the next of the requests that must be sent again. */
 void restart_send_next(struct proxy *p);
 
 /* ---- server.c ---- */
 
 void server_open(struct proxy *p, const sigset_t *mask);
 
-/* An event moves the state machine, and the actions that it returns are carried out. */
+/* Passes an event to the state machine, and carries out the actions that it returns. */
 void server_handle_event(struct proxy *p, enum server_event e);
 
-/* The server's output was not read for a while: the server's timers start again now. */
+/* Call it after a time in which the server's output was not read: restarts the server's timers. */
 void server_extend_wait(struct proxy *p);
-/* This process did not run for `us`: what is timed for the server ends that much later, and not before least_us. */
+/* Call it when this process did not run for `us` microseconds: the server's timers end that much later, but not
+ * earlier than least_us from now. */
 void server_skip_stalled_time(struct proxy *p, int64_t us, int64_t least_us);
 /* Pauses reading, or continues it, as the recorder, the session and the state of the server require. */
 void server_hold_reading(struct proxy *p);
@@ -109,22 +107,21 @@ void server_check_requests(struct proxy *p); /* before publishing */
 void server_check_answers(struct proxy *p);  /* after publishing */
 void server_check_flushed(struct proxy *p);  /* after writing */
 
-/* A callback of the session; owner is the proxy. */
+/* A callback of the session: judges a server that is silent at a deadline. owner is the proxy. */
 enum liveness server_judge_silence(void *owner, const struct pending *q, int64_t waited_us,
                                    struct buf *why);
-/* Call it after a line of the server was handled. A message proves that a doubted server is alive.
- * */
+/* Call it after a line of the server was handled. A message proves that a server in doubt is alive. */
 void server_note_line(struct proxy *p);
 
-/* A callback of the session: the server answered a request of the interposer. */
+/* A callback of the session: the server answered the interposer's own request. */
 void server_take_own_answer(void *owner, const struct rpc *m);
 
 /* ---- pipes.c ---- */
 
-/* Reads and writes what the pipes have and accept now, a bounded amount. Called before a deadline counts: after a
- * pause of this process, timers are due before the pipes have been read. */
+/* Writes to the server, and reads a bounded amount from both pipes. Call it before a deadline counts as passed: after
+ * a pause of this process, libev runs timers before it reads the pipes. */
 void pipes_read_and_flush(struct proxy *p);
-/* Pauses the deadlines while the server is not read. Returns true when the server is read again. */
+/* Pauses the deadlines while the server's output is not read. Returns true when reading has started again. */
 bool pipes_watch_reading(struct proxy *p);
 
 /* ---- turn.c ---- */

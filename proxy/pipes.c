@@ -1,9 +1,9 @@
-/* pipes.c - reads the bytes in the pipes before a deadline is considered passed. */
+/* pipes.c - reads the pipes before a deadline counts as passed. */
 #include "proxy/live.h"
 
 #include "proxy/session/expire.h"
 
-#define READS_MAX 4 /* reads of RELAY_TURN bytes; together the size of the largest pipe */
+#define READS_MAX 4 /* number of reads of RELAY_TURN bytes: together the size of the largest pipe */
 
 bool pipes_watch_reading(struct proxy *p)
 {
@@ -17,6 +17,6 @@ void pipes_read_and_flush(struct proxy *p)
     for (int i = 0; i < 2; i++)
         for (int n = 0; n < READS_MAX && !relay_is_paused(&p->relay[i]); n++)
             relay_read_available(&p->relay[i]);
-    (void)pipes_watch_reading(
-        p); /* the result is ignored: reading may have stopped here, but cannot have started again */
+    /* The result is ignored: reading may have stopped here, but cannot have started again. */
+    (void)pipes_watch_reading(p);
 }

@@ -5,8 +5,9 @@
 #include "base/text.h"
 #include "base/units.h"
 
-/* percentage of one processor since the base sample above which a process is called busy */
+/* A tree that used more than this percentage of one processor since the base sample is called busy. */
 #define BUSY_PERCENT 50
+
 /* ---- the process that is reported ----------------------------------------------------------- */
 
 static bool process_is_stuck(const struct postmortem_process *p)
@@ -142,7 +143,7 @@ static const struct postmortem_process *find_parent_process(const struct postmor
     return NULL;
 }
 
-static void add_system_call(struct buf *b, const struct postmortem_process *p)
+static void sentence_add_system_call(struct buf *b, const struct postmortem_process *p)
 {
     static const char *const stdio[] = {" of its standard input", " of its standard output",
                                         " of its standard error"};
@@ -162,7 +163,7 @@ static void add_system_call(struct buf *b, const struct postmortem_process *p)
     }
 }
 
-static void add_children(struct buf *b, const struct postmortem *pm)
+static void sentence_add_children(struct buf *b, const struct postmortem *pm)
 {
     pid_t pid = pm->process[pm->chosen].p.pid;
     size_t n = 0;
@@ -199,7 +200,7 @@ void postmortem_append_sentence(struct buf *b, const struct postmortem *pm)
     }
     buf_printf(b, ") was %s", process_state_word(p->p.state));
     if (p->p.state != 'R')
-        add_system_call(b, p);
+        sentence_add_system_call(b, p);
     if (pm->unread_bytes > 0) {
         buf_adds(b, ", had not read ");
         units_show_size(b, pm->unread_bytes);
@@ -210,5 +211,5 @@ void postmortem_append_sentence(struct buf *b, const struct postmortem *pm)
                    (double)pm->since_us / 1e6);
     if (pm->has_base && pm->helpers_us > 0)
         buf_printf(b, " (%.2f s of it in its child processes)", (double)pm->helpers_us / 1e6);
-    add_children(b, pm);
+    sentence_add_children(b, pm);
 }

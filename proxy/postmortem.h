@@ -1,8 +1,8 @@
 /* postmortem.h - the state of a server that is about to be killed.
  *
- * All processes of its tree (process_tree.h) are read, and one is chosen for the report: a process that is stopped or in
- * uninterruptible sleep; else, if the tree used half a processor since the base, one that is running; else the real
- * server.
+ * All processes of the server's tree (process_tree.h) are read, and one is chosen for the report: a process that is
+ * stopped or in uninterruptible sleep; else, if the tree used half a processor since the base, a running process; else
+ * the real server.
  *
  * The base is a sample of the tree, taken when a request is written or later. CPU figures count from the base.
  *
@@ -22,33 +22,31 @@
 struct postmortem_process {
     struct process p;
     struct inspect_wait wait;
-    unsigned depth; /* depth in the tree; 0: started by the proxy, or adopted */
+    unsigned depth; /* depth in the tree; 0: started or adopted by the proxy */
 };
 
 struct postmortem {
     size_t n;                                            /* number of processes; 0: none was left */
-    bool more;                                           /* more than PROCESS_TREE_MAX were found */
+    bool more;                                           /* processes beyond PROCESS_TREE_MAX were left out */
     size_t chosen;                                       /* index of the process that is reported */
     struct postmortem_process process[PROCESS_TREE_MAX]; /* parents before their children */
-    int pipes, sockets;   /* numbers of descriptors of the chosen process; -1: unknown */
-    int64_t unread_bytes; /* unread bytes in the pipe of its stdin; -1: unknown */
-    bool has_base;
-    int64_t since_us;   /* microseconds from the base until now */
-    int64_t cpu_us;     /* CPU time of all processes since the base, in microseconds, in steps of 10
-                         * ms */
-    int64_t helpers_us; /* the helpers' part of cpu_us */
+    int pipes, sockets;   /* open pipes and sockets of the chosen process; -1: unknown */
+    int64_t unread_bytes; /* unread bytes in the pipe of the server's stdin; -1: unknown */
+    bool has_base;        /* a base was given; without it, the three members below are 0 */
+    int64_t since_us;     /* microseconds from the base until now */
+    int64_t cpu_us;       /* CPU time of all processes since the base, in steps of 10 ms */
+    int64_t helpers_us;   /* the helpers' part of cpu_us */
 };
 
-/* Call it before the first signal. pid: the process that the proxy started; group: its process group. stdin_fd: our end
- * of the pipe to the server's stdin; -1: none. If base is NULL or was never taken, there are no CPU
+/* Call it before the first signal is sent. pid: the process that the proxy started; group: its process group.
+ * stdin_fd: our end of the pipe to the server's stdin; -1: none. If base is NULL or was never taken, there are no CPU
  * figures. */
 void postmortem_read(struct postmortem *ret, pid_t pid, pid_t group, int stdin_fd,
                      const struct process_sample *base);
-/* Appends a JSON object: {"pid":…,"name":…,"state":…,…,"processes":[…]}; docs/vault.md describes
- * it. */
+/* Appends the JSON object that docs/vault.md describes: {"pid":…,"name":…,"state":…,…,"processes":[…]}. */
 void postmortem_append_json(struct buf *b, const struct postmortem *pm);
-/* "node (pid 4242, started by npx) was sleeping in epoll_wait, used 0.00 s of CPU in the last 30.0 s
- * and had 2 children (git, ssh)". Control characters are made visible. No full stop at the end. */
+/* Appends a sentence without a full stop: "node (pid 4242, started by npx) was sleeping in epoll_wait, used 0.00 s of
+ * CPU in the last 30.0 s and had 2 children (git, ssh)". Control characters are made visible. */
 void postmortem_append_sentence(struct buf *b, const struct postmortem *pm);
 
 #endif

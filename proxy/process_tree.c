@@ -9,18 +9,11 @@ _Static_assert(PROCESS_TREE_MAX <= 32, "a set of processes is one uint32_t");
 
 /* ---- reading -------------------------------------------------------------------------------- */
 
-static bool process_tree_has(const struct process_tree *t, pid_t pid)
+static void process_tree_add(struct process_tree *t, pid_t pid, unsigned depth)
 {
     for (size_t i = 0; i < t->n; i++)
         if (t->process[i].pid == pid)
-            return true;
-    return false;
-}
-
-static void process_tree_add(struct process_tree *t, pid_t pid, unsigned depth)
-{
-    if (process_tree_has(t, pid))
-        return;
+            return;
     if (t->n == PROCESS_TREE_MAX) {
         t->more = true;
         return;
@@ -29,7 +22,7 @@ static void process_tree_add(struct process_tree *t, pid_t pid, unsigned depth)
         t->depth[t->n++] = depth;
 }
 
-/* Reads the server, processes of its group that this process adopted, and all their descendants. */
+/* Reads the process `pid`, processes of the group that this process adopted, and the descendants of all these. */
 void process_tree_read(struct process_tree *t, pid_t pid, pid_t group)
 {
     pid_t kids[PROCESS_TREE_MAX];
@@ -52,8 +45,8 @@ void process_tree_read(struct process_tree *t, pid_t pid, pid_t group)
 
 /* ---- the real server ------------------------------------------------------------------------ */
 
-/* Returns the only child with the server's stdin and stdout, or the only child if descriptors
- * cannot be read. 0: there is none, or there are several. */
+/* Returns the index of the only child of process[of] that has the server's stdin and stdout, or of the only child if
+ * descriptors cannot be read. Returns 0 if there is no such child, or more than one. */
 static size_t server_below_launcher(const struct process_tree *t, size_t of)
 {
     pid_t server = t->process[0].pid;
@@ -72,8 +65,8 @@ static size_t server_below_launcher(const struct process_tree *t, size_t of)
     return n == 1 ? found : 0;
 }
 
-/* *ret_marked has a bit for the real server, and for each process that started it. A child with the command of its parent
- * was forked by it to work, also if it inherits stdin and stdout. Returns the index of the server. */
+/* Returns the index of the real server, and sets a bit in *ret_marked for the server and for each process that started
+ * it. A child with the same command as its parent is a worker process, even if it inherits stdin and stdout. */
 static size_t find_server(const struct process_tree *t, uint32_t *ret_marked)
 {
     size_t at = 0;

@@ -1,7 +1,8 @@
 /* process_tree.h - the processes of a server, and the CPU time that they have used.
  *
- * A server is a tree of processes: `npx` and `sh -c` start the real server as their child, and it may have helpers.
- * The real server is found by following the only child that inherits stdin and stdout, and has another command.
+ * A server is a tree of processes: `npx` and `sh -c` start the real server as their child, and the server may start
+ * helpers. To find the real server, the code follows the only child that inherits stdin and stdout and has another
+ * command than its parent.
  *
  * Source    base/os/process.h and inspect.h. Unknown facts are omitted.
  * Limits    PROCESS_TREE_MAX processes.
@@ -17,32 +18,31 @@
 
 struct process_tree {
     size_t n;
-    bool more;                                /* more than PROCESS_TREE_MAX were found */
+    bool more;                                /* processes beyond PROCESS_TREE_MAX were left out */
     struct process process[PROCESS_TREE_MAX]; /* parents before their children */
-    unsigned depth[PROCESS_TREE_MAX];         /* depth in the tree; 0: started by the proxy, or
-                                               * adopted */
+    unsigned depth[PROCESS_TREE_MAX];         /* depth in the tree; 0: started or adopted by the proxy */
 };
 
-/* The CPU time used by the tree, and the running processes, at one moment. Helpers are all
- * processes except the real server and those that started it; and children that the server or these
- * have waited for. */
+/* The CPU time that the tree has used until one moment, and which processes ran at that moment. Helpers are all
+ * processes except the real server and the processes that started it; and the exited children of these. */
 struct process_sample {
     int64_t at_us;        /* clock_mono_us(); 0: never taken */
     int64_t cpu_ticks;    /* CPU time of all processes */
     int64_t helper_ticks; /* CPU time of the helpers */
-    bool runs;            /* a process runs, or waits for a processor only */
+    bool runs;            /* a process runs, or waits only for a processor */
     bool helper_runs;
     bool server_runs;
 };
 
 /* Reads the tree. pid: the process that the proxy started; 0: none. group: its process group. */
 void process_tree_read(struct process_tree *t, pid_t pid, pid_t group);
-/* Index of the real server in a tree that is not empty. */
+/* Returns the index of the real server. The tree must not be empty. */
 size_t process_tree_server(const struct process_tree *t);
+/* Adds up the CPU time of the processes. */
 void process_tree_sum(const struct process_tree *t, struct process_sample *ret);
-/* Reads the tree and sums it up. */
+/* Reads the tree and adds up the CPU time of its processes. */
 void process_tree_sample(struct process_sample *ret, pid_t pid, pid_t group);
-/* Microseconds of CPU time between two samples; 0 if the time went down because processes have
+/* Returns the microseconds of CPU time between two samples; 0 if the sum is smaller now because processes have
  * ended. */
 int64_t process_tree_us_between(int64_t before_ticks, int64_t after_ticks);
 

@@ -1,4 +1,4 @@
-/* proxy_run.c - opens and closes the live side, and passes on what the relays read. */
+/* proxy_run.c - opens and closes the live proxy, and passes the lines that the relays read to the session. */
 #include "proxy/live.h"
 
 #include "base/clock.h"
@@ -30,7 +30,7 @@ static void proxy_on_end_signal(struct ev_loop *loop, ev_signal *w, int revents)
     server_handle_event(w->data, SERVER_EV_SIGNAL);
 }
 
-/* ---- calls of the relays -------------------------------------------------------------------- */
+/* ---- callbacks of the relays ---------------------------------------------------------------- */
 
 static enum row_direction direction_of_relay(const struct relay *r)
 {
@@ -38,8 +38,8 @@ static enum row_direction direction_of_relay(const struct relay *r)
     return r == &p->relay[ROW_C2S] ? ROW_C2S : ROW_S2C;
 }
 
-/* Reports that the client has asked the server to shut down, or that the server has rejected the
- * request. */
+/* Reports that the client has asked the server to shut down, or that the server has rejected that request. before:
+ * client_said_shutdown before the last line was handled. */
 static void report_shutdown(struct proxy *p, bool before)
 {
     if (p->traffic.client_said_shutdown != before)
@@ -179,12 +179,12 @@ static void open_watchers(struct proxy *p)
         ev_signal_init(&p->signals[i], proxy_on_end_signal, end_signals[i]);
         p->signals[i].data = p;
         if (sigaction(end_signals[i], NULL, &now) == 0 && now.sa_handler == SIG_IGN)
-            continue; /* if the signal was ignored when this program was started, for example by nohup(1), it stays ignored */
+            continue; /* ignored since the start of this program, for example by nohup(1) */
         ev_signal_start(p->loop, &p->signals[i]);
     }
 }
 
-static void command_json(struct buf *b, char *const *argv)
+static void append_command_json(struct buf *b, char *const *argv)
 {
     buf_addc(b, '[');
     for (size_t i = 0; argv[i] != NULL; i++) {
@@ -198,7 +198,7 @@ static void command_json(struct buf *b, char *const *argv)
 static int open_recorder(struct proxy *p)
 {
     struct buf command = {0};
-    command_json(&command, p->cfg->argv);
+    append_command_json(&command, p->cfg->argv);
     struct recorder_config rc = {
         .vault = p->cfg->vault,
         .name = p->cfg->name,
@@ -222,7 +222,7 @@ static int open_recorder(struct proxy *p)
     return st;
 }
 
-/* Tells the sessions that `send` makes from others. */
+/* Records the event that distinguishes the sessions of `send` from others. */
 static void record_sent(struct proxy *p)
 {
     struct buf detail = {0};
@@ -251,7 +251,7 @@ static void close_session(struct proxy *p)
 static void run_loop(struct proxy *p)
 {
     ev_run(p->loop, 0);
-    /* Closed here, so that the client does not wait for the rest of the cleanup. */
+    /* The relays are closed here, so that the client does not wait for the rest of the cleanup. */
     for (int i = 0; i < 2; i++)
         relay_close(&p->relay[i]);
 }
@@ -260,7 +260,7 @@ static void run_with_server(struct proxy *p, struct stream in, struct stream out
                             struct process_pipes pipes)
 {
     server_handle_event(p, SERVER_EV_STARTED);
-    if (isatty(in.fd)) /* a client uses pipes */
+    if (isatty(in.fd)) /* a person started this program: a client would use pipes */
         log_warn(
             "waiting for JSON-RPC messages on the terminal, one per line: this command is meant "
             "for the configuration of an MCP client, see `mcp-interposer wrap --help`; Ctrl-D "
@@ -271,15 +271,14 @@ static void run_with_server(struct proxy *p, struct stream in, struct stream out
     run_loop(p);
 }
 
-/* Most clients show the answer to a request to the user, but not our stderr: each request is answered with the reason.
- * A user at a terminal has read stderr. */
+/* Answers each request with the reason why no server was started: most clients show the answer to the user, but not
+ * our stderr. A user at a terminal has read stderr. */
 static void run_without_server(struct proxy *p, struct stream in, struct stream out)
 {
     server_handle_event(p, SERVER_EV_START_FAILED);
     if (isatty(in.fd))
         return;
-    outbox_discard_after_error(
-        &p->traffic.out[ROW_C2S]); /* the messages of the client are dropped */
+    outbox_discard_after_error(&p->traffic.out[ROW_C2S]); /* drops the client's messages */
     relay_write_to(&p->relay[ROW_S2C], out);
     relay_read_from(&p->relay[ROW_C2S], in);
     run_loop(p);
@@ -311,7 +310,7 @@ static void on_sanitized_stderr_line(void *owner, struct slice clean)
     incidents_note_stderr_line(&p->incidents, clean);
 }
 
-/* ---- calls of the recorder ------------------------------------------------------------------ */
+/* ---- callbacks of the recorder -------------------------------------------------------------- */
 
 static void on_record_changed(void *data)
 {
@@ -344,29 +343,23 @@ static void on_broken_tools_rule(void *owner, const char *happened)
     incidents_escalate_tools_rule(&p->incidents, happened);
 }
 
-/* Equal calls are also found if there are no random numbers; a peer that knows the key gains
- * little. */
-static void open_repeats(struct proxy *p)
-{
-    struct hash_key key = {0};
-    if (random_fill(&key, sizeof key) < 0)
-        log_warn("cannot get random numbers: server=%s", p->cfg->name);
-    repeats_open(&p->traffic.repeats, p->cfg->on_repeat, p->cfg->repeat_window_us, &key);
-}
-
-static void open_parts(struct proxy *p)
+static void open_traffic_and_relays(struct proxy *p)
 {
     size_t max = p->cfg->max_message;
     char uid[UID_LEN + 1];
+    struct hash_key key = {0};
     traffic_open(&p->traffic, p->journal, p->cfg->name, p->cfg->validate, max);
-    if (uid_make(0, uid) ==
-        0) /* only the random part of the UID is used; if this fails, recording has not begun either */
+    /* Only the random part of the UID is used. If this fails, recording has not begun either. */
+    if (uid_make(0, uid) == 0)
         handshake_set_secret(&p->traffic.handshake, uid + UID_TIME_LEN);
     p->traffic.url = p->cfg->url;
     traffic_set_deadlines(&p->traffic, p->cfg->deadlines, p->cfg->max_timeout_us);
     p->traffic.check_arguments = p->cfg->check_arguments;
     p->traffic.gate.rule = p->cfg->tools;
-    open_repeats(p);
+    /* Without random numbers equal calls are found too. A peer that knows the key gains little. */
+    if (random_fill(&key, sizeof key) < 0)
+        log_warn("cannot get random numbers: server=%s", p->cfg->name);
+    repeats_open(&p->traffic.repeats, p->cfg->on_repeat, p->cfg->repeat_window_us, &key);
     p->traffic.owner = p;
     p->traffic.on_silent = server_judge_silence;
     p->traffic.on_own_answer = server_take_own_answer;
@@ -382,12 +375,6 @@ static void open_parts(struct proxy *p)
     relay_open(&p->relay[ROW_C2S], p->loop, &client_calls, p, &p->traffic.out[ROW_C2S], max);
     relay_open(&p->relay[ROW_S2C], p->loop, &server_calls, p, &p->traffic.out[ROW_S2C], max);
     relay_open(&p->server_stderr, p->loop, &stderr_calls, p, &p->stderr_relay.box, STDERR_LINE_MAX);
-}
-
-static void end_server(struct proxy *p)
-{
-    child_kill_descendants(&p->child, p->cfg->grace_us / 2, recorder_pid(p->recorder));
-    recorder_set_guarded_group(p->recorder, 0);
 }
 
 int proxy_libev_version(void)
@@ -406,15 +393,14 @@ int proxy_run(const struct proxy_config *cfg)
      * server gets the original mask. */
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, &inherited);
-    /* Open the recorder before there are descriptors that its processes would inherit. */
+    /* Open the recorder before there are descriptors that the recorder's processes would inherit. */
     if (open_recorder(&p) < 0) {
         proxy_refuse("recording cannot begin; stderr of mcp-interposer has the reason");
         return PROXY_FAILED;
     }
     record_sent(&p);
     (void)process_adopt_orphans();
-    ev_set_allocator(
-        reserve_realloc); /* libev's own allocator ends the program when memory runs out */
+    ev_set_allocator(reserve_realloc); /* libev's own allocator ends the program without memory */
     p.loop = ev_default_loop(EVFLAG_AUTO);
     if (p.loop == NULL) {
         log_error("cannot create an event loop: %s", strerror(errno));
@@ -429,12 +415,13 @@ int proxy_run(const struct proxy_config *cfg)
     open_watchers(&p); /* from here on, a signal ends the server and this program */
     server_open(&p, &inherited);
     bool started = server_process_start(&p, &pipes) == 0;
-    open_parts(&p);
+    open_traffic_and_relays(&p);
     if (started)
         run_with_server(&p, in, out, pipes);
     else
         run_without_server(&p, in, out);
-    end_server(&p);
+    child_kill_descendants(&p.child, p.cfg->grace_us / 2, recorder_pid(p.recorder));
+    recorder_set_guarded_group(p.recorder, 0);
     close_session(&p);
     relay_close(&p.server_stderr);
     stderr_relay_close(&p.stderr_relay);

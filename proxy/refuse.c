@@ -32,8 +32,8 @@ static bool await_descriptor(int fd, short events, int64_t until_us)
     return n > 0;
 }
 
-/* Writes in pieces: a pipe that is ready takes PIPE_BUF bytes, and more would block. Returns false
- * if the client does not read. */
+/* Writes in pieces, because a pipe that is ready takes PIPE_BUF bytes; a longer write would block. Returns false if
+ * the client does not read. */
 static bool write_all_soon(struct slice s)
 {
     int64_t until_us = refusal_deadline_us();
@@ -47,7 +47,7 @@ static bool write_all_soon(struct slice s)
     return s.n == 0;
 }
 
-/* Returns false if writing failed, or if out of memory. */
+/* Answers a request with an error. Returns false if writing failed, or if out of memory. */
 static bool refuse_request(const struct rpc *m, const char *why)
 {
     struct buf b = {0}, text = {0};
@@ -72,7 +72,7 @@ static bool refuse_request(const struct rpc *m, const char *why)
 /* State of the connection to the client. */
 struct client {
     struct line_reader lines;
-    const char *why;
+    const char *why; /* reason that each answer gives */
     bool asked; /* the client has sent a request */
     bool gone;  /* the answer could not be written */
 };
@@ -84,17 +84,6 @@ static void refuse_take_line(struct client *c, const struct line *line)
         return;
     c->asked = true;
     c->gone = !refuse_request(&m, c->why);
-}
-
-static void refuse_take_lines(struct client *c, bool at_end)
-{
-    struct line line;
-    enum line_result found;
-    while ((found = line_next(&c->lines, &line)) != LINE_NEED_MORE)
-        if (found == LINE_READY)
-            refuse_take_line(c, &line);
-    if (at_end && line_take_last(&c->lines, &line) == LINE_READY)
-        refuse_take_line(c, &line);
 }
 
 void proxy_refuse(const char *why)
@@ -109,13 +98,19 @@ void proxy_refuse(const char *why)
         size_t room;
         char *to = line_room(&c.lines, &room);
         if (to == NULL)
-            break; /* out of memory: an answer could not be made either */
+            break; /* out of memory: no answer could be written either */
         ssize_t n = read(STDIN_FILENO, to, room);
         if (n < 0 && (errno == EINTR || errno == EAGAIN))
             continue;
         ended = n <= 0;
         line_add_filled(&c.lines, n > 0 ? (size_t)n : 0);
-        refuse_take_lines(&c, ended);
+        struct line line;
+        enum line_result found;
+        while ((found = line_next(&c.lines, &line)) != LINE_NEED_MORE)
+            if (found == LINE_READY)
+                refuse_take_line(&c, &line);
+        if (ended && line_take_last(&c.lines, &line) == LINE_READY)
+            refuse_take_line(&c, &line);
     }
     line_close(&c.lines);
 }

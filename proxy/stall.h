@@ -1,7 +1,7 @@
 /* stall.h - notices that this process did not run: it was stopped (SIGSTOP), frozen with its container, or got no
  * processor.
  *
- * A loop turn must end when the next timer is due. A turn that lasts STALL_US or more beyond that
+ * The event loop wakes at the latest when the next timer expires. If it wakes STALL_US or more after that, this process
  * has stalled.
  *
  * Owns      nothing.
@@ -15,16 +15,16 @@
 #define STALL_US 100000
 
 struct stall {
-    int64_t woke_us; /* time when this turn began, in microseconds */
-    int64_t most_us; /* longest time that the turn should last; -1: no timer is active */
+    int64_t woke_us; /* time when this turn began */
+    int64_t most_us; /* longest time from woke_us to the next turn; -1: no timer is active */
 };
 
 void stall_open(struct stall *s, int64_t now_us);
-/* Call it before the loop waits. most_us: longest wait since this turn began; -1: no timer is
+/* Call it before the loop waits. most_us: longest time from the start of this turn to the next turn; -1: no timer is
  * active. */
 void stall_set_expected_wait(struct stall *s, int64_t most_us);
-/* Call it when the next turn begins. Returns how long the process did not run although a timer was
- * due, or 0. */
+/* Call it when the next turn begins. Returns by how many microseconds the turn is late, or 0 if that is less than
+ * STALL_US. */
 int64_t stall_measure_wake(struct stall *s, int64_t now_us);
 
 #endif
