@@ -33,14 +33,15 @@ static void peer_lines_add_result(struct lines *l, struct slice text)
     buf_addc(&l->out, '\n');
 }
 
-static void write_error(struct buf *b, struct slice id, const char *why)
+static void write_malformed_answer_error(struct buf *b, struct slice id, const char *why)
 {
     struct json_out j = json_out_to(b);
     rpc_out_error(&j, id, RPC_INTERNAL_ERROR, why, "malformed-answer");
     rpc_out_end(&j);
 }
 
-static void end_refused(struct lines *l, bool answered)
+/* Ends the wait for a valid answer after an unreadable one: unless such an answer came, the error becomes a result. */
+static void end_wait_for_valid_answer(struct lines *l, bool answered)
 {
     if (l->refused.n > 0 && !answered)
         peer_lines_add_result(l, buf_slice(&l->refused));
@@ -53,20 +54,21 @@ static int peer_on_line(void *ctx, const struct server_line *line)
     bool same = l->refused.n > 0 && line->id.type != JSON_NONE &&
                 slice_eq(line->id.text, buf_slice(&l->refused_id));
     if (line->kind == SERVER_LINE_REFUSED) {
-        end_refused(l, same);
-        l->asked = l->asked != 0 ? UINT64_MAX : 0; /* the request was already answered */
-        write_error(&l->out, line->id.text, "the server's answer is invalid");
+        end_wait_for_valid_answer(l, same);
+        l->asked = l->asked != 0 ? UINT64_MAX : 0; /* no further answer belongs to the request */
+        write_malformed_answer_error(&l->out, line->id.text, "the server's answer is invalid");
         buf_addc(&l->out, '\n');
     } else if (line->kind == SERVER_LINE_UNREADABLE) {
-        end_refused(l, same); /* a newer reason replaces the older one */
-        write_error(&l->refused, line->id.text, "the server's answer is not valid JSON");
+        end_wait_for_valid_answer(l, same); /* this error replaces an earlier one for the same id */
+        write_malformed_answer_error(&l->refused, line->id.text,
+                                     "the server's answer is not valid JSON");
         buf_clear(&l->refused_id);
         buf_slice_add(&l->refused_id, line->id.text);
         l->refused_us = l->now_us + SERVER_LINES_WAIT_US;
     } else {
         struct rpc m;
         if (same && rpc_read(line->text, &m) == 0 && (m.kind == RPC_RESULT || m.kind == RPC_ERROR))
-            end_refused(l, true);
+            end_wait_for_valid_answer(l, true);
         peer_lines_add_result(l, line->text);
     }
     return 0;
@@ -116,12 +118,12 @@ void lines_handle_due(struct lines *l, int64_t now_us)
     l->now_us = now_us;
     if (l->read.waits && now_us >= l->read.until_us)
         l->failed |= server_lines_end(&l->read, false) < 0;
-    end_refused(l, false);
+    end_wait_for_valid_answer(l, false);
 }
 
 void lines_end(struct lines *l)
 {
-    end_refused(l, false);
+    end_wait_for_valid_answer(l, false);
     l->failed |= server_lines_end(&l->read, true) < 0;
 }
 

@@ -1,11 +1,10 @@
 /* lines.h - lines of a live server: invalid lines are repaired or become errors, as in the proxy.
  *
- * Rules     wire/server_lines. An unreadable answer becomes an error after SERVER_LINES_WAIT_US,
- *           unless a valid answer arrives before. Lines that are not messages are passed on as they
- *           are.
+ * Rules     see wire/server_lines.h. An unreadable answer becomes an error after SERVER_LINES_WAIT_US,
+ *           unless a valid answer arrives before. Lines that are not messages are passed on unchanged.
  * Owns      the lines that wait, and the results.
  * Lifetime  a result is valid until the next call.
- * Blocks    never. Pure: the caller has the clock. */
+ * Blocks    never. Pure: the caller passes the time. */
 #ifndef MI_PEER_LINES_H
 #define MI_PEER_LINES_H
 
@@ -13,34 +12,34 @@
 
 struct lines {
     struct server_lines read;
-    uint64_t asked;        /* id of the request that waits for its answer; 0: any request may
-                            * wait */
-    struct buf method;     /* owned; its method */
+    uint64_t asked;        /* id of the request whose answer is awaited; 0: any id may be awaited */
+    struct buf method;     /* owned; method of the request `asked` */
     struct buf out;        /* owned; results, each with a newline */
-    size_t done;           /* number of bytes already returned */
+    size_t done;           /* number of bytes of `out` already returned */
     struct buf refused;    /* owned; the error for an unreadable answer; empty: none */
-    struct buf refused_id; /* owned; JSON */
-    int64_t refused_us;    /* when the refused answer becomes a result */
+    struct buf refused_id; /* owned; id of that answer, as JSON */
+    int64_t refused_us;    /* when `refused` becomes a result */
     int64_t now_us;        /* when the line being read was received */
-    bool failed;           /* a line was lost, out of memory */
+    bool failed;           /* a line was lost because memory ran out */
 };
 
 void lines_open(struct lines *l, size_t max);
 void lines_close(struct lines *l);
-/* The request that the next answer belongs to. */
+/* Sets the request that the next answer belongs to. */
 void lines_set_asked(struct lines *l, uint64_t id, struct slice method);
-/* Takes a line as received. last: the output ended without a newline. If it returns true, *ret is
- * the result; if false, lines_next() has the results. */
+/* Takes a line as received. last: the output ended without a newline. Returns true if *ret is a result; there may be
+ * more. In either case call lines_next() for the others. */
 MI_MUST bool lines_take(struct lines *l, struct slice line, bool last, int64_t now_us,
                         struct slice *ret);
+/* Returns the next result in *ret, or false if there is none. */
 MI_MUST bool lines_next(struct lines *l, struct slice *ret);
 /* Returns when lines_handle_due() must be called; INT64_MAX if no line waits. */
 int64_t lines_wait_until_us(const struct lines *l);
-/* Ends the waits whose time has come. */
+/* Ends the waits whose time has passed. */
 void lines_handle_due(struct lines *l, int64_t now_us);
-/* Call it when the output has ended: nothing is waited for any more. */
+/* Call it when the server's output has ended: ends all waits. */
 void lines_end(struct lines *l);
-/* Out of memory: lines are missing. */
+/* Returns true if memory ran out and lines are missing. */
 bool lines_out_of_memory(const struct lines *l);
 
 #endif

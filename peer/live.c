@@ -16,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define POLL_US 5000 /* between two checks for the end of the process */
+#define POLL_US 5000 /* time between two checks whether the process has ended */
 
 enum live_end { LIVE_RUNS, LIVE_EXITED, LIVE_CLOSED_STDOUT, LIVE_CLOSED_STDIN };
 
@@ -24,15 +24,14 @@ struct live {
     enum live_end end;
     pid_t pid;         /* > 0 until reaped */
     int status;        /* status from waitpid(2), valid once reaped */
-    int64_t closed_us; /* when the server closed its stdout, or closed its stdin before it had read
-                        * everything; 0: not yet */
-    uint64_t sent;     /* bytes sent to its stdin */
+    int64_t closed_us; /* when the server closed its stdout, or its stdin with bytes unread; 0: not yet */
+    uint64_t sent;     /* bytes given to live_send_line() */
     uint64_t unread;   /* number of sent bytes that the server can no longer read */
-    pid_t group;       /* process group: the pid, but still valid after the process was reaped */
-    int in, out;       /* our ends of its stdin and stdout; -1: closed */
+    pid_t group;       /* the server's process group; stays valid after the process was reaped */
+    int in, out;       /* our ends of the server's stdin and stdout; -1: closed */
     struct line_reader lines;
     struct lines read;  /* interprets the lines */
-    struct buf waiting; /* owned; for its stdin; `done` bytes are written */
+    struct buf waiting; /* owned; bytes for the server's stdin; `done` of them are written */
     size_t done;
     int64_t follows_us; /* time that the server may take to exit after it closed a stream */
     sigset_t mask;      /* signal mask of the caller of live_open() */
@@ -81,25 +80,25 @@ void live_is_proxy(struct live *l)
 
 /* ---- lines ---- */
 
-/* Notes when the server has closed a stream: it cannot answer any more, and should exit soon. */
-static void begin_end(struct live *l)
+/* Notes the time when the server closed a stream: it cannot answer any more, and should exit soon. */
+static void note_stream_closed(struct live *l)
 {
     if (l->closed_us == 0)
         l->closed_us = clock_mono_us();
 }
 
-static void leave_unread(struct live *l, size_t n)
+static void add_unread_bytes(struct live *l, size_t n)
 {
     l->unread += n;
     if (l->unread > 0)
-        begin_end(l);
+        note_stream_closed(l);
 }
 
 int live_send_line(struct live *l, struct slice line)
 {
     l->sent += line.n + 1;
     if (l->in < 0) {
-        leave_unread(l, line.n + 1);
+        add_unread_bytes(l, line.n + 1);
         return 0;
     }
     if (l->done == l->waiting.n) {
@@ -112,14 +111,14 @@ int live_send_line(struct live *l, struct slice line)
 }
 
 /* Call it when the server has closed its stdin. The bytes left in the pipe count as unread. */
-static void end_input(struct live *l)
+static void live_end_input(struct live *l)
 {
     int n = 0;
     size_t left = live_unsent_bytes(l);
     if (ioctl(l->in, FIONREAD, &n) == 0 && n > 0)
         left += (size_t)n;
     close_fd(&l->in);
-    leave_unread(l, left);
+    add_unread_bytes(l, left);
 }
 
 static void live_write_some(struct live *l)
@@ -128,7 +127,7 @@ static void live_write_some(struct live *l)
     if (n > 0)
         l->done += (size_t)n;
     else if (n < 0 && errno != EAGAIN && errno != EINTR)
-        end_input(l);
+        live_end_input(l);
 }
 
 /* Returns false if out of memory. */
@@ -143,7 +142,7 @@ static bool live_read_some(struct live *l)
         line_add_filled(&l->lines, (size_t)n);
     } else if (n == 0 || (errno != EAGAIN && errno != EINTR)) {
         close_fd(&l->out);
-        begin_end(l);
+        note_stream_closed(l);
     }
     return true;
 }
@@ -155,7 +154,7 @@ static bool live_is_reaped(struct live *l)
     return l->pid == 0;
 }
 
-/* Whether it is known how the server ended. */
+/* Returns true if the server has ended: sets l->end once how it ended is known. */
 static bool live_end_is_known(struct live *l)
 {
     if (l->end != LIVE_RUNS || l->closed_us == 0)
@@ -167,18 +166,11 @@ static bool live_end_is_known(struct live *l)
     else
         return false;
     if (l->in >= 0)
-        end_input(l);
+        live_end_input(l);
     return true;
 }
 
-static int wait_ms(int64_t until_us)
-{
-    int64_t left = until_us - clock_mono_us(); /* cannot overflow, even for INT64_MAX: the clock is
-                                                * never negative */
-    return left <= 0 ? 0 : left > 60000000 ? 60000 : (int)((left + 999) / 1000);
-}
-
-/* Returns the next line that was read. LINE_NEED_MORE: none. */
+/* Returns the next line that was read, or LINE_NEED_MORE if there is none. */
 static enum line_result live_next_line(struct live *l, struct slice *ret)
 {
     for (;;) {
@@ -219,7 +211,9 @@ enum live_result live_receive_line(struct live *l, int64_t until_us, struct slic
         struct pollfd p[2] = {{.events = POLLIN}, {0}};
         live_watched_fds(l, &p[0].fd, &p[1].fd, &waits);
         p[1].events = waits ? POLLOUT : 0;
-        int ms = wait_ms(for_line ? line_us : until_us);
+        /* The difference cannot overflow, even for INT64_MAX: the clock is never negative. */
+        int64_t left_us = (for_line ? line_us : until_us) - clock_mono_us();
+        int ms = left_us <= 0 ? 0 : left_us > 60000000 ? 60000 : (int)((left_us + 999) / 1000);
         int n = signals_poll(p, 2, l->closed_us != 0 && ms > POLL_US / 1000 ? POLL_US / 1000 : ms,
                              &l->mask);
         if (n < 0 && errno == EINTR)
@@ -227,7 +221,7 @@ enum live_result live_receive_line(struct live *l, int64_t until_us, struct slic
         if (n == 0 && ms == 0 && !for_line)
             return LIVE_TIMEOUT;
         if (p[1].revents & POLLERR)
-            end_input(l);
+            live_end_input(l);
         else if (p[1].revents != 0)
             live_write_some(l);
         if (p[0].revents != 0 && !live_read_some(l))
@@ -258,7 +252,7 @@ void live_set_asked(struct live *l, uint64_t id, struct slice method)
 
 void live_end_text(const struct live *l, struct buf *b)
 {
-    if (l->end == LIVE_RUNS) /* LIVE_TOO_LONG, LIVE_NO_MEMORY */
+    if (l->end == LIVE_RUNS) /* after LIVE_TOO_LONG or LIVE_NO_MEMORY */
         buf_adds(b, "is not read any more");
     else if (l->end == LIVE_CLOSED_STDIN)
         buf_adds(b, "closed its stdin");
@@ -292,8 +286,8 @@ pid_t live_pid(const struct live *l)
 
 /* ---- ending ---- */
 
-/* Reads and drops the server's output, so that a full pipe does not block the server. Returns true
- * if it has exited. */
+/* Waits for the exit of the server. Reads and drops the server's output, so that a full pipe does not block the server.
+ * Returns true if the server has exited. */
 static bool wait_for_exit(struct live *l, int64_t until_us)
 {
     for (;;) {

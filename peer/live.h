@@ -1,6 +1,6 @@
-/* live.h - the process of a live server, and lines to and from it.
+/* live.h - runs a live server as a child process, and exchanges lines with it.
  *
- * Rules     the server runs in a process group of its own, inherits our standard error, and is killed when we exit.
+ * Rules     the server runs in a process group of its own, inherits our stderr, and is killed when this process exits.
  * Owns      the process and its pipes.
  * Lifetime  a line is valid until the next call.
  * End       LIVE_ENDED does not depend on which event is noticed first. Either the server has
@@ -8,7 +8,8 @@
  *           had read everything, and did not exit within LIVE_EXIT_FOLLOWS_US (after
  *           live_is_proxy(): LIVE_PROXY_FOLLOWS_US).
  * Errors    a server that has ended is LIVE_ENDED, not a failure.
- * Blocks    live_receive_line() until the deadline, live_close() for the grace; nothing else. SIGPIPE must be ignored. */
+ * Blocks    live_receive_line() until the deadline, live_close() for the grace time; no other function blocks. SIGPIPE
+ *           must be ignored. */
 #ifndef MI_PEER_LIVE_H
 #define MI_PEER_LIVE_H
 
@@ -17,48 +18,50 @@
 #include <sys/types.h>
 
 #define LIVE_LINE_MAX ((size_t)128 << 20)
-#define LIVE_EXIT_FOLLOWS_US 1000000 /* same as SERVER_EXIT_FOLLOWS_US of the proxy */
-/* used for a proxy, which first stores the end of its session */
+/* After the server has closed a stream, it should exit within this time. Equals SERVER_EXIT_FOLLOWS_US of the proxy. */
+#define LIVE_EXIT_FOLLOWS_US 1000000
+/* The same time if the server is a proxy, which first stores the end of its session. */
 #define LIVE_PROXY_FOLLOWS_US 10000000
+
 struct live;
 
 enum live_result {
     LIVE_LINE,
     LIVE_TIMEOUT,     /* the deadline passed */
-    LIVE_INTERRUPTED, /* a signal handler has run, also for a signal that was blocked since
-                       * live_open() */
+    LIVE_INTERRUPTED, /* a signal handler has run, perhaps for a signal blocked since live_open() */
     LIVE_ENDED,       /* the server cannot answer any more: live_end_text() */
-    LIVE_TOO_LONG,    /* a line over LIVE_LINE_MAX */
+    LIVE_TOO_LONG,    /* the server sent a line over LIVE_LINE_MAX */
     LIVE_NO_MEMORY,
 };
 
-/* dir: working directory of the server; NULL: the one of this process. Returns 0, or MI_EIO or
- * MI_ENOMEM with a sentence in `error`. */
+/* Starts the server. dir: working directory of the server; NULL: that of this process. Returns 0, MI_ENOMEM, or MI_EIO
+ * with a sentence in `error`. */
 MI_MUST int live_open(struct live **ret, char *const *argv, const char *dir, struct buf *error);
-/* Call it if the server is a proxy of ours. */
+/* Call it if the server's command is `mcp-interposer wrap`, a proxy. */
 void live_is_proxy(struct live *l);
 /* Queues a line, given without its newline; live_receive_line() writes it. Returns 0 or MI_ENOMEM. */
 MI_MUST int live_send_line(struct live *l, struct slice line);
-/* until_us: by clock_mono_us(); INT64_MAX: no limit. */
+/* Waits for the server's next line. until_us: time limit by clock_mono_us(); INT64_MAX: none. */
 MI_MUST enum live_result live_receive_line(struct live *l, int64_t until_us, struct slice *ret);
 /* For a caller with an event loop: the descriptors to read from and to write to (-1: none), and
  * whether a line waits to be written. When either is ready, has an error, or after live_next_wait_us(),
  * call live_receive_line() with until_us 0 until it returns LIVE_TIMEOUT. */
 void live_watched_fds(const struct live *l, int *ret_read, int *ret_write, bool *ret_waits);
-/* Microseconds until live_receive_line() must be called even if no descriptor is ready; -1: no limit. */
+/* Returns the microseconds until live_receive_line() must be called even if no descriptor is ready; -1: no limit. */
 int64_t live_next_wait_us(const struct live *l);
 /* Sets the request that the server's next answer belongs to: then other lines with an id do not
  * count as answers. Without this call, any line with an id counts. */
 void live_set_asked(struct live *l, uint64_t id, struct slice method);
-/* After LIVE_ENDED, LIVE_TOO_LONG or LIVE_NO_MEMORY: appends what the server did: "exited with status 1", "was killed by signal 9", "closed its output". */
+/* After LIVE_ENDED, LIVE_TOO_LONG or LIVE_NO_MEMORY: appends what the server did, such as "exited with status 1", "was
+ * killed by signal 9" or "closed its output". */
 void live_end_text(const struct live *l, struct buf *b);
-uint64_t
-live_sent_bytes(const struct live *l); /* bytes of all lines that were given to live_send_line() */
-/* After LIVE_ENDED: how many of these bytes the server has read. */
+/* Returns the number of bytes of all lines that were given to live_send_line(). */
+uint64_t live_sent_bytes(const struct live *l);
+/* After LIVE_ENDED: returns how many of these bytes the server has read. */
 uint64_t live_read_output(const struct live *l);
 size_t live_unsent_bytes(const struct live *l); /* bytes that wait to be written */
 pid_t live_pid(const struct live *l);
-/* Closes the server's stdin, sends SIGTERM after half the grace and SIGKILL at its end. NULL is allowed. Returns the
+/* Closes the server's stdin, sends SIGTERM after half the grace time and SIGKILL at its end. l may be NULL. Returns the
  * exit status as a shell does. */
 int live_close(struct live *l, int64_t grace_us);
 

@@ -10,9 +10,10 @@
 
 enum { IN_R, IN_W, OUT_R, OUT_W, ERR_R, ERR_W, FD_COUNT };
 
+/* What the new process needs before it executes the server's program. */
 struct server {
-    int fd[FD_COUNT]; /* -1: closed */
-    pid_t parent;
+    int fd[FD_COUNT]; /* both ends of the pipes; -1: closed */
+    pid_t parent;     /* pid of the process that calls process_start_server() */
     const char *dir;
 };
 
@@ -40,18 +41,7 @@ static void close_pipes(int fd[FD_COUNT], bool all)
     errno = e;
 }
 
-static void reset_signals(void)
-{
-    static const int ours[] = {SIGPIPE, SIGXFSZ, SIGCHLD, SIGTERM, SIGINT, SIGHUP};
-    const struct sigaction dfl = {.sa_handler = SIG_DFL};
-    for (size_t i = 0; i < MI_COUNT(ours); i++) {
-        struct sigaction now;
-        bool ignored_by_us = ours[i] == SIGPIPE || ours[i] == SIGXFSZ;
-        if (ignored_by_us || (sigaction(ours[i], NULL, &now) == 0 && now.sa_handler != SIG_IGN))
-            (void)sigaction(ours[i], &dfl, NULL);
-    }
-}
-
+/* Runs in the new process. Returns 0 or an errno. */
 static int prepare_server(const void *ctx)
 {
     const struct server *s = ctx;
@@ -63,7 +53,14 @@ static int prepare_server(const void *ctx)
     if (dup2(s->fd[IN_R], STDIN_FILENO) < 0 || dup2(s->fd[OUT_W], STDOUT_FILENO) < 0 ||
         (s->fd[ERR_W] >= 0 && dup2(s->fd[ERR_W], STDERR_FILENO) < 0))
         return errno;
-    reset_signals();
+    static const int ours[] = {SIGPIPE, SIGXFSZ, SIGCHLD, SIGTERM, SIGINT, SIGHUP};
+    const struct sigaction dfl = {.sa_handler = SIG_DFL};
+    for (size_t i = 0; i < MI_COUNT(ours); i++) {
+        struct sigaction now;
+        bool ignored_by_us = ours[i] == SIGPIPE || ours[i] == SIGXFSZ;
+        if (ignored_by_us || (sigaction(ours[i], NULL, &now) == 0 && now.sa_handler != SIG_IGN))
+            (void)sigaction(ours[i], &dfl, NULL);
+    }
     return 0;
 }
 

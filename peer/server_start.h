@@ -1,10 +1,10 @@
 /* server_start.h - starts the process of an MCP server.
  *
- * Process   in a process group of its own, so that it is signalled together with its descendants; it is killed when this
- *           process exits (where the system can do that: process_die_with()). It has its stdin, stdout and stderr, and no
- *           other descriptor of ours. Signals that we handle have their default action there.
- *           Signals that were already ignored when we were started stay ignored, for nohup(1),
- *           except SIGPIPE and SIGXFSZ, which we ignore ourselves.
+ * Process   the server runs in a process group of its own, so that it is signalled together with its descendants. It is
+ *           killed when this process exits (where the system can do that: process_die_with()). It has stdin, stdout
+ *           and stderr, and no other descriptor of this process. Signals that this process handles have their default
+ *           action in the server. Signals that were already ignored when this process started stay ignored, for
+ *           nohup(1), except SIGPIPE and SIGXFSZ, which this process ignores itself.
  * Owns      nothing: the caller owns the process and its pipes.
  * Blocks    until the program is started. */
 #ifndef MI_PEER_SERVER_START_H
@@ -16,16 +16,16 @@
 #include <sys/types.h>
 
 struct process_pipes {
-    int in, out,
-        err; /* our ends, non-blocking: to its stdin, from its stdout and its stderr; err is -1 if
-              * it has our stderr */
+    /* Our ends, non-blocking: to the server's stdin, from its stdout and from its stderr. err is -1 if the server
+     * inherits our stderr. */
+    int in, out, err;
 };
 
 struct process_start {
     char *const *argv;    /* argv[0] is searched in PATH */
-    const char *dir;      /* its working directory; NULL: ours */
+    const char *dir;      /* working directory of the server; NULL: that of this process */
     const sigset_t *mask; /* signals that are blocked in the server; NULL: those blocked here */
-    bool own_stderr;      /* its stderr is a pipe to us */
+    bool own_stderr;      /* the server's stderr is a pipe to this process */
 };
 
 /* Returns 0, or MI_EIO with errno if the server could not be started; then no descriptor is left

@@ -48,9 +48,9 @@ static void start_unfinished_timer(struct relay *r, double s)
     ev_timer_start(r->loop, &r->unfinished_timer);
 }
 
-/* Bytes do not restart the timer: when it fires it checks how long ago the last byte came. It is not active while
- * nothing is read: the rest of the line may have come. */
-static void watch_line(struct relay *r)
+/* Starts or stops the timer of an incomplete line. Bytes do not restart the timer: its callback checks how long ago the
+ * last byte came. The timer is not active while nothing is read: the rest of the line may wait in the pipe. */
+static void watch_incomplete_line(struct relay *r)
 {
     bool waits = r->calls->unfinished != NULL && ev_is_active(&r->read_watch) && !r->reported &&
                  line_partial_bytes(&r->lines) > 0;
@@ -76,13 +76,13 @@ static void relay_on_unfinished_timer(struct ev_loop *loop, ev_timer *w, int rev
     r->calls->unfinished(r, line_partial_bytes(&r->lines));
 }
 
-static void set_reading(struct relay *r)
+static void relay_set_reading(struct relay *r)
 {
     bool on = r->in.fd >= 0 && r->stops == 0;
     if (on && !ev_is_active(&r->read_watch))
         r->read_at = ev_now(r->loop);
     relay_set_watch(r, &r->read_watch, on);
-    watch_line(r);
+    watch_incomplete_line(r);
 }
 
 void relay_pause(struct relay *r, enum relay_stop why, bool on)
@@ -91,7 +91,7 @@ void relay_pause(struct relay *r, enum relay_stop why, bool on)
     if (stops == r->stops)
         return;
     r->stops = stops;
-    set_reading(r);
+    relay_set_reading(r);
 }
 
 /* ---- reading -------------------------------------------------------------------------------- */
@@ -127,7 +127,7 @@ static bool pause_if_line_must_wait(struct relay *r, const struct line *line)
     return true;
 }
 
-/* Stops at a line that must wait. */
+/* Passes the complete lines to the owner, up to a line that must wait. */
 static void relay_take_lines(struct relay *r)
 {
     for (;;) {
@@ -149,8 +149,8 @@ static void relay_take_lines(struct relay *r)
     }
 }
 
-/* Returns the buffer to read into. If memory for a long line runs out, that line is dropped. */
-static char *read_buffer(struct relay *r, size_t *ret_n)
+/* Returns the buffer to read into, or NULL if out of memory. If memory for a long line runs out, that line is dropped. */
+static char *buffer_to_read_into(struct relay *r, size_t *ret_n)
 {
     char *p = line_room(&r->lines, ret_n);
     struct line line;
@@ -160,9 +160,9 @@ static char *read_buffer(struct relay *r, size_t *ret_n)
     return line_room(&r->lines, ret_n);
 }
 
-/* ---- no memory -------------------------------------------------------------------------------- */
+/* ---- out of memory ---------------------------------------------------------------------------- */
 
-static void set_starved(struct relay *r, bool starved)
+static void relay_set_starved(struct relay *r, bool starved)
 {
     if (starved && !(r->stops & RELAY_STARVED)) {
         r->starved_at = ev_now(r->loop);
@@ -179,7 +179,7 @@ static void relay_on_starved(struct ev_loop *loop, ev_timer *w, int revents)
     struct relay *r = w->data;
     size_t n;
     if (line_room(&r->lines, &n) != NULL) {
-        set_starved(r, false);
+        relay_set_starved(r, false);
     } else if (ev_now(loop) - r->starved_at >= RELAY_STARVED_S) {
         ev_timer_stop(loop, w);
         r->calls->no_memory(r);
@@ -188,15 +188,15 @@ static void relay_on_starved(struct ev_loop *loop, ev_timer *w, int revents)
 
 /* ---- a turn ----------------------------------------------------------------------------------- */
 
-/* Read until the pipe is empty, or the turn is long enough. */
+/* Reads until the pipe is empty, or enough has been read for one turn. */
 static void read_lines(struct relay *r)
 {
     size_t turn = 0;
     while (!relay_has_ended(r)) {
         size_t n;
-        char *p = read_buffer(r, &n);
+        char *p = buffer_to_read_into(r, &n);
         if (p == NULL) {
-            set_starved(r, true);
+            relay_set_starved(r, true);
             return;
         }
         ssize_t got = stream_read(&r->in, p, n);
@@ -218,7 +218,7 @@ static void read_lines(struct relay *r)
         if (line_partial_bytes(&r->lines) >= RELAY_WIDE_AT)
             relay_widen_pipe(&r->in_width, &r->in);
         if (r->in.shared || (size_t)got < n)
-            return; /* most likely empty; reading a shared descriptor could block */
+            return; /* the pipe is most likely empty; reading a shared descriptor again could block */
         if (turn >= RELAY_TURN && line_partial_bytes(&r->lines) < turn)
             return;
         if (outbox_bytes(r->box) >= RELAY_HIGH)
@@ -226,9 +226,9 @@ static void read_lines(struct relay *r)
     }
 }
 
-static void end_reading(struct relay *r)
+static void finish_reading_turn(struct relay *r)
 {
-    watch_line(r);
+    watch_incomplete_line(r);
     if (outbox_bytes(r->box) >= RELAY_HIGH)
         relay_pause(r, RELAY_FULL, true);
 }
@@ -236,7 +236,7 @@ static void end_reading(struct relay *r)
 static void read_lines_of_turn(struct relay *r)
 {
     read_lines(r);
-    end_reading(r);
+    finish_reading_turn(r);
 }
 
 void relay_continue(struct relay *r)
@@ -244,7 +244,7 @@ void relay_continue(struct relay *r)
     if ((r->stops & RELAY_WAITS) == 0 || (r->stops & RELAY_HELD) != 0)
         return;
     relay_take_lines(r);
-    end_reading(r);
+    finish_reading_turn(r);
 }
 
 static void relay_on_readable(struct ev_loop *loop, ev_io *w, int revents)
@@ -261,8 +261,8 @@ void relay_read_available(struct relay *r)
         read_lines_of_turn(r);
 }
 
-/* Call it when the peer has closed `out`. */
-static void fail_writing(struct relay *r)
+/* Ends writing after an error: the peer has closed `out`, or the outbox is broken. */
+static void relay_fail_writing(struct relay *r)
 {
     outbox_discard_after_error(r->priority != NULL ? r->priority : r->box);
     relay_close_out(r);
@@ -280,7 +280,7 @@ static void relay_on_closed(struct ev_loop *loop, ev_io *w, int revents)
     (void)loop, (void)revents;
     struct relay *r = w->data;
     if (reader_has_closed(r->out.fd))
-        fail_writing(r);
+        relay_fail_writing(r);
 }
 
 static void relay_on_writable(struct ev_loop *loop, ev_io *w, int revents)
@@ -319,7 +319,7 @@ void relay_read_from(struct relay *r, struct stream in)
     r->in_width = (struct relay_width){0};
     r->stops &= ~(unsigned)RELAY_ENDED;
     ev_io_set(&r->read_watch, in.fd, EV_READ);
-    set_reading(r);
+    relay_set_reading(r);
 }
 
 void relay_write_to(struct relay *r, struct stream out)
@@ -329,9 +329,8 @@ void relay_write_to(struct relay *r, struct stream out)
     r->unread = 0;
     r->muted = false;
     ev_io_set(&r->write_watch, out.fd, EV_WRITE);
-    ev_io_set(
-        &r->closed_watch, out.fd,
-        EV_READ); /* a writing end is never readable, but its closing is reported as an error */
+    /* The writing end of a pipe is never readable, but poll(2) reports an error when the reader closes the pipe. */
+    ev_io_set(&r->closed_watch, out.fd, EV_READ);
 }
 
 void relay_stop_reading(struct relay *r)
@@ -339,26 +338,20 @@ void relay_stop_reading(struct relay *r)
     r->reported = false;
     relay_pause(r, RELAY_ENDED, true);
     relay_pause(r, RELAY_WAITS, false);
-    set_starved(r, false);
+    relay_set_starved(r, false);
     relay_narrow_pipe(&r->in_width, &r->in);
     stream_close(&r->in);
-}
-
-/* Bytes left in a pipe that its reader has closed. */
-static size_t bytes_never_read(int fd)
-{
-    int n = 0;
-    if (!reader_has_closed(fd) || ioctl(fd, FIONREAD, &n) != 0)
-        return 0;
-    return n > 0 ? (size_t)n : 0;
 }
 
 void relay_close_out(struct relay *r)
 {
     relay_set_watch(r, &r->write_watch, false);
     relay_set_watch(r, &r->closed_watch, false);
-    if (r->out.fd >= 0)
-        r->unread = bytes_never_read(r->out.fd);
+    if (r->out.fd >= 0) {
+        int n = 0;
+        bool known = reader_has_closed(r->out.fd) && ioctl(r->out.fd, FIONREAD, &n) == 0;
+        r->unread = known && n > 0 ? (size_t)n : 0;
+    }
     relay_narrow_pipe(&r->out_width, &r->out);
     stream_close(&r->out);
 }
@@ -401,7 +394,7 @@ void relay_flush(struct relay *r)
     uint64_t before = r->box->written;
     if (r->priority != NULL) {
         st = r->priority->broken ? MI_EIO : outbox_flush(r->priority, &r->out);
-        bool all = outbox_bytes(r->priority) == 0; /* otherwise not all bytes are released yet */
+        bool all = outbox_bytes(r->priority) == 0; /* no byte waits to be released */
         if (st == 0 && r->priority_complete && all)
             r->priority = NULL;
     }
@@ -409,7 +402,7 @@ void relay_flush(struct relay *r)
         st = r->box->broken ? MI_EIO : outbox_flush(r->box, &r->out);
     r->out_width.full = r->out_width.full && r->box->written == before;
     if (st < 0)
-        fail_writing(r);
+        relay_fail_writing(r);
     else
         relay_set_watch(r, &r->write_watch, st == 1);
     if (outbox_bytes(r->box) <= RELAY_LOW)

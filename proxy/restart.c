@@ -15,7 +15,7 @@
 
 /* ---- requests of the old process ------------------------------------------------------------ */
 
-/* Answers the request with an error and writes an escalation: two processes have ended with it. */
+/* Answers a request that was pending when two processes ended with an error, and writes an escalation. */
 static void answer_crashing_request(struct proxy *p, struct pending *q, const char *why)
 {
     struct buf text = {0}, name = {0};
@@ -33,21 +33,16 @@ static void answer_crashing_request(struct proxy *p, struct pending *q, const ch
     buf_close(&name);
 }
 
-static enum resend_end resend_end_of_process(const struct proxy *p, uint64_t read)
-{
-    bool cancelled = resend_take_cancelled(&p->traffic.open[ROW_C2S].cancelled, read);
-    if (p->machine.cause == SERVER_CAUSE_HUNG)
-        return RESEND_END_HUNG;
-    return cancelled ? RESEND_END_CANCELLED : RESEND_END_UNKNOWN;
-}
-
 /* Answers the requests that the new process must not get, and marks the others to be sent again. */
 static void settle_requests(struct proxy *p)
 {
     struct traffic *t = &p->traffic;
     struct buf why = {0};
     uint64_t read = server_process_bytes_read(p);
-    enum resend_end end = resend_end_of_process(p, read);
+    bool cancelled = resend_take_cancelled(&t->open[ROW_C2S].cancelled, read);
+    enum resend_end end = p->machine.cause == SERVER_CAUSE_HUNG ? RESEND_END_HUNG
+                          : cancelled                           ? RESEND_END_CANCELLED
+                                                                : RESEND_END_UNKNOWN;
     server_process_end_text(p, &why);
     for (struct pending *q = t->open[ROW_C2S].open.oldest, *next; q != NULL; q = next) {
         next = q->next;
@@ -55,7 +50,7 @@ static void settle_requests(struct proxy *p)
         enum resend_result result =
             resend_decide(q, read, end, handshake_may_repeat(&t->handshake, q));
         if (result == RESEND_AGAIN) {
-            q->written_at = PENDING_NOT_STAGED; /* not staged until it is sent again */
+            q->written_at = PENDING_NOT_STAGED; /* until the request is sent again */
             p->resends |= q->resend == RESEND_WAITS;
         } else if (result == RESEND_ENDED_TWO) {
             answer_crashing_request(p, q, text);
@@ -67,7 +62,7 @@ static void settle_requests(struct proxy *p)
     buf_close(&why);
 }
 
-/* Cancels the requests of the old process: nobody reads the client's answers to them. */
+/* Cancels the requests that the old process sent: no process would read the client's answers. */
 static void cancel_server_requests(struct proxy *p)
 {
     struct traffic *t = &p->traffic;
@@ -90,9 +85,8 @@ void restart_prepare(struct proxy *p)
     settle_requests(p);
     repeats_note_process_ended(&t->repeats, server_process_bytes_read(p));
     cancel_server_requests(p);
-    outbox_close(
-        &t->out
-             [ROW_C2S]); /* its content was meant for the old process; the requests in it are sent again from the table */
+    /* The outbox holds bytes for the old process; its requests are sent again from the table of pending requests. */
+    outbox_close(&t->out[ROW_C2S]);
     outbox_open(&t->out[ROW_C2S]);
     outbox_close(&p->handshake_box);
     outbox_open(&p->handshake_box);
@@ -120,22 +114,13 @@ static bool request_is_sent_now(const struct pending *q, const struct pending *n
     return q->written_at == PENDING_NOT_STAGED && resend_is_due(q, next);
 }
 
-/* Number of bytes that the new process gets before the outbox is written. */
-static uint64_t bytes_before_outbox(const struct proxy *p, const struct pending *next)
-{
-    uint64_t n = p->handshake_box.staged;
-    for (const struct pending *q = p->traffic.open[ROW_C2S].open.oldest; q != NULL; q = q->next)
-        n += request_is_sent_now(q, next) ? q->text.n + 1 : 0;
-    return n;
-}
-
 static int resend_request(struct proxy *p, struct pending *q, struct outbox *box)
 {
     struct buf b = {0};
     buf_slice_add(&b, q->text);
     buf_addc(&b, '\n');
-    /* read before staging: if the process has ended, the outbox drops the request, and the
-     * position would be wrong */
+    /* The position is computed before staging: if the process has ended, the outbox drops the request, and the position
+     * would be wrong afterwards. */
     uint64_t written_at = box->staged + b.n;
     int st = b.failed ? MI_ENOMEM : outbox_add_copy(box, buf_slice(&b));
     buf_close(&b);
@@ -155,7 +140,10 @@ static void resend_requests(struct proxy *p)
 {
     struct traffic *t = &p->traffic;
     const struct pending *next = resend_next(&t->open[ROW_C2S].open);
-    uint64_t before = bytes_before_outbox(p, next);
+    /* Number of bytes that the new process gets before the outbox is written. */
+    uint64_t before = p->handshake_box.staged;
+    for (const struct pending *q = t->open[ROW_C2S].open.oldest; q != NULL; q = q->next)
+        before += request_is_sent_now(q, next) ? q->text.n + 1 : 0;
     outbox_count_written_elsewhere(&t->out[ROW_C2S], before);
     repeats_shift_positions(&t->repeats, before);
     for (struct pending *q = t->open[ROW_C2S].open.oldest; q != NULL; q = q->next) {
@@ -176,8 +164,7 @@ void restart_send_next(struct proxy *p)
     if (next == NULL || !server_state_gets_requests(&p->machine))
         return;
     if (resend_request(p, next, &t->out[ROW_C2S]) < 0)
-        outbox_discard_after_error(
-            &t->out[ROW_C2S]); /* the process exits, and pending requests get errors */
+        outbox_discard_after_error(&t->out[ROW_C2S]); /* ends the process: pending requests get errors */
     timers_note_staged_again(&t->timers, t->open[ROW_C2S].open.oldest);
 }
 
@@ -202,15 +189,6 @@ void restart_resume(struct proxy *p)
     timers_set_server_away(&t->timers, false, recorder_now_us(p->recorder));
 }
 
-/* Sets reason and exit status. Without initialize the new process would wait, and appear hung. */
-static void restart_no_memory(struct proxy *p)
-{
-    buf_clear(&p->start_error);
-    buf_adds(&p->start_error, "out of memory, initialize was not repeated to the new process");
-    p->start_error_short = p->start_error.n;
-    p->exit_status = PROXY_FAILED;
-}
-
 enum server_event restart_start(struct proxy *p)
 {
     struct process_pipes pipes;
@@ -223,8 +201,13 @@ enum server_event restart_start(struct proxy *p)
     if (handshake_write_initialize(&p->traffic.handshake, &b)) {
         bool sent = message_send(&p->traffic, ROW_C2S, &p->handshake_box, buf_slice(&b)) != 0;
         e = sent ? SERVER_EV_INITIALIZE_SENT : SERVER_EV_START_FAILED;
-        if (!sent)
-            restart_no_memory(p);
+        if (!sent) { /* without initialize the new process would wait, and appear hung */
+            buf_clear(&p->start_error);
+            buf_adds(&p->start_error,
+                     "out of memory, initialize was not repeated to the new process");
+            p->start_error_short = p->start_error.n;
+            p->exit_status = PROXY_FAILED;
+        }
     }
     buf_close(&b);
     return e;

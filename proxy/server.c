@@ -16,24 +16,11 @@
 #include <signal.h>
 #include <stdio.h>
 
-/* number of reads of its stderr after the exit: enough for a full pipe and the end of file */
+/* Number of reads of the server's stderr after its exit: enough for a full pipe and the end of file. */
 #define LAST_READS 4
 _Static_assert(PROXY_RESTARTS_MAX <= SERVER_RESTARTS_MAX, "all allowed restarts can be counted");
 
-static const char *server_name_of(const struct proxy *p)
-{
-    return p->cfg->name;
-}
-
-/* ---- carrying out --------------------------------------------------------------------------- */
-
-static void stop_client(struct proxy *p)
-{
-    relay_stop_reading(&p->relay[ROW_C2S]);
-    /* otherwise the server's stdin is closed at the end of the turn that writes the last byte */
-    if (outbox_bytes(&p->traffic.out[ROW_C2S]) == 0)
-        relay_close_out(&p->relay[ROW_C2S]);
-}
+/* ---- actions -------------------------------------------------------------------------------- */
 
 static void disconnect_server_input(struct proxy *p)
 {
@@ -57,13 +44,12 @@ static void reject_requests(struct proxy *p)
         relay_stop_reading(&p->relay[ROW_C2S]);
 }
 
-/* Answers the requests that the server has not read with an error: it closed its stdin but still
- * runs. */
-static void reject_unread(struct proxy *p)
+/* The server closed its stdin but still runs: answers the requests that it has not read with an error. */
+static void reject_unread_requests(struct proxy *p)
 {
     uint64_t read = server_process_bytes_read(p);
     struct buf why = {0};
-    buf_printf(&why, "the server %s closed its stdin before it answered", server_name_of(p));
+    buf_printf(&why, "the server %s closed its stdin before it answered", p->cfg->name);
     for (struct pending *q = p->traffic.open[ROW_C2S].open.oldest, *next; q != NULL; q = next) {
         next = q->next;
         if (!request_was_read(q, read) || q->written_at > read)
@@ -73,7 +59,7 @@ static void reject_unread(struct proxy *p)
     buf_close(&why);
 }
 
-/* Called if the server should be restarted but is not, because the limit is reached or its
+/* Called if the server should be restarted but is not, because the limit is reached or the client's
  * initialize cannot be repeated. Appends the reason to `why`. */
 static void give_up_restart(struct proxy *p, struct buf *why)
 {
@@ -82,7 +68,7 @@ static void give_up_restart(struct proxy *p, struct buf *why)
     if (p->machine.handshake_lost) {
         log_error(
             "cannot restart the server, the client's initialize was too large to keep: server=%s",
-            server_name_of(p));
+            p->cfg->name);
         return;
     }
     if (p->machine.max_restarts == 0 || p->machine.cannot_start)
@@ -105,12 +91,12 @@ static void end_session(struct proxy *p, bool gives_up)
     server_process_end_text(p, &why);
     if (gives_up)
         give_up_restart(p, &why);
-    /* read requests that the client has already sent, so that they are answered as well */
+    /* Read the requests that the client has already sent, so that they are answered as well. */
     relay_read_available(&p->relay[ROW_C2S]);
     traffic_list_failed(&p->traffic, why.failed ? "the session ended" : buf_str(&why));
     size_t pending = p->traffic.open[ROW_C2S].open.count;
     if (unasked && (p->exit_status != 0 || pending > 0))
-        log_warn("the server exited: server=%s status=%d pending_requests=%zu", server_name_of(p),
+        log_warn("the server exited: server=%s status=%d pending_requests=%zu", p->cfg->name,
                  p->exit_status, pending);
     outbox_discard_after_error(&p->traffic.out[ROW_C2S]);
     if (!unasked)
@@ -131,8 +117,12 @@ static void carry_out_actions(struct proxy *p, unsigned todo)
         silence_ask_server(p);
     if (todo & SERVER_DO_REPORT_HANG)
         silence_report_hang(p);
-    if (todo & SERVER_DO_STOP_CLIENT)
-        stop_client(p);
+    if (todo & SERVER_DO_STOP_CLIENT) {
+        relay_stop_reading(&p->relay[ROW_C2S]);
+        /* Otherwise the server's stdin is closed at the end of the turn that writes the last byte. */
+        if (outbox_bytes(&p->traffic.out[ROW_C2S]) == 0)
+            relay_close_out(&p->relay[ROW_C2S]);
+    }
     if (todo & SERVER_DO_DISCONNECT)
         disconnect_server_input(p);
     if (todo & SERVER_DO_STOP)
@@ -141,8 +131,8 @@ static void carry_out_actions(struct proxy *p, unsigned todo)
         child_kill(&p->child);
     if (todo & SERVER_DO_RESUME) {
         restart_resume(p);
-        if (p->relay[ROW_C2S].out.fd <
-            0) /* was reported earlier, in a state that does not remember it */
+        /* The event may have been reported earlier, in a state that ignores it. */
+        if (p->relay[ROW_C2S].out.fd < 0)
             server_handle_event(p, SERVER_EV_INPUT_CLOSED);
     }
     if (todo & SERVER_DO_PREPARE_RESTART)
@@ -152,7 +142,7 @@ static void carry_out_actions(struct proxy *p, unsigned todo)
     if (todo & SERVER_DO_REJECT)
         reject_requests(p);
     if (todo & SERVER_DO_REJECT_UNREAD)
-        reject_unread(p);
+        reject_unread_requests(p);
     if (todo & SERVER_DO_END_SESSION)
         end_session(p, (todo & SERVER_DO_GIVE_UP) != 0);
     if (todo & SERVER_DO_FINISH)
@@ -185,12 +175,6 @@ static void set_state_timer(struct proxy *p, int64_t now_us)
     start_state_timer(p, server_state_timeout_us(&p->machine, now_us), now_us);
 }
 
-static void apply_entered_state(struct proxy *p, int64_t now_us)
-{
-    server_hold_reading(p);
-    set_state_timer(p, now_us);
-}
-
 void server_extend_wait(struct proxy *p)
 {
     int64_t now_us = clock_mono_us();
@@ -201,7 +185,7 @@ void server_extend_wait(struct proxy *p)
 void server_skip_stalled_time(struct proxy *p, int64_t us, int64_t least_us)
 {
     int64_t now_us = clock_mono_us();
-    server_state_skip(&p->machine, us, least_us, now_us);
+    server_state_skip_stalled_time(&p->machine, us, least_us, now_us);
     int64_t all_us = server_state_timeout_us(&p->machine, now_us);
     int64_t left_us = p->state_timer_due_us - now_us + us;
     left_us = left_us > least_us ? left_us : least_us;
@@ -210,6 +194,7 @@ void server_skip_stalled_time(struct proxy *p, int64_t us, int64_t least_us)
     start_state_timer(p, all_us, now_us);
 }
 
+/* Passes the event to the state machine. Returns the actions to carry out, as bits. */
 MI_MUST static unsigned decide_on_event(struct proxy *p, enum server_event e)
 {
     int64_t now_us = clock_mono_us();
@@ -218,11 +203,13 @@ MI_MUST static unsigned decide_on_event(struct proxy *p, enum server_event e)
     p->machine.tried =
         p->resends && resend_was_read(&p->traffic.open[ROW_C2S].open, server_process_bytes_read(p));
     unsigned todo = server_state_apply_event(&p->machine, e, now_us);
-    /* SHUTDOWN may have come in a state that ignores it: each new state gets it again */
+    /* SHUTDOWN may have come in a state that ignores it: each new state gets the event again. */
     if (p->traffic.client_said_shutdown && p->machine.state != before)
         todo |= server_state_apply_event(&p->machine, SERVER_EV_SHUTDOWN, now_us);
-    if (p->machine.state != before)
-        apply_entered_state(p, now_us);
+    if (p->machine.state != before) {
+        server_hold_reading(p);
+        set_state_timer(p, now_us);
+    }
     return todo;
 }
 
@@ -241,11 +228,11 @@ void server_note_line(struct proxy *p)
         silence_report_answer(p);
 }
 
-/* The time of a doubted state has passed. */
+/* Called when the time of a state in which the server is in doubt has passed. */
 static void end_doubted_state(struct proxy *p)
 {
     server_note_line(p); /* handle the line that session/odd.h holds back */
-    if (!server_state_is_doubted(&p->machine))
+    if (!server_state_is_in_doubt(&p->machine))
         return;
     enum liveness l = silence_judge_question(p);
     if (l == LIVENESS_SILENT) {
@@ -255,7 +242,7 @@ static void end_doubted_state(struct proxy *p)
         silence_report_work(p);
     } else {
         server_handle_event(p, SERVER_EV_TIMEOUT);
-        if (!server_state_is_doubted(&p->machine))
+        if (!server_state_is_in_doubt(&p->machine))
             expire_server_hung(&p->traffic, buf_str(&p->silence.name));
     }
 }
@@ -267,10 +254,10 @@ static void on_state_timer(struct ev_loop *loop, ev_timer *w, int revents)
     enum server_state before = p->machine.state;
     pipes_read_and_flush(p);
     if (p->machine.state != before)
-        return; /* reading the output has changed the state, which has set its own timer */
+        return; /* the server's output has changed the state, and the new state has set its timer */
     if (relay_is_paused(&p->relay[ROW_S2C]))
         server_state_extend_wait(&p->machine, clock_mono_us());
-    if (server_state_is_doubted(&p->machine)) {
+    if (server_state_is_in_doubt(&p->machine)) {
         end_doubted_state(p);
         if (p->machine.state == before)
             set_state_timer(p, clock_mono_us());
@@ -285,15 +272,14 @@ static void on_state_timer(struct ev_loop *loop, ev_timer *w, int revents)
                  p->machine.cause == SERVER_CAUSE_CLOSED
                      ? "the server closed its stdout"
                      : "the restarted server does not answer initialize",
-                 server_name_of(p));
+                 p->cfg->name);
     if ((todo & SERVER_DO_FINISH) && unread > 0)
         log_warn("the client did not read its last answers: bytes=%zu", unread);
     carry_out_actions(p, todo);
 }
 
-/* A client that has closed its output may still read: `echo REQUEST | mcp-interposer …`. Whether
- * the client still awaits answers. It does not for methods that may stay without an answer,
- * cancelled requests, and requests after a `shutdown`. */
+/* Returns true if a client that has closed its output still awaits answers, as in `echo REQUEST | mcp-interposer …`.
+ * It awaits none for methods that may stay without an answer, for cancelled requests, and after a `shutdown`. */
 static bool answers_are_awaited(const struct proxy *p)
 {
     struct pollfd client = {.fd = p->relay[ROW_S2C].out.fd, .events = 0};
@@ -397,12 +383,12 @@ static void on_server_signalled(struct child *c, int sig)
     snprintf(detail, sizeof detail, "{\"signal\":%d}", sig);
     journal_append_event(p->journal, "kill", detail);
     log_warn("sent signal %d to the server, which had not exited: server=%s", sig,
-             server_name_of(p));
+             p->cfg->name);
 }
 
-/* While the session goes on, the process's last messages wait until the client reads. If another
- * process holds the pipe open, half a line must not become the start of the first line of the next
- * process. */
+/* While the session goes on, the last messages of the process wait until the client reads. If another
+ * process holds the pipe open, its incomplete line is ended here: the line must not become the start of
+ * the next process's first line. */
 static bool on_server_last_output(struct child *c)
 {
     struct proxy *p = c->data;
@@ -420,9 +406,8 @@ static void on_server_finished(struct child *c)
         relay_read_available(&p->server_stderr); /* stderr often has the reason */
     p->machine.cannot_start = child_exit_status(c) != 0 && p->traffic.server_answers == 0 &&
                               incidents_reason_is_final(&p->incidents);
-    server_handle_event(
-        p, SERVER_EV_EXITED); /* a launcher may have exited before; now no process holds
-                                        * its output */
+    /* Only a launcher may have exited before. Now no process holds the output, so the server has exited. */
+    server_handle_event(p, SERVER_EV_EXITED);
     server_handle_event(p, p->traffic.open[ROW_C2S].open.count > 0 ? SERVER_EV_FINISHED
                            : child_exit_status(c) != 0             ? SERVER_EV_FINISHED_IDLE
                                                                    : SERVER_EV_FINISHED_CLEAN);

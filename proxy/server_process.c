@@ -1,5 +1,5 @@
-/* server_process.c - the server process: its start, its pipes, the bytes that it has read, and its
- * end. */
+/* server_process.c - starts and connects the server process, counts the bytes that it has read, and describes how it
+ * ended. */
 #include "proxy/live.h"
 
 #include "base/clock.h"
@@ -9,11 +9,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* maximum bytes of PATH in an error; enough for the usual PATH of a desktop */
+/* Most bytes of PATH that an error shows; enough for the usual PATH of a desktop. */
 #define PATH_SHOWN_MAX 72
+
 /* ---- starting ------------------------------------------------------------------------------- */
 
-/* Appends the number of directories in PATH, and the first of them: they show whether PATH comes
+/* Appends the number of directories in PATH, and the first directories: they show whether PATH comes
  * from a shell or from a desktop. */
 static void append_path_summary(struct buf *b)
 {
@@ -35,7 +36,7 @@ static void append_path_summary(struct buf *b)
         buf_printf(b, ": %.*s%s", (int)n, path, whole ? "" : ":...");
 }
 
-/* Logs the reason, and keeps it for the errors of requests. */
+/* Logs why the server could not be started, and keeps the text for the errors that requests get. e: an errno. */
 static void set_start_error(struct proxy *p, const char *server, int e)
 {
     struct buf *b = &p->start_error;
@@ -62,17 +63,6 @@ static void set_start_error(struct proxy *p, const char *server, int e)
     log_error("%s", b->n > 0 ? buf_str(b) : "cannot start the server");
 }
 
-static void record_server_pids(struct proxy *p)
-{
-    char detail[64];
-    if (p->running.pid == 0)
-        running_describe_self(&p->running); /* only once: getppid() changes when our parent exits */
-    running_describe_server(&p->running, p->child.pid, p->child.group);
-    recorder_record_processes(p->recorder, &p->running);
-    snprintf(detail, sizeof detail, "{\"pid\":%d}", (int)p->child.pid);
-    journal_append_event(p->journal, "spawn", detail);
-}
-
 int server_process_start(struct proxy *p, struct process_pipes *ret)
 {
     if (child_start(&p->child, p->cfg->argv, ret) < 0) {
@@ -81,7 +71,13 @@ int server_process_start(struct proxy *p, struct process_pipes *ret)
         p->exit_status = e == ENOENT ? PROXY_NOT_FOUND : PROXY_NO_EXEC;
         return MI_EIO;
     }
-    record_server_pids(p);
+    if (p->running.pid == 0)
+        running_describe_self(&p->running); /* only once: getppid() changes when our parent exits */
+    running_describe_server(&p->running, p->child.pid, p->child.group);
+    recorder_record_processes(p->recorder, &p->running);
+    char detail[64];
+    snprintf(detail, sizeof detail, "{\"pid\":%d}", (int)p->child.pid);
+    journal_append_event(p->journal, "spawn", detail);
     return 0;
 }
 
@@ -97,20 +93,9 @@ void server_process_connect(struct proxy *p, struct process_pipes pipes)
 
 /* ---- how it ended --------------------------------------------------------------------------- */
 
-/* Appends the reason of the end from stderr. A server that exited with status 0 may have written
- * only log lines. */
-static void add_reason(const struct proxy *p, int status, struct buf *b)
+static void append_exit_and_reason(const struct proxy *p, struct buf *b)
 {
-    struct buf text = {0};
-    bool known = incidents_append_reason(&p->incidents, &text);
-    if (text.n > 0 && !text.failed && (known || status != 0))
-        buf_printf(b, "; its %s was \"%s\"", known ? "error message" : "last output",
-                   buf_str(&text));
-    buf_close(&text);
-}
-
-static void add_exit(const struct proxy *p, struct buf *b)
-{
+    struct buf reason = {0};
     int status = child_exit_status(&p->child);
     if (status >= 128)
         buf_printf(b, "the server %s was killed by signal %d before it answered", p->cfg->name,
@@ -118,7 +103,12 @@ static void add_exit(const struct proxy *p, struct buf *b)
     else
         buf_printf(b, "the server %s exited with status %d before it answered", p->cfg->name,
                    status);
-    add_reason(p, status, b);
+    /* stderr may have the reason. After status 0 the last line may be an ordinary log line. */
+    bool known = incidents_append_reason(&p->incidents, &reason);
+    if (reason.n > 0 && !reason.failed && (known || status != 0))
+        buf_printf(b, "; its %s was \"%s\"", known ? "error message" : "last output",
+                   buf_str(&reason));
+    buf_close(&reason);
 }
 
 void server_process_end_text(const struct proxy *p, struct buf *b)
@@ -147,7 +137,7 @@ void server_process_end_text(const struct proxy *p, struct buf *b)
                    p->cfg->name);
         break;
     case SERVER_CAUSE_EXIT:
-        add_exit(p, b);
+        append_exit_and_reason(p, b);
         break;
     }
 }
@@ -156,7 +146,7 @@ uint64_t server_process_bytes_read(const struct proxy *p)
 {
     const struct relay *r = &p->relay[ROW_C2S];
     if (r->priority != NULL && !r->priority_complete)
-        return 0; /* a process that did not answer the repeated initialize has received nothing else */
+        return 0; /* the process has received only the repeated initialize, and not answered it */
     uint64_t taken = outbox_accepted(r->priority != NULL ? r->priority : r->box);
     return taken > r->unread ? taken - r->unread : 0;
 }

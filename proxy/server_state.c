@@ -20,9 +20,8 @@
 #define FINISH SERVER_DO_FINISH
 
 struct cell {
-    enum server_state to; /* STARTING means that there is no entry, because no event leads to
-                           * STARTING */
-    unsigned todo;
+    enum server_state to;      /* STARTING: no entry, because no event leads to STARTING */
+    unsigned todo;             /* actions: bits of enum server_action */
     enum server_cause cause;   /* 0: unchanged */
     enum server_reason reason; /* set if the session has no reason yet; 0: unchanged */
 };
@@ -44,7 +43,7 @@ struct cell {
              [SERVER_EV_CLIENT_WAITS] = {SERVER_FLUSHING, REJECT},                                 \
              [SERVER_EV_CLIENT_NOT_READING] = {SERVER_FLUSHING, REJECT},                           \
              [SERVER_EV_SIGNAL] = {SERVER_FLUSHING, REJECT}
-/* The client or a signal ends the session. `cause`: STOPPED, unless the server could not answer any more. */
+/* The client or a signal ends the session. `cause` is STOPPED, or 0 if the server could not answer any more. */
 #define SESSION_ENDS(cause)                                                                        \
     WE_FAIL, [SERVER_EV_CLIENT_CLOSED] = {SERVER_STOPPING, STOP, cause, CLIENT_CLOSED},            \
              [SERVER_EV_CLIENT_NOT_READING] = {SERVER_STOPPING, STOP_CLIENT | STOP, cause,         \
@@ -66,14 +65,14 @@ struct cell {
              [SERVER_EV_CLIENT_WAITS] = {SERVER_STOPPING, 0, 0, CLIENT_CLOSED},                    \
              [SERVER_EV_CLIENT_NOT_READING] = {SERVER_STOPPING, STOP_CLIENT, 0, CLIENT_CLOSED},    \
              [SERVER_EV_SIGNAL] = {SERVER_STOPPING, STOP_CLIENT, 0, SIGNAL}
-/* The client closed its output and awaits answers. KILL depends on the time: see must_kill_now(). */
+/* The client closed its output and awaits answers. must_kill_now() decides whether a signal leads to KILL. */
 #define DRAIN_ENDS                                                                                 \
     WE_FAIL, [SERVER_EV_ANSWERED] = {SERVER_STOPPING, STOP, STOPPED},                              \
              [SERVER_EV_EXITED] = {SERVER_STOPPING, DISCONNECT},                                   \
              [SERVER_EV_CLIENT_NOT_READING] = {SERVER_STOPPING, STOP_CLIENT | STOP, STOPPED},      \
              [SERVER_EV_SIGNAL] = {SERVER_STOPPING, STOP_CLIENT | STOP | KILL, STOPPED}
-/* Transitions while the server is silent past a deadline. A server that closes its stdin cannot
- * answer, but it is alive. */
+/* Transitions while the server is silent past a deadline, so that it is in doubt whether it works. A server that closes
+ * its stdin cannot answer, but it is alive. */
 #define DOUBTED                                                                                    \
     [SERVER_EV_HEARD] = {SERVER_RUNNING}, [SERVER_EV_INPUT_CLOSED] = {SERVER_INPUT_CLOSED},        \
     [SERVER_EV_OUTPUT_CLOSED] = {SERVER_OUTPUT_CLOSED},                                            \
@@ -84,13 +83,12 @@ struct cell {
     {                                                                                              \
         to, DISCONNECT | KILL, SERVER_CAUSE_HUNG                                                   \
     }
-/* Kills a server that was silent at a deadline, or after it. */
+/* Kills a server that is silent at or after a deadline. */
 #define KILL_SILENT(to)                                                                            \
     {                                                                                              \
         to, REPORT_HANG | DISCONNECT | KILL, SERVER_CAUSE_HUNG                                     \
     }
-/* Kills a server that is silent at a deadline, if it cannot be asked or its answer could not be
- * read. */
+/* Kills a server that is silent at a deadline and has closed a stream: it could not read a question, or not answer. */
 #define CANNOT_ANSWER(to) [SERVER_EV_SILENT] = KILL_SILENT(to), [SERVER_EV_HUNG] = KILL_SILENT(to)
 #define KILL_CHANGED                                                                               \
     {                                                                                              \
@@ -273,20 +271,21 @@ static enum server_reason end_reason_of_cause(enum server_cause cause)
     case SERVER_CAUSE_CHANGED:
         return SERVER_REASON_CHANGED;
     case SERVER_CAUSE_EXIT:
-    case SERVER_CAUSE_STOPPED: /* the end reason was already set together with this cause */
+    case SERVER_CAUSE_STOPPED: /* the reason was already set together with this cause */
     case SERVER_CAUSE_NO_MEMORY:
         break;
     }
     return SERVER_REASON_EXITED;
 }
 
-static void set_reason(struct server_machine *s, enum server_reason reason)
+static void set_end_reason(struct server_machine *s, enum server_reason reason)
 {
     if (s->reason == SERVER_REASON_NONE || reason == SERVER_REASON_RECORD_ERROR)
         s->reason = reason;
 }
 
-/* A client that sends a signal after half the grace will soon send SIGKILL: the server gets SIGTERM at once. */
+/* Returns true if the server must get SIGTERM at once: a client that sends a signal after half the grace time will soon
+ * send SIGKILL. */
 static bool must_kill_now(const struct server_machine *s, int64_t now_us)
 {
     return now_us - s->drain_since_us >= s->grace_us / 2;
@@ -299,7 +298,7 @@ bool server_state_has_due_time(const struct server_machine *s)
            s->state == SERVER_AT_WORK || s->state == SERVER_PREPARING;
 }
 
-/* Called when a state is entered. */
+/* Called when a state is entered: sets the time before which TIMEOUT changes nothing. */
 static void set_due_time(struct server_machine *s, enum server_event e, int64_t now_us)
 {
     if (e == SERVER_EV_INITIALIZE_SENT)
@@ -312,7 +311,7 @@ static void set_due_time(struct server_machine *s, enum server_event e, int64_t 
         s->due_us = s->max_timeout_at_us;
 }
 
-/* Returns the entry of the table, changed if it depends on the time. */
+/* Returns the transition from the table. A transition that depends on the time or on the restarts left is changed. */
 static struct cell find_transition(const struct server_machine *s, enum server_event e,
                                    int64_t now_us)
 {
@@ -338,12 +337,11 @@ unsigned server_state_apply_event(struct server_machine *s, enum server_event e,
     if (c.cause != 0)
         s->cause = c.cause;
     else if (from == SERVER_RESTARTING)
-        s->cause =
-            SERVER_CAUSE_EXIT; /* default cause for the end of the new process, unless it is killed */
+        s->cause = SERVER_CAUSE_EXIT; /* the new process has not been killed or stopped yet */
     if (c.reason != 0)
-        set_reason(s, c.reason);
+        set_end_reason(s, c.reason);
     else if (c.todo & END_SESSION)
-        set_reason(s, end_reason_of_cause(s->cause));
+        set_end_reason(s, end_reason_of_cause(s->cause));
     bool was_draining = server_state_is_draining(s);
     s->state = c.to;
     if (server_state_is_draining(s) && !was_draining)
@@ -397,7 +395,7 @@ void server_state_extend_wait(struct server_machine *s, int64_t now_us)
         s->due_us = now_us + s->initialize_us;
 }
 
-void server_state_skip(struct server_machine *s, int64_t us, int64_t least_us, int64_t now_us)
+void server_state_skip_stalled_time(struct server_machine *s, int64_t us, int64_t least_us, int64_t now_us)
 {
     int64_t most_us = s->state == SERVER_ASKED                   ? s->grace_us
                       : s->state == SERVER_DRAINING_INPUT_CLOSED ? SERVER_EXIT_FOLLOWS_US
@@ -425,7 +423,7 @@ bool server_state_holds_client(const struct server_machine *s)
            s->state == SERVER_INITIALIZING_INPUT_CLOSED;
 }
 
-bool server_state_is_doubted(const struct server_machine *s)
+bool server_state_is_in_doubt(const struct server_machine *s)
 {
     return s->state == SERVER_ASKED || s->state == SERVER_AT_WORK || s->state == SERVER_PREPARING;
 }
@@ -433,7 +431,7 @@ bool server_state_is_doubted(const struct server_machine *s)
 bool server_state_gets_requests(const struct server_machine *s)
 {
     return s->state == SERVER_RUNNING || s->state == SERVER_DRAINING ||
-           s->state == SERVER_SHUTDOWN || server_state_is_doubted(s);
+           s->state == SERVER_SHUTDOWN || server_state_is_in_doubt(s);
 }
 
 bool server_state_wants_requests(const struct server_machine *s)

@@ -1,13 +1,13 @@
-/* server_state.h - the state machine of the server: states, events, and the action that an event leads to.
+/* server_state.h - the state machine of the server: states, events, and the actions that follow from an event.
  *
  * The proxy reports an event; server_state_apply_event() moves to the next state and returns the actions that the
  * proxy carries out (server.c). The table in server_state.c has an entry for each pair of a state and an
  * event that matters; other events change nothing.
  *
- * It also decides why the process ended (cause), why the session ends (reason), and whether another
- * process is started (at most max_restarts within SERVER_RESTARTS_US, after a backoff). After each
- * counted restart, one more is not counted: the restart after a request that was sent again has
- * ended the new process as well (session/resend.h).
+ * The machine also decides why the process ended (cause), why the session ends (reason), and whether another
+ * process is started (at most max_restarts within SERVER_RESTARTS_US, after a backoff). After each counted
+ * restart, one more restart is not counted if it follows a request that was sent again and has ended the new
+ * process as well (session/resend.h).
  *
  * Owns      nothing.
  * Units     microseconds of a monotonic clock, passed in.
@@ -22,35 +22,31 @@
 #define SERVER_BACKOFF_US 100000    /* delay before a restart; doubled for each recent restart */
 #define SERVER_BACKOFF_MAX_US 10000000
 enum {
-    /* Within this time, also on a busy machine, a server that is exiting has exited after it closed a stream. */
+    /* After an exiting server has closed a stream, it exits within this time, even on a busy machine. */
     SERVER_EXIT_FOLLOWS_US = 1000000,
-    /* A client usually sends its next request within this time after an answer. After an exit the
-     * session waits this long for the request. */
+    /* A client usually sends its next request within this time after an answer. After an exit with status 0 the
+     * session waits this long for a request. */
     SERVER_REQUEST_FOLLOWS_US = 1000000,
     SERVER_DRAIN_TICK_US = 100000, /* interval of the checks that the client still reads */
 };
 
 enum server_state {
     SERVER_STARTING,     /* the first process is being started */
-    SERVER_UNAVAILABLE,  /* the server could not be started; waits for a request */
-    SERVER_REJECTING,    /* the server could not be started; each request gets the reason, until the
-                          * client leaves */
+    SERVER_UNAVAILABLE,  /* the server could not be started; the first request is awaited */
+    SERVER_REJECTING,    /* the server could not be started; each request is answered with the reason */
     SERVER_RUNNING,      /* messages are forwarded */
-    SERVER_ASKED,        /* RUNNING, but silent past a deadline; the server was asked whether it is
-                          * alive */
-    SERVER_AT_WORK,      /* RUNNING, but silent past a deadline; its helpers work */
-    SERVER_PREPARING,    /* RUNNING, but silent past a deadline, and it works on its first answer */
+    SERVER_ASKED,        /* RUNNING, but silent past a deadline; it was asked whether it is alive */
+    SERVER_AT_WORK,      /* RUNNING, but silent past a deadline; its helper processes work */
+    SERVER_PREPARING,    /* RUNNING, but silent past a deadline; it works on its first answer */
     SERVER_INPUT_CLOSED, /* RUNNING, but the server closed its stdin and should exit */
     SERVER_NOT_READING,  /* RUNNING, but the server closed its stdin and did not exit */
     SERVER_OUTPUT_CLOSED,         /* the server closed its stdout and should exit, or is killed */
     SERVER_SHUTDOWN,              /* RUNNING, and the client asked the server to shut down */
     SERVER_DRAINING,              /* RUNNING, but the client closed its output and awaits answers */
-    SERVER_DRAINING_INPUT_CLOSED, /* both the client's output and the server's stdin are closed; the
-                                   * server may not exit */
+    SERVER_DRAINING_INPUT_CLOSED, /* DRAINING, and the server closed its stdin; it may never exit */
     SERVER_KILLED,                /* the process is being killed; a restart follows if allowed */
     SERVER_EXITED,                /* the process exited; its output is being read */
-    SERVER_EXITED_IDLE,  /* it exited with status 0 and no pending request; the next request
-                          * restarts it */
+    SERVER_EXITED_IDLE,  /* it exited with status 0 while no request was pending; a request restarts it */
     SERVER_CRASHED_IDLE, /* the server crashed with no pending request; no restart is possible */
     SERVER_STOPPING,     /* the process is being stopped, or exited; no restart follows */
     SERVER_BACKOFF,      /* no process; the next one is started after a delay */
@@ -72,20 +68,16 @@ enum server_event {
     SERVER_EV_INPUT_CLOSED,       /* the server closed its stdin */
     SERVER_EV_OUTPUT_CLOSED,      /* the server closed its stdout */
     SERVER_EV_EXITED,             /* the process exited */
-    SERVER_EV_LAUNCHER_EXITED,    /* the process exited with status 0, but another process holds its
-                                * stdout */
-    SERVER_EV_FINISHED,           /* the process exited, its output is read, and requests are
-                                * pending */
-    SERVER_EV_FINISHED_IDLE,      /* the process exited, its output is read, and no request is
-                                * pending */
+    SERVER_EV_LAUNCHER_EXITED,    /* the process exited with status 0; another one holds its stdout */
+    SERVER_EV_FINISHED,           /* the process exited, its output is read, and requests are pending */
+    SERVER_EV_FINISHED_IDLE,      /* the process exited, its output is read, no request is pending */
     SERVER_EV_FINISHED_CLEAN,     /* like FINISHED_IDLE, with status 0 */
-    /* A request timed out, and the server sent nothing since (session/liveness.h): */
-    SERVER_EV_SILENT, /* nothing else is known */
-    SERVER_EV_AT_WORK, /* the server is silent, but its child processes work; also reported in ASKED */
-    SERVER_EV_PREPARING, /* the server is silent and works, but has not answered any request yet */
-    SERVER_EV_HUNG,      /* it hangs */
-    SERVER_EV_HEARD,     /* the server sent a message (reported only if
-                                   * server_state_is_doubted()) */
+    /* A request timed out, and the server has sent nothing since the request (session/liveness.h): */
+    SERVER_EV_SILENT,    /* nothing else is known */
+    SERVER_EV_AT_WORK,   /* the server's child processes work; also reported in ASKED */
+    SERVER_EV_PREPARING, /* the server works, but has not answered any request yet */
+    SERVER_EV_HUNG,      /* the server hangs */
+    SERVER_EV_HEARD,     /* the server sent a message (only if server_state_is_in_doubt()) */
     SERVER_EV_SHUTDOWN,  /* the client sent `shutdown` or `exit` */
     SERVER_EV_SHUTDOWN_FAILED,    /* the server answered `shutdown` with an error */
     SERVER_EV_CLIENT_CLOSED,      /* the client closed its output and awaits no answers */
@@ -93,7 +85,7 @@ enum server_event {
     SERVER_EV_ANSWERED,           /* the client awaits no more answers (reported in *DRAINING) */
     SERVER_EV_CLIENT_NOT_READING, /* the client closed its input */
     SERVER_EV_SIGNAL,             /* SIGTERM, SIGINT or SIGHUP */
-    SERVER_EV_REQUEST,            /* a request is pending (server_state_wants_requests()) */
+    SERVER_EV_REQUEST,            /* a request is pending (only if server_state_wants_requests()) */
     SERVER_EV_FLUSHED,            /* the last answers are written (reported in FLUSHING) */
     SERVER_EV_RECORD_FAILED,      /* recording failed with --on-record-error=stop */
     SERVER_EV_NO_MEMORY,          /* out of memory for reading from a peer */
@@ -107,15 +99,15 @@ enum server_action {
     SERVER_DO_REPORT_HANG = 1 << 1,     /* record what the process is doing before it is killed */
     SERVER_DO_STOP_CLIENT = 1 << 2,     /* stop reading the client; close the server's stdin */
     SERVER_DO_DISCONNECT = 1 << 3,      /* send nothing more to this process */
-    SERVER_DO_STOP = 1 << 4,            /* stop the process within the grace */
-    SERVER_DO_KILL = 1 << 5,            /* SIGTERM now, SIGKILL after half the grace */
+    SERVER_DO_STOP = 1 << 4,            /* stop the process within the grace time */
+    SERVER_DO_KILL = 1 << 5,            /* send SIGTERM now, SIGKILL after half the grace time */
     SERVER_DO_RESUME = 1 << 6,          /* send pending messages to the initialized process */
-    SERVER_DO_PREPARE_RESTART = 1 << 7, /* answer, or keep, the requests of the old process */
+    SERVER_DO_PREPARE_RESTART = 1 << 7, /* answer or keep the requests of the old process */
     SERVER_DO_START = 1 << 8,           /* start the next process */
-    SERVER_DO_REJECT = 1 << 9,          /* answer pending requests: no server was started */
+    SERVER_DO_REJECT = 1 << 9,          /* answer pending requests with "no server was started" */
     SERVER_DO_REJECT_UNREAD = 1 << 10,  /* answer the requests that the server cannot read */
     SERVER_DO_GIVE_UP = 1 << 11,        /* report that no restart is possible */
-    SERVER_DO_END_SESSION = 1 << 12,    /* answer pending requests: the server exited */
+    SERVER_DO_END_SESSION = 1 << 12,    /* answer pending requests with "the server exited" */
     SERVER_DO_FINISH = 1 << 13,         /* leave the loop */
 };
 
@@ -123,11 +115,11 @@ enum server_action {
 enum server_cause {
     SERVER_CAUSE_EXIT,         /* the process exited, or another process killed it */
     SERVER_CAUSE_START_FAILED, /* the server could not be started */
-    SERVER_CAUSE_HUNG,         /* killed: it hung */
-    SERVER_CAUSE_CLOSED,       /* killed: it closed its output */
-    SERVER_CAUSE_CHANGED,      /* killed: it answered initialize differently than before */
-    SERVER_CAUSE_STOPPED,      /* stopped: the client or a signal ended the session before */
-    SERVER_CAUSE_NO_MEMORY,    /* stopped: the interposer had no memory to go on */
+    SERVER_CAUSE_HUNG,         /* it was killed because it hung */
+    SERVER_CAUSE_CLOSED,       /* it was killed because it closed its output */
+    SERVER_CAUSE_CHANGED,      /* it was killed: it answered initialize differently than before */
+    SERVER_CAUSE_STOPPED,      /* it was stopped: the client or a signal ended the session */
+    SERVER_CAUSE_NO_MEMORY,    /* it was stopped: the interposer ran out of memory */
 };
 
 /* Why the session ends. The first reason stays, except that RECORD_ERROR replaces it. */
@@ -148,20 +140,19 @@ struct server_machine {
     enum server_state state; /* written only by server_state_apply_event() */
     enum server_cause cause;
     enum server_reason reason;
-    unsigned max_restarts; /* restarts allowed within SERVER_RESTARTS_US; 0: never */
+    unsigned max_restarts; /* restarts allowed within SERVER_RESTARTS_US; 0: none */
     int64_t grace_us;      /* --grace */
-    int64_t initialize_us; /* deadline of the repeated initialize */
+    int64_t initialize_us; /* time limit of the repeated initialize */
     bool handshake_lost;   /* initialize cannot be repeated: no restart */
-    bool
-        cannot_start; /* the reason of the end would also apply to the next process, so it is not restarted */
-    bool tried;                /* a request that was sent again is pending */
-    bool forgives;             /* the next restart is not counted if `tried` */
+    bool cannot_start;     /* the next process would end for the same reason: no restart */
+    bool tried;            /* a request that was sent again is pending, and the server has read it */
+    bool forgives;         /* the next restart is not counted if `tried` */
     int64_t max_timeout_at_us; /* when --max-timeout of the silent request passes; 0: never */
     int64_t due_us;            /* see server_state_has_due_time(); 0: never */
-    int64_t drain_since_us;    /* in *DRAINING: when the client closed its output */
+    int64_t drain_since_us;    /* in *DRAINING*: when the client closed its output */
     int64_t backoff_us;        /* delay of the last restart */
     struct restart_times {
-        int64_t at_us[SERVER_RESTARTS_MAX]; /* times of the last restarts, a ring */
+        int64_t at_us[SERVER_RESTARTS_MAX]; /* times of the last restarts; a ring buffer */
         uint64_t n;                         /* number of restarts in total */
     } restarts, uncounted;
 };
@@ -171,36 +162,38 @@ void server_state_open(struct server_machine *s, unsigned max_restarts, int64_t 
 /* Moves to the next state and returns the actions to carry out; 0 if there are none. */
 MI_MUST unsigned server_state_apply_event(struct server_machine *s, enum server_event e,
                                           int64_t now_us);
-/* Returns the time in a state after which to report TIMEOUT, and to report it again while the state
- * does not change; 0: never. */
+/* Returns the time after which the caller must report TIMEOUT, again and again while the state does not change;
+ * 0: never. */
 int64_t server_state_timeout_us(const struct server_machine *s, int64_t now_us);
 
-/* The deadline of a repeated initialize, and that of an answer to the question whether the server lives, start again: the
- * server's output was not read, or the server got no processor. */
+/* Call it if the server's output was not read, or the server got no processor: the deadlines of a repeated initialize,
+ * and of an answer to the question whether the server lives, start again. */
 void server_state_extend_wait(struct server_machine *s, int64_t now_us);
-/* This process did not run for `us`: these deadlines are so much later, and not before least_us. */
-void server_state_skip(struct server_machine *s, int64_t us, int64_t least_us, int64_t now_us);
-/* TIMEOUT changes nothing before a time that the machine knows. */
+/* Call it if this process did not run for `us`: the same deadlines are moved by `us`, and are not earlier than least_us
+ * from now. */
+void server_state_skip_stalled_time(struct server_machine *s, int64_t us, int64_t least_us,
+                                    int64_t now_us);
+/* True in the states in which TIMEOUT changes nothing before due_us. */
 bool server_state_has_due_time(const struct server_machine *s);
 
-/* Whether the client must not be read: the server is about to exit, and the restarted server gets
- * the messages. */
+/* True if the client must not be read: the server is about to exit, and the client's next messages are for the
+ * restarted server. */
 bool server_state_holds_client(const struct server_machine *s);
-/* The process is initialized, and reads. */
+/* True if the process is initialized and reads its stdin. */
 bool server_state_gets_requests(const struct server_machine *s);
-/* The client closed its output and awaits answers. */
+/* True if the client has closed its output and awaits answers. */
 bool server_state_is_draining(const struct server_machine *s);
-/* The server was silent past a deadline, and its next message is to be reported. */
-bool server_state_is_doubted(const struct server_machine *s);
-/* Pending requests are to be reported at the end of each turn. */
+/* True if the server was silent past a deadline. Then its next message must be reported as HEARD. */
+bool server_state_is_in_doubt(const struct server_machine *s);
+/* True if pending requests must be reported as REQUEST at the end of each turn. */
 bool server_state_wants_requests(const struct server_machine *s);
-/* The process was killed or exited, and a restart follows. */
+/* True if the process was killed or exited, and a restart follows. */
 bool server_state_may_restart(const struct server_machine *s, int64_t now_us);
-/* The process is being stopped, was killed or exited, and no restart follows. */
+/* True if the process is being stopped, was killed or exited, and no restart follows. */
 bool server_state_is_last(const struct server_machine *s, int64_t now_us);
-/* Restarts within SERVER_RESTARTS_US, also those that are not counted. */
+/* Returns the number of restarts within SERVER_RESTARTS_US, including those that do not count against max_restarts. */
 unsigned server_state_recent_restarts(const struct server_machine *s, int64_t now_us);
-/* The session ends because of the server, not because of the client or a signal. */
+/* True if the session ends because of the server, not because of the client or a signal. */
 bool server_state_was_ended_by_server(const struct server_machine *s);
 
 const char *server_state_name(enum server_state state);

@@ -13,8 +13,8 @@ void silence_close(struct silence *s)
         buf_close(all[i]);
 }
 
-/* The first sample of a new process: it has used no CPU time yet, so /proc need not be read before
- * the first answer. */
+/* A new process has used no CPU time yet: its first sample needs no read of /proc, which would delay the first
+ * answer. */
 void silence_new_process(struct proxy *p)
 {
     p->silence.base = p->silence.recent = (struct process_sample){.at_us = clock_mono_us()};
@@ -29,7 +29,7 @@ static void take_process_sample(const struct proxy *p, struct process_sample *s)
     process_tree_sample(s, p->child.pid, p->child.group);
 }
 
-/* Whether the base can represent the time at which a request was written. CPU time used before the
+/* Returns true if the base sample was taken at about the time when a request was written. CPU time used before the
  * request proves nothing, but less than one tick cannot be measured. */
 static bool base_sample_fits_request(const struct silence *s, int64_t written_us, int64_t waited_us)
 {
@@ -42,7 +42,7 @@ void silence_sample(struct proxy *p)
     struct silence *s = &p->silence;
     const struct pending *first = t->n > 0 ? t->heap[0] : NULL;
     if (p->machine.state == SERVER_ASKED)
-        return; /* the base must stay that of the request about which the server was asked */
+        return; /* the base must stay the sample of the request about which the server was asked */
     int64_t waited_us = first != NULL && first->written_us != 0
                             ? recorder_now_us(p->recorder) - first->written_us
                             : 0;
@@ -56,8 +56,8 @@ void silence_sample(struct proxy *p)
     }
 }
 
-static enum liveness judge_request(const struct proxy *p, const struct pending *q,
-                                   int64_t waited_us)
+static enum liveness judge_server_at_deadline(const struct proxy *p, const struct pending *q,
+                                              int64_t waited_us)
 {
     const struct silence *s = &p->silence;
     struct process_sample now;
@@ -77,21 +77,6 @@ static enum liveness judge_request(const struct proxy *p, const struct pending *
         f.wrote_stderr = s->stderr_at_us > (fits ? s->recent.at_us : written_us);
     }
     return liveness_judge_at_deadline(&f);
-}
-
-static enum liveness judge_question(const struct proxy *p)
-{
-    const struct process_sample *asked = &p->silence.asked;
-    struct process_sample now;
-    take_process_sample(p, &now);
-    struct liveness_asked f = {
-        .last = p->machine.max_timeout_at_us != 0 && now.at_us >= p->machine.max_timeout_at_us,
-        .helpers_us = process_tree_us_between(asked->helper_ticks, now.helper_ticks),
-        .helper_runs = now.helper_runs,
-        .processes_us = process_tree_us_between(asked->cpu_ticks, now.cpu_ticks),
-        .server_runs = now.server_runs,
-    };
-    return liveness_judge_after_question(&f);
 }
 
 /* ---- what is recorded ----------------------------------------------------------------------- */
@@ -137,9 +122,9 @@ static int64_t request_waited_us(const struct silence *s)
     return clock_mono_us() - s->written_us;
 }
 
-/* Appends a sentence about the process, and with `event` records one of this kind. */
-static void look_at_process(struct proxy *p, const char *event, uint64_t question,
-                            struct buf *sentence)
+/* Appends a sentence about the state of the server's processes. If event is not NULL, records an event of this name. */
+static void describe_server_processes(struct proxy *p, const char *event, uint64_t question,
+                                      struct buf *sentence)
 {
     struct postmortem pm;
     struct buf json = {0};
@@ -154,7 +139,7 @@ static void look_at_process(struct proxy *p, const char *event, uint64_t questio
 }
 
 /* Records and escalates why the server is not killed although the client got an error. */
-static void report_alive(struct proxy *p, const char *because)
+static void report_server_alive(struct proxy *p, const char *because)
 {
     struct silence *s = &p->silence;
     struct buf happened = {0};
@@ -173,7 +158,7 @@ void silence_ask_server(struct proxy *p)
     take_process_sample(p, &s->asked);
     log_warn("the server is silent, asking whether it lives: server=%s pid=%d", p->cfg->name,
              (int)p->child.pid);
-    look_at_process(p, "asked", expire_ask_server(&p->traffic, s->modern), &sentence);
+    describe_server_processes(p, "asked", expire_ask_server(&p->traffic, s->modern), &sentence);
     buf_clear(&s->found);
     buf_printf(&s->found, " and sent nothing else in that time: %s", buf_str(&sentence));
     buf_close(&sentence);
@@ -231,7 +216,7 @@ bool silence_judge_timeout(struct proxy *p, const struct pending *q, int64_t wai
 {
     enum liveness l = LIVENESS_SILENT;
     if (p->machine.state != SERVER_ASKED) /* in ASKED the server is already being judged */
-        l = judge_request(p, q, waited_us);
+        l = judge_server_at_deadline(p, q, waited_us);
     if (l == LIVENESS_SLOW)
         return false;
     if (p->machine.state != SERVER_ASKED)
@@ -268,18 +253,18 @@ void silence_report_work(struct proxy *p)
 {
     bool starts = p->machine.state == SERVER_PREPARING;
     struct buf sentence = {0};
-    look_at_process(p, NULL, 0, &sentence);
+    describe_server_processes(p, NULL, 0, &sentence);
     buf_clear(&p->silence.found);
     buf_printf(&p->silence.found, " and sent nothing else in that time, but %s: %s",
                starts ? "its processes work, so it is starting" : "its child processes work",
                buf_str(&sentence));
-    report_alive(p, liveness_name(starts ? LIVENESS_STARTING : LIVENESS_AT_WORK));
+    report_server_alive(p, liveness_name(starts ? LIVENESS_STARTING : LIVENESS_AT_WORK));
     buf_close(&sentence);
 }
 
 bool silence_has_ended(const struct proxy *p)
 {
-    return server_state_is_doubted(&p->machine) &&
+    return server_state_is_in_doubt(&p->machine) &&
            p->silence.messages != p->traffic.timers.server_messages;
 }
 
@@ -288,10 +273,22 @@ void silence_report_answer(struct proxy *p)
     struct silence *s = &p->silence;
     buf_printf(&s->found, "; asked whether it lives, it sent a message after %.1f s",
                (double)(clock_mono_us() - s->asked.at_us) / 1e6);
-    report_alive(p, "message");
+    report_server_alive(p, "message");
 }
 
 enum liveness silence_judge_question(const struct proxy *p)
 {
-    return p->machine.state == SERVER_ASKED ? judge_question(p) : LIVENESS_HUNG;
+    if (p->machine.state != SERVER_ASKED)
+        return LIVENESS_HUNG;
+    const struct process_sample *asked = &p->silence.asked;
+    struct process_sample now;
+    take_process_sample(p, &now);
+    struct liveness_asked f = {
+        .last = p->machine.max_timeout_at_us != 0 && now.at_us >= p->machine.max_timeout_at_us,
+        .helpers_us = process_tree_us_between(asked->helper_ticks, now.helper_ticks),
+        .helper_runs = now.helper_runs,
+        .processes_us = process_tree_us_between(asked->cpu_ticks, now.cpu_ticks),
+        .server_runs = now.server_runs,
+    };
+    return liveness_judge_after_question(&f);
 }

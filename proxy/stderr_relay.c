@@ -29,25 +29,21 @@ static void stderr_relay_on_writable(struct ev_loop *loop, ev_io *w, int revents
     stderr_relay_flush(w->data);
 }
 
-/* Without memory for a copy: what stderr takes is written at once, unless other bytes wait. */
-static void stderr_relay_add_no_copy(struct stderr_relay *v, struct slice bytes)
-{
-    struct iovec one = {.iov_base = (void *)(uintptr_t)bytes.p, .iov_len = bytes.n};
-    ssize_t n = outbox_bytes(&v->box) == 0 ? stream_write(&v->out, &one, 1) : 0;
-    v->dropped += bytes.n - (n > 0 ? (size_t)n : 0);
-}
-
 static void stderr_relay_add_bytes(struct stderr_relay *v, struct slice bytes)
 {
     if (v->box.broken || bytes.n == 0)
         return;
-    if (bytes.n > STDERR_RELAY_MAX - size_min(outbox_bytes(&v->box), STDERR_RELAY_MAX))
+    if (bytes.n > STDERR_RELAY_MAX - size_min(outbox_bytes(&v->box), STDERR_RELAY_MAX)) {
         v->dropped += bytes.n;
-    else if (outbox_add_copy(&v->box, bytes) < 0)
-        stderr_relay_add_no_copy(v, bytes);
+    } else if (outbox_add_copy(&v->box, bytes) < 0) {
+        /* There is no memory for a copy: write at once the bytes that stderr takes, unless other bytes wait. */
+        struct iovec one = {.iov_base = (void *)(uintptr_t)bytes.p, .iov_len = bytes.n};
+        ssize_t n = outbox_bytes(&v->box) == 0 ? stream_write(&v->out, &one, 1) : 0;
+        v->dropped += bytes.n - (n > 0 ? (size_t)n : 0);
+    }
 }
 
-static void report_dropped(struct stderr_relay *v)
+static void report_dropped_bytes(struct stderr_relay *v)
 {
     char text[128];
     if (v->dropped == 0 || outbox_bytes(&v->box) > STDERR_RELAY_MAX / 2)
@@ -64,9 +60,9 @@ static void stderr_relay_add_clean(struct stderr_relay *v, struct buf *clean)
 {
     struct slice bytes = buf_slice(clean);
     if (clean->failed || v->stream.failed)
-        v->dropped++; /* out of memory: some of the line was lost */
+        v->dropped++; /* out of memory: a part of the line was lost */
     v->stream.failed = false;
-    report_dropped(v);
+    report_dropped_bytes(v);
     stderr_relay_add_bytes(v, bytes);
     if (bytes.n > 0)
         v->in_line = bytes.p[bytes.n - 1] != '\n';
@@ -100,12 +96,12 @@ static void stderr_relay_on_pause(struct ev_loop *loop, ev_timer *w, int revents
 static void stderr_relay_on_log_line(void *ctx, struct slice line)
 {
     struct stderr_relay *v = ctx;
-    char place[LOG_FILLED_MAX];
-    report_dropped(v);
+    char filled[LOG_FILLED_MAX];
+    report_dropped_bytes(v);
     if (v->in_line)
         stderr_relay_add_bytes(v, slice_of("\n"));
     v->in_line = false;
-    stderr_relay_add_bytes(v, log_fill(line, place));
+    stderr_relay_add_bytes(v, log_fill(line, filled));
     stderr_relay_flush(v);
 }
 

@@ -1,5 +1,5 @@
-/* turn.c - a loop turn. At its start: checks for a stall. At its end: publishes the messages read,
- * writes them, sets the deadline timer. */
+/* turn.c - a turn of the event loop. At its start: checks for a stall. At its end: publishes the messages that were
+ * read, writes them, and sets the deadline timer. */
 #include "proxy/live.h"
 
 #include "base/chunk.h"
@@ -8,17 +8,17 @@
 #include "proxy/session/expire.h"
 #include "proxy/session/final_answers.h"
 
-/* While a deadline runs, or a signal to the server is due, the loop turns at least this often: so a
- * longer pause of this process is noticed, and only shorter pauses count as time in which the
- * server did not answer. */
+/* While a deadline or a signal to the server is scheduled, the loop turns at least this often. So this process notices
+ * that it was paused for longer; only shorter pauses count as time in which the server did not answer. */
 #define TICK_US 1000000
 
-/* How long memory and wide pipes are kept for the next large line: getting them anew twice in a second takes a few
- * milliseconds. */
+/* How long memory and wide pipes are kept for the next large line: so they are obtained at most twice in a second,
+ * which takes a few milliseconds. */
 #define LARGE_KEPT_S 0.5
 
-/* Answers that are in the journal are delivered; the server gets nothing more. */
-static void stop_recording(struct proxy *p)
+/* Ends the session because recording failed. Answers that are in the journal are delivered; the server gets nothing
+ * more. */
+static void end_unrecorded_session(struct proxy *p)
 {
     const char *why = "the interposer cannot record messages, and --on-record-error is stop";
     bool recorded = recorder_has_everything(p->recorder);
@@ -38,7 +38,7 @@ static void stop_recording(struct proxy *p)
 
 /* The timer never fires after the next deadline. It may fire earlier and is then set again, so most
  * messages need not set it. */
-static void watch_deadlines(struct proxy *p)
+static void set_deadline_timer(struct proxy *p)
 {
     ev_timer *w = &p->deadline_timer;
     int64_t next = expire_next_us(&p->traffic);
@@ -55,12 +55,6 @@ static void watch_deadlines(struct proxy *p)
         silence_sample(p);
 }
 
-static void watch_reading(struct proxy *p)
-{
-    if (pipes_watch_reading(p))
-        server_extend_wait(p);
-}
-
 static void turn_on_deadline(struct ev_loop *loop, ev_timer *w, int revents)
 {
     (void)loop, (void)revents;
@@ -72,6 +66,7 @@ static void turn_on_deadline(struct ev_loop *loop, ev_timer *w, int revents)
 
 /* ---- the start ------------------------------------------------------------------------------ */
 
+/* Returns the smaller of `us` and the time left of the timer; -1 stands for no timer. */
 static int64_t sooner_timer_us(int64_t us, struct ev_loop *loop, ev_timer *w)
 {
     if (!ev_is_active(w))
@@ -81,15 +76,7 @@ static int64_t sooner_timer_us(int64_t us, struct ev_loop *loop, ev_timer *w)
     return us < 0 || left < us ? left : us;
 }
 
-/* Notes when the next turn must begin at the latest: when one of these timers is due. */
-static void expect_next_turn(struct proxy *p)
-{
-    int64_t us = sooner_timer_us(-1, p->loop, &p->deadline_timer);
-    us = sooner_timer_us(us, p->loop, &p->state_timer);
-    stall_set_expected_wait(&p->stall, sooner_timer_us(us, p->loop, &p->child.kill_timer));
-}
-
-/* Comes before the callbacks of timers that are due. */
+/* Runs before the callbacks of timers that have expired. */
 static void turn_on_start(struct ev_loop *loop, ev_check *w, int revents)
 {
     (void)loop, (void)revents;
@@ -114,7 +101,7 @@ static void on_large_timer(struct ev_loop *loop, ev_timer *w, int revents)
         relay_narrow_pipes(&p->relay[i]);
 }
 
-static void watch_large(struct proxy *p)
+static void start_large_timer(struct proxy *p)
 {
     bool kept = chunk_is_kept() || relay_is_wide(&p->relay[0]) || relay_is_wide(&p->relay[1]);
     if (!kept || ev_is_active(&p->large_timer))
@@ -123,30 +110,13 @@ static void watch_large(struct proxy *p)
     ev_timer_start(p->loop, &p->large_timer);
 }
 
-/* Lines that wait for the recorder are handled when it is time to. */
+/* Asks the recorder to report when the lines that wait for it may be handled. */
 static void watch_waiting_lines(struct proxy *p)
 {
     for (int i = 0; i < 2; i++) {
         const struct relay *r = &p->relay[i];
         if ((r->stops & (RELAY_WAITS | RELAY_HELD)) == RELAY_WAITS)
             recorder_lag_watch(p->recorder, r->waiting_n, relay_waited_us(r));
-    }
-}
-
-/* Asks the recorder how much it takes now. */
-static void ask_recorder(struct proxy *p, enum recorder_result published)
-{
-    p->holding = published == RECORDER_HOLD;
-    p->pacing = !p->holding && recorder_slow_down(p->recorder);
-}
-
-/* Releases the output that is in the journal. */
-static void release_output(struct proxy *p)
-{
-    outbox_release(&p->handshake_box);
-    for (int i = 0; i < 2; i++) {
-        outbox_release(&p->traffic.out[i]);
-        relay_flush(&p->relay[i]);
     }
 }
 
@@ -167,23 +137,33 @@ static void turn_on_end(struct ev_loop *loop, ev_prepare *w, int revents)
     restart_send_next(p);
     enum recorder_result published = recorder_publish(p->recorder);
     if (published == RECORDER_FAILED) {
-        stop_recording(p);
+        end_unrecorded_session(p);
         return;
     }
-    ask_recorder(p, published);
+    p->holding = published == RECORDER_HOLD;
+    p->pacing = !p->holding && recorder_slow_down(p->recorder);
     server_hold_reading(p);
     watch_waiting_lines(p);
-    if (!p->holding)
-        release_output(p);
-    watch_reading(p);
-    watch_deadlines(p);
+    if (!p->holding) { /* the output is in the journal and may be written */
+        outbox_release(&p->handshake_box);
+        for (int i = 0; i < 2; i++) {
+            outbox_release(&p->traffic.out[i]);
+            relay_flush(&p->relay[i]);
+        }
+    }
+    if (pipes_watch_reading(p))
+        server_extend_wait(p);
+    set_deadline_timer(p);
     if (!p->holding) {
         server_check_answers(p);
         end_server_input(p);
     }
     server_check_flushed(p);
-    watch_large(p);
-    expect_next_turn(p);
+    start_large_timer(p);
+    /* The next turn must begin at the latest when one of these timers expires. */
+    int64_t us = sooner_timer_us(-1, p->loop, &p->deadline_timer);
+    us = sooner_timer_us(us, p->loop, &p->state_timer);
+    stall_set_expected_wait(&p->stall, sooner_timer_us(us, p->loop, &p->child.kill_timer));
 }
 
 void turn_open(struct proxy *p)

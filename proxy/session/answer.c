@@ -22,11 +22,10 @@ void answer_set_aside(struct traffic *t)
 {
     if (t->spare == NULL)
         t->spare = chunk_new(SPARE_SIZE);
-    (void)outbox_reserve(
-        &t->out[ROW_S2C]); /* after a failure, the allocation is tried again when needed */
+    (void)outbox_reserve(&t->out[ROW_S2C]); /* if it fails, staging an answer allocates again */
 }
 
-/* Records and stages the n bytes at p, in c; the last is a newline. */
+/* Records and stages an answer: the n bytes at p in the chunk c. The last byte is a newline. */
 static void record_and_stage_answer(struct traffic *t, struct row *row, struct chunk *c,
                                     const char *p, size_t n)
 {
@@ -43,7 +42,7 @@ static void record_and_stage_answer(struct traffic *t, struct row *row, struct c
         t->own_bytes += n;
 }
 
-/* Records and stages the answer in t->scratch. Returns its number of bytes; 0: out of memory. */
+/* Records and stages the answer in t->scratch. Returns the length of the answer; 0: out of memory. */
 static size_t send_scratch(struct traffic *t, struct row *row)
 {
     struct buf *b = &t->scratch;
@@ -57,8 +56,8 @@ static size_t send_scratch(struct traffic *t, struct row *row)
     return b->n - 1;
 }
 
-/* Sends the reply in memory that was set aside, so that a message that cannot be handled is at
- * least refused. Returns 0 if this memory is full as well. */
+/* Sends the reply from memory that was set aside, so that a message that cannot be handled is at
+ * least refused. Returns the length of the reply, or 0 if this memory is full as well. */
 static size_t send_spare(struct traffic *t, struct row *row, const struct reply *r)
 {
     struct chunk *c = t->spare;
@@ -66,15 +65,15 @@ static size_t send_spare(struct traffic *t, struct row *row, const struct reply 
         t->spare_n = 0; /* all bytes are written */
     if (c == NULL || c->cap - t->spare_n < 2)
         return 0;
-    char *place = c->data + t->spare_n;
+    char *start = c->data + t->spare_n;
     size_t room = c->cap - t->spare_n;
-    struct buf b = {.p = place, .cap = room, .max = room - 1}; /* the buffer never grows */
+    struct buf b = {.p = start, .cap = room, .max = room - 1}; /* the buffer never grows */
     reply_write(&b, r);
     buf_addc(&b, '\n');
     if (b.failed)
         return 0;
     t->spare_n += b.n;
-    record_and_stage_answer(t, row, c, place, b.n);
+    record_and_stage_answer(t, row, c, start, b.n);
     return b.n - 1;
 }
 
@@ -141,13 +140,7 @@ static const char *find_answer_fault(const struct message *x)
     return find_member_fault(&x->m);
 }
 
-/* Whether the message has a result or an error, even if it is null. */
-static bool has_result_or_error(const struct rpc *m)
-{
-    return m->result.type != JSON_NONE || m->error.type != JSON_NONE;
-}
-
-/* Finds the pending request with the id of this line, which may be an answer. */
+/* Returns the pending request with the id of x; NULL if there is none, or x is no answer. */
 static struct pending *find_answered_request(struct traffic *t, const struct message *x)
 {
     bool type_changed;
@@ -177,18 +170,19 @@ void answer_server_with_error(struct traffic *t, const struct message *x)
     buf_close(&why);
 }
 
-/* ---- to lines ------------------------------------------------------------------------------- */
+/* ---- answers to lines of the client --------------------------------------------------------- */
 
-/* repeats: why a call is rejected, or NULL. */
+/* fault: what is wrong with the arguments; repeats: the call that this one equals. Both may be NULL. */
 static uint64_t reject_message(struct traffic *t, struct message *x, int code, const char *why,
                                const char *cause, const struct schema_fault *fault,
                                const struct repeat *repeats)
 {
-    /* an answer must not be answered; it is recognized by a result, an error, or the id of a
-     * request */
-    bool request =
-        (x->m.id.type == JSON_NUMBER || x->m.id.type == JSON_STRING) &&
-        (x->m.is_call || (!has_result_or_error(&x->m) && find_answered_request(t, x) == NULL));
+    /* An answer must not be answered. A line is an answer if it has a result or an error, even null, or the id of
+     * a pending request. */
+    bool request = (x->m.id.type == JSON_NUMBER || x->m.id.type == JSON_STRING) &&
+                   (x->m.is_call ||
+                    (x->m.result.type == JSON_NONE && x->m.error.type == JSON_NONE &&
+                     find_answered_request(t, x) == NULL));
     struct reply r = {.code = code,
                       .message = why,
                       .cause = cause,
@@ -286,7 +280,7 @@ void answer_error(struct traffic *t, enum row_direction to, struct slice id, uin
     (void)send_error(t, to, &r, 0);
 }
 
-/* ---- to pending requests of the client ------------------------------------------------------ */
+/* ---- answers to pending requests of the client ---------------------------------------------- */
 
 static struct reply reply_to_pending(const struct traffic *t, const struct pending *p, int code,
                                      const char *why, const char *cause)
@@ -303,8 +297,8 @@ static struct reply reply_to_pending(const struct traffic *t, const struct pendi
     };
 }
 
-static void send_and_log(struct traffic *t, const struct pending *p, const struct reply *r,
-                         enum call_status status, findings f)
+static void send_error_and_log(struct traffic *t, const struct pending *p, const struct reply *r,
+                               enum call_status status, findings f)
 {
     size_t bytes = send_error(t, ROW_S2C, r, f);
     struct invocation v = begin_invocation(t, p);
@@ -312,11 +306,11 @@ static void send_and_log(struct traffic *t, const struct pending *p, const struc
     invocation_log_error(t, &v, r->code, r->message, bytes);
 }
 
-static void send_and_close(struct traffic *t, struct pending *p, const struct reply *r,
-                           enum call_status status, findings f)
+static void send_error_and_close(struct traffic *t, struct pending *p, const struct reply *r,
+                                 enum call_status status, findings f)
 {
-    if (!p->cancelled) /* the client no longer waits for a cancelled request */
-        send_and_log(t, p, r, status, f);
+    if (!p->cancelled) /* the client awaits no answer to a cancelled request */
+        send_error_and_log(t, p, r, status, f);
     request_close(t, ROW_C2S, p);
 }
 
@@ -324,7 +318,7 @@ static void answer_and_close(struct traffic *t, struct pending *p, int code, con
                              const char *cause, enum call_status status, findings f)
 {
     struct reply r = reply_to_pending(t, p, code, why, cause);
-    send_and_close(t, p, &r, status, f);
+    send_error_and_close(t, p, &r, status, f);
 }
 
 static int error_code_for_ended_server(const struct pending *p)
@@ -359,7 +353,7 @@ void answer_because_server_ended(struct traffic *t, struct pending *p, enum call
         r.ran = p->was_read ? REPLY_RAN_MAYBE : REPLY_RAN_NO;
     if (effects && p->was_read && !p->cancelled)
         uncertain_note_call(t, p, cause);
-    send_and_close(t, p, &r, status, finding_for_ended_server(status));
+    send_error_and_close(t, p, &r, status, finding_for_ended_server(status));
     buf_close(&text);
 }
 
@@ -369,7 +363,7 @@ void answer_because_of_timeout(struct traffic *t, struct pending *p, int64_t tim
     struct reply r =
         reply_to_pending(t, p, p->modern ? REPLY_TIMEOUT_MODERN : REPLY_TIMEOUT, why, cause);
     r.timeout_us = timeout_us;
-    send_and_log(t, p, &r, CALL_TIMEOUT, FINDING(FIND_TIMEOUT));
+    send_error_and_log(t, p, &r, CALL_TIMEOUT, FINDING(FIND_TIMEOUT));
     uncertain_note_call(t, p, cause);
     request_abandon(t, ROW_C2S, p);
     p->timed_out = true;
@@ -394,10 +388,10 @@ void answer_listen_end(struct traffic *t, struct pending *p)
     request_close(t, ROW_C2S, p);
 }
 
-/* ---- in place of answers of the server ------------------------------------------------------ */
+/* ---- errors that replace the server's answers ----------------------------------------------- */
 
-static void record_rejected(struct traffic *t, const struct message *x, const struct pending *p,
-                            enum row_kind kind)
+static void record_rejected_answer(struct traffic *t, const struct message *x,
+                                   const struct pending *p, enum row_kind kind)
 {
     struct row row = make_message_row(t, x, kind, ROW_REFUSED);
     row.request_seq = p->request_seq;
@@ -412,9 +406,9 @@ bool answer_malformed(struct traffic *t, struct message *x)
         return false;
     if (x->m.kind == RPC_INVALID && (x->m.findings & FINDING(FIND_TOO_LONG)) == 0)
         x->m.findings |= FINDING(FIND_MALFORMED_ANSWER);
-    record_rejected(t, x, p, KIND_NOISE);
+    record_rejected_answer(t, x, p, KIND_NOISE);
     buf_printf(&why, "the server's answer is invalid: %s", find_answer_fault(x));
-    /* the finding is recorded with the line, not with the answer */
+    /* The finding is recorded with the server's line, not with the error that the client gets. */
     answer_refused_request(t, p, buf_str(&why), "malformed-answer");
     buf_close(&why);
     return true;
@@ -431,6 +425,6 @@ void answer_refused_request(struct traffic *t, struct pending *p, const char *wh
 void answer_reject_answer(struct traffic *t, struct message *x, struct pending *p, const char *why,
                           const char *cause)
 {
-    record_rejected(t, x, p, row_kind_of_rpc(x->m.kind));
+    record_rejected_answer(t, x, p, row_kind_of_rpc(x->m.kind));
     answer_refused_request(t, p, why, cause);
 }

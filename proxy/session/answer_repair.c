@@ -5,18 +5,13 @@
 #include "wire/json/text.h"
 #include "wire/mcp/answer_flaw.h"
 
-static enum row_direction other_direction_of(enum row_direction dir)
-{
-    return dir == ROW_C2S ? ROW_S2C : ROW_C2S;
-}
-
 struct pending *find_request_of_answer(struct traffic *t, enum row_direction dir,
                                        const struct rpc *answer, bool *ret_type_changed)
 {
     const struct pending_list *open = &t->open[ROW_C2S].open;
     *ret_type_changed = false;
     struct pending *p =
-        pending_find(&t->open[other_direction_of(dir)], answer->id, ret_type_changed);
+        pending_find(&t->open[dir == ROW_C2S ? ROW_S2C : ROW_C2S], answer->id, ret_type_changed);
     if (dir == ROW_C2S || p != NULL || answer->kind != RPC_ERROR || answer->id.type != JSON_NULL ||
         t->validate == VALIDATE_NONE)
         return p;
@@ -26,9 +21,9 @@ struct pending *find_request_of_answer(struct traffic *t, enum row_direction dir
 
 /* ---- one answer ----------------------------------------------------------------------------- */
 
-/* Whether to refuse the answer: with --validate protocol every flaw that would be repaired,
- * otherwise only a flaw that cannot be repaired. */
-static bool must_refuse(const struct traffic *t, enum finding flaw, const struct pending *p)
+/* With --validate protocol an answer with any flaw is refused, otherwise only an answer with a flaw that cannot be
+ * repaired. flaw: FIND_COUNT if there is none. */
+static bool must_refuse_answer(const struct traffic *t, enum finding flaw, const struct pending *p)
 {
     return flaw != FIND_COUNT &&
            (t->validate == VALIDATE_PROTOCOL || answer_flaw_is_final(flaw, p->method));
@@ -47,20 +42,16 @@ MI_MUST static int repair_answer(struct traffic *t, const struct message *x, con
     return answer_flaw_repair(x->text, m, &q, type_changed, c, r);
 }
 
-MI_MUST static int apply_answer_changes(struct message *x, const struct changes *c)
-{
-    size_t size = changes_size(c, x->text);
-    struct chunk *copy = chunk_new(size + 1);
-    if (copy == NULL)
-        return MI_ENOMEM;
-    changes_write(c, x->text, copy->data);
-    return message_replace_text(x, copy, size);
-}
-
+/* Applies the changes to the text of x, unless st is an error. Returns false if out of memory. */
 static bool apply_repairs(struct traffic *t, struct message *x, struct changes *c, int st)
 {
-    if (st == 0 && c->n > 0)
-        st = apply_answer_changes(x, c);
+    if (st == 0 && c->n > 0) {
+        size_t size = changes_size(c, x->text);
+        struct chunk *copy = chunk_new(size + 1);
+        if (copy != NULL)
+            changes_write(c, x->text, copy->data);
+        st = copy != NULL ? message_replace_text(x, copy, size) : MI_ENOMEM;
+    }
     changes_close(c);
     if (st == 0)
         return true;
@@ -81,7 +72,7 @@ bool answer_repair(struct traffic *t, struct message *x, struct pending *p)
         x->m.findings |= FINDING(FIND_NULL_RESULT);
         x->m.findings &= ~FINDING(FIND_RESULT_NOT_OBJECT);
     }
-    if (must_refuse(t, flaw, p)) {
+    if (must_refuse_answer(t, flaw, p)) {
         struct buf why = {0};
         buf_printf(&why, "the server's answer is invalid: %s", finding_meaning(flaw));
         answer_reject_answer(t, x, p, buf_str(&why), "malformed-answer");
@@ -94,7 +85,7 @@ bool answer_repair(struct traffic *t, struct message *x, struct pending *p)
 
 /* ---- batches -------------------------------------------------------------------------------- */
 
-/* Whether a member of the server's batch is an answer that would be refused if it stood alone on a
+/* Returns true if a member of the server's batch is an answer that would be refused if it stood alone on a
  * line. */
 static bool batch_member_is_refused(struct traffic *t, const struct message *member)
 {
@@ -106,7 +97,8 @@ static bool batch_member_is_refused(struct traffic *t, const struct message *mem
     if (member->m.kind != RPC_RESULT && member->m.kind != RPC_ERROR)
         return false;
     struct pending *p = find_request_of_answer(t, ROW_S2C, &member->m, &type_changed);
-    return p != NULL && !p->cancelled && must_refuse(t, answer_flaw_find(&member->m, p->method), p);
+    return p != NULL && !p->cancelled &&
+           must_refuse_answer(t, answer_flaw_find(&member->m, p->method), p);
 }
 
 static struct slice slice_between(const char *from, const char *to)
@@ -114,16 +106,17 @@ static struct slice slice_between(const char *from, const char *to)
     return (struct slice){from, (size_t)(to - from)};
 }
 
-/* Removes a refused member with the comma before it; if no kept member precedes it, with the comma
- * after it. */
+/* Repairs the members of a batch and removes the refused ones. A refused member is removed with the comma before it; if
+ * no kept member precedes it, with the comma after it. */
 MI_MUST static int repair_members(struct traffic *t, const struct message *batch, struct changes *c,
                                   size_t *ret_kept)
 {
     struct json_walk w = json_walk_begin((struct json_value){JSON_ARRAY, batch->m.text});
     struct slice key, nothing = {"", 0};
     struct json_value v;
-    struct repairs not_noted = {0};             /* repairs are noted with each member */
-    const char *refused = NULL, *before = NULL; /* the first refused one, the end of the last one */
+    struct repairs unused = {0};   /* the repairs are noted later, when each member is handled */
+    const char *refused = NULL;    /* start of the first refused member, if no member precedes it */
+    const char *before = NULL;     /* end of the member before the current one */
     int st = 0;
     *ret_kept = 0;
     while (st == 0 && json_walk_next(&w, &key, &v)) {
@@ -139,7 +132,7 @@ MI_MUST static int repair_members(struct traffic *t, const struct message *batch
             if ((*ret_kept)++ == 0 && refused != NULL)
                 st = changes_add(c, slice_between(refused, v.text.p), nothing);
             if (st == 0 && json)
-                st = repair_answer(t, batch, &x.m, c, &not_noted);
+                st = repair_answer(t, batch, &x.m, c, &unused);
         }
         before = end;
     }

@@ -12,8 +12,8 @@ static bool method_has_name(const struct method *m, const char *name)
     return m != NULL && strcmp(m->name, name) == 0;
 }
 
-/* Appends text such as "add: /a must be of type …", for the client and for stderr. fault may be
- * NULL. */
+/* Appends a text such as "add: /a must be of type …", for the client and for stderr. raw: the tool's name as a JSON
+ * string without its quotes. fault may be NULL. */
 static void describe_argument_fault(struct buf *b, struct slice raw,
                                     const struct schema_fault *fault)
 {
@@ -31,7 +31,7 @@ static void describe_argument_fault(struct buf *b, struct slice raw,
     text_visible(b, text_head(buf_slice(&fault->reason), 400));
 }
 
-static bool must_reject(const struct traffic *t, const struct message *x)
+static bool must_reject_call(const struct traffic *t, const struct message *x)
 {
     return t->check_arguments == ARGUMENTS_REJECT && x->batch_seq == 0 &&
            t->validate != VALIDATE_NONE;
@@ -46,7 +46,7 @@ static bool note_invalid_arguments(struct traffic *t, struct message *x, struct 
     describe_argument_fault(
         &why, x->m.name.type == JSON_STRING ? json_string_raw(x->m.name) : (struct slice){0},
         fault);
-    bool reject = must_reject(t, x);
+    bool reject = must_reject_call(t, x);
     if (reject || !tool->warned)
         log_warn("%s: server=%s %s", reject ? "rejected" : "noted", t->server, buf_str(&why));
     tool->warned = true;
@@ -66,7 +66,7 @@ static void note_not_checked(struct traffic *t, struct slice name, const struct 
     buf_close(&why);
 }
 
-/* The error must not name a tool that the client does not see. */
+/* Returns true if an error may name the tool: the tool rule does not hide it from the client. */
 static bool client_sees_tool(const struct traffic *t, struct slice name)
 {
     const struct tool_gate *g = &t->gate;
@@ -110,7 +110,7 @@ bool arguments_check_request(struct traffic *t, struct message *x,
         note_not_checked(t, json_string_raw(x->m.name), &fault);
     } else if (violated != 0 && tool != NULL) {
         forward = note_invalid_arguments(t, x, tool, &fault);
-    } else if (violated != 0 && must_reject(t, x)) {
+    } else if (violated != 0 && must_reject_call(t, x)) {
         reject_unknown_tool(t, x);
         forward = false;
     }
@@ -118,7 +118,7 @@ bool arguments_check_request(struct traffic *t, struct message *x,
     return forward;
 }
 
-static void check_result(struct traffic *t, struct message *x, const struct pending *p)
+static void check_tool_result(struct traffic *t, struct message *x, const struct pending *p)
 {
     struct tool *tool;
     struct schema_fault fault = {{0}, {0}};
@@ -147,7 +147,7 @@ void arguments_check_answer(struct traffic *t, struct message *x, const struct p
             tool_changes_take_result(t, x, p->asked.cursor);
     } else if (t->check_arguments != ARGUMENTS_OFF &&
                method_has_name(p->asked.method, "tools/call")) {
-        check_result(t, x, p);
+        check_tool_result(t, x, p);
     }
 }
 

@@ -7,9 +7,10 @@
 #include "proxy/session/tool_gate.h"
 #include "wire/json/text.h"
 
+/* A walk over the members of a batch. */
 struct member_walk {
     struct json_walk w;
-    struct message x; /* the member as a message */
+    struct message x; /* the current member as a message */
 };
 
 static struct member_walk begin_member_walk(const struct message *batch)
@@ -19,8 +20,8 @@ static struct member_walk begin_member_walk(const struct message *batch)
                                 .x = {.dir = batch->dir, .line = batch->line}};
 }
 
-/* Reads the envelope of the next member. The JSON of the members was already checked with the
- * line. */
+/* Reads the envelope of the next member; returns false at the end. The JSON of the members was already checked with
+ * the line. */
 static bool read_next_member(struct member_walk *mw)
 {
     struct slice key;
@@ -34,8 +35,8 @@ static bool read_next_member(struct member_walk *mw)
     return true;
 }
 
-/* Whether the batch has members, and each of them is a message other than initialize, or an answer
- * of the server that is refused by itself. */
+/* Returns true if the batch has members, and each of them is a message other than initialize, or an invalid answer of
+ * the server that can be refused alone. */
 static bool batch_is_valid(struct traffic *t, const struct message *batch)
 {
     bool one_by_one = batch->dir == ROW_S2C && t->validate != VALIDATE_NONE;
@@ -64,54 +65,43 @@ static bool batch_is_expected(struct traffic *t, const struct message *batch)
     return false;
 }
 
-/* If two answers have the same id, the first one has answered the request. */
-static void refuse_malformed(struct traffic *t, struct message *member)
-{
-    if (!answer_malformed(t, member))
-        message_record(t, member, KIND_NOISE, ROW_REFUSED);
-}
-
 static void correlate_members(struct traffic *t, const struct message *batch, uint64_t batch_seq)
 {
     struct member_walk mw = begin_member_walk(batch);
     mw.x.batch_seq = batch_seq;
     while (read_next_member(&mw)) {
-        if (mw.x.m.kind == RPC_INVALID)
-            refuse_malformed(t, &mw.x);
-        else
+        if (mw.x.m.kind != RPC_INVALID) {
             (void)correlate_message(t, &mw.x); /* the whole line is already staged */
+        } else if (!answer_malformed(t, &mw.x)) {
+            /* No request is pending: an earlier answer with the same id has answered it. */
+            message_record(t, &mw.x, KIND_NOISE, ROW_REFUSED);
+        }
         message_close(&mw.x);
     }
 }
 
-/* Records the line, and stages it without what the rule of the gate hides. */
-static uint64_t record_and_stage(struct traffic *t, const struct message *x, bool gated,
-                                 size_t kept)
-{
-    struct message cut = *x;
-    cut.copy = (struct line){0}; /* the caller owns the copy */
-    bool sent = kept > 0 && (!gated || tool_gate_cut_batch(t, &cut, &kept));
-    uint64_t seq = message_record(t, x, KIND_BATCH, kept > 0 ? ROW_FORWARDED : ROW_REFUSED);
-    if (sent && kept > 0)
-        message_stage(t, &cut);
-    message_close(&cut);
-    return seq;
-}
-
-/* Forwards a batch. The forwarded line is repaired and has no refused members. Then the members are
- * handled as received: each is repaired or refused, and gets its finding, when its request is
- * found. */
+/* Forwards a batch. The recorded line is repaired and has no refused members; the staged line also lacks what the tool
+ * rule hides. Then the members are handled as received: each is repaired or refused, and gets its finding, when its
+ * request is found. */
 static void forward_batch(struct traffic *t, struct message *batch, bool valid)
 {
-    struct message sent = *batch;
-    sent.copy = (struct line){0}; /* the batch owns its own copy */
+    struct message repaired = *batch;
+    repaired.copy = (struct line){0}; /* `batch` owns its copy */
     size_t kept = 1;
-    if (!valid || answer_repair_batch(t, &sent, &kept)) {
-        uint64_t seq = record_and_stage(t, &sent, valid && t->gate.rule != NULL, kept);
+    if (!valid || answer_repair_batch(t, &repaired, &kept)) {
+        struct message cut = repaired;
+        cut.copy = (struct line){0}; /* `repaired` owns its copy */
+        bool gated = valid && t->gate.rule != NULL;
+        bool sent = kept > 0 && (!gated || tool_gate_cut_batch(t, &cut, &kept));
+        enum row_action action = kept > 0 ? ROW_FORWARDED : ROW_REFUSED;
+        uint64_t seq = message_record(t, &repaired, KIND_BATCH, action);
+        if (sent && kept > 0)
+            message_stage(t, &cut);
+        message_close(&cut);
         if (valid)
             correlate_members(t, batch, seq);
     }
-    message_close(&sent);
+    message_close(&repaired);
 }
 
 static void reject_client_batch(struct traffic *t, struct message *batch, const char *why)

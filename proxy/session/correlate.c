@@ -24,7 +24,7 @@ static enum row_direction opposite_direction(enum row_direction dir)
 
 /* ---- requests ------------------------------------------------------------------------------- */
 
-static void reject_not_added(struct traffic *t, struct message *x, int st)
+static void reject_request_not_added(struct traffic *t, struct message *x, int st)
 {
     if (st == MI_EFULL) {
         x->m.findings |= FINDING(FIND_TOO_MANY_OPEN);
@@ -38,21 +38,21 @@ static void reject_not_added(struct traffic *t, struct message *x, int st)
     }
 }
 
-/* Rejects a request that could not be added to the table, because its answer would be unknown. A
- * member of a batch is forwarded with its line. */
-static bool request_not_added(struct traffic *t, struct message *x, int st, bool can_reject)
+/* Rejects a request that could not be added to the table of pending requests: the server's answer would be taken for
+ * an unknown answer. A member of a batch cannot be rejected, because the whole line is forwarded. Returns false if the
+ * request was rejected. */
+static bool handle_request_not_added(struct traffic *t, struct message *x, int st, bool can_reject)
 {
     if (can_reject) {
-        reject_not_added(t, x, st);
+        reject_request_not_added(t, x, st);
         return false;
     }
     message_record(t, x, KIND_REQUEST, ROW_FORWARDED);
     if (x->dir == ROW_C2S && t->validate != VALIDATE_NONE) {
         log_error("%s for a request in a batch, closing the connection: server=%s",
                   st == MI_ENOMEM ? "out of memory" : "too many pending requests", t->server);
-        outbox_discard_after_error(
-            &t->out
-                 [ROW_S2C]); /* if it were, the answer would be dropped while the client waits for it */
+        /* Otherwise the answer would be dropped as unknown while the client waits for it. */
+        outbox_discard_after_error(&t->out[ROW_S2C]);
     }
     return true;
 }
@@ -82,7 +82,7 @@ static bool handle_request(struct traffic *t, struct message *x)
     bool can_reject = x->dir == ROW_C2S && x->batch_seq == 0 && t->validate != VALIDATE_NONE;
     int st = request_open(t, x, &p);
     if (st < 0)
-        return request_not_added(t, x, st, can_reject);
+        return handle_request_not_added(t, x, st, can_reject);
     p->asked = asked;
     if (pending_shares_token(&t->open[x->dir], p))
         x->rules |= RULE(RULE_REUSED_TOKEN);
@@ -96,23 +96,15 @@ static bool handle_request(struct traffic *t, struct message *x)
     } else {
         request_pause_deadlines(t, p->t_us);
     }
-    /* a batch has been staged before its members are handled; a single message is staged after this */
+    /* A batch was staged before its members are handled; a single message is staged after this function. */
     p->written_at = t->out[x->dir].staged + (x->batch_seq == 0 ? x->text.n + 1 : 0);
     return true;
 }
 
 /* ---- notifications -------------------------------------------------------------------------- */
 
-/* Some servers report progress with a token that no request had. If only one request is pending, the progress is taken
- * to be for that request. */
-static struct pending *only_request_without_token(const struct traffic *t)
-{
-    const struct pending_list *open = &t->open[ROW_C2S].open;
-    return open->count == 1 && open->oldest->token.type == 0 ? open->oldest : NULL;
-}
-
-/* Restarts the deadline of the request. Returns false if the request is abandoned: its progress
- * must not reach the client (mcp-wire.md 6.1). */
+/* Restarts the deadline of the request that a progress notification is about. Returns false if the request has timed
+ * out: its progress must not reach the client (mcp-wire.md 6.1). */
 static bool handle_progress(struct traffic *t, struct message *x)
 {
     struct pending *p =
@@ -120,14 +112,19 @@ static bool handle_progress(struct traffic *t, struct message *x)
     rules_note_progress(t, x, p);
     if (x->dir == ROW_C2S)
         return true; /* requests of the server have no deadline */
-    struct pending *of = p != NULL ? p : only_request_without_token(t);
+    /* Some servers report progress with a token that no request had. If only one request is pending, and it has no
+     * token, the progress counts for that request. */
+    const struct pending_list *open = &t->open[ROW_C2S].open;
+    struct pending *of = p;
+    if (p == NULL && open->count == 1 && open->oldest->token.type == 0)
+        of = open->oldest;
     if (of != NULL && !of->cancelled)
         timers_note_progress(&t->timers, of, journal_now_us(t->journal));
     return p == NULL || !p->timed_out || t->validate == VALIDATE_NONE;
 }
 
-/* Returns false for the second acknowledgement of a subscription that we repeated after a restart:
- * it must not reach the client. */
+/* Returns false for the second acknowledgement of a subscription that the interposer repeated after a restart: it must
+ * not reach the client. */
 static bool handle_acknowledged(struct traffic *t, const struct message *x)
 {
     bool type_changed;
@@ -142,16 +139,6 @@ static bool handle_acknowledged(struct traffic *t, const struct message *x)
     return false;
 }
 
-/* Returns false if the notification comes too late and must be dropped. */
-static bool is_in_time(struct traffic *t, struct message *x)
-{
-    if (x->m.progress_token.type != JSON_NONE && rpc_method_is(&x->m, "notifications/progress"))
-        return handle_progress(t, x);
-    if (x->dir == ROW_S2C && rpc_method_is(&x->m, "notifications/subscriptions/acknowledged"))
-        return handle_acknowledged(t, x);
-    return true;
-}
-
 /* Handles a notification that cancels a request of its sender. */
 static void handle_cancelled(struct traffic *t, const struct message *x, struct row *row)
 {
@@ -159,8 +146,7 @@ static void handle_cancelled(struct traffic *t, const struct message *x, struct 
     struct pending *p = pending_find(&t->open[x->dir], x->m.request_id, &type_changed);
     if (p == NULL || type_changed) /* "7" does not cancel request 7 */
         return;
-    if (json_key_is(p->method, "initialize")) { /* initialize must not be cancelled: its answer is
-                                                 * forwarded */
+    if (json_key_is(p->method, "initialize")) { /* must not be cancelled: its answer is forwarded */
         row->findings |= FINDING(FIND_CANCELLED_INITIALIZE);
     } else if (!p->cancelled) {
         row->request_seq = p->request_seq;
@@ -172,9 +158,9 @@ static void handle_cancelled(struct traffic *t, const struct message *x, struct 
     }
 }
 
-/* Notifications of LSP that some clients send (mcp-wire.md 7.5). The server answers a request that is cancelled in
- * this way, with an error or a result; if it does not, it does not hang. */
-static void handle_lsp(struct traffic *t, const struct message *x)
+/* Handles notifications of LSP that some clients send (mcp-wire.md 7.5). A server may answer a request that was
+ * cancelled by $/cancelRequest; if it does not, it is not considered hung. */
+static void handle_lsp_notification(struct traffic *t, const struct message *x)
 {
     bool type_changed;
     if (rpc_method_is(&x->m, "exit")) {
@@ -187,9 +173,9 @@ static void handle_lsp(struct traffic *t, const struct message *x)
     }
 }
 
-/* Whether the notification cancels a request that was refused, so that the server does not know
- * it. */
-static bool cancels_refused_request(struct traffic *t, struct message *x)
+/* Drops a notification that cancels a refused request: the server does not know that request. Returns false if the
+ * notification is another one. */
+static bool drop_cancellation_of_refused_request(struct traffic *t, struct message *x)
 {
     struct json_value id = x->dir == ROW_C2S ? request_cancelled_id(&x->m) : (struct json_value){0};
     uint64_t seq = id.type != JSON_NONE ? request_refused_seq(t, id) : 0;
@@ -203,14 +189,18 @@ static bool cancels_refused_request(struct traffic *t, struct message *x)
 
 static bool handle_notification(struct traffic *t, struct message *x)
 {
-    if (cancels_refused_request(t, x))
+    if (drop_cancellation_of_refused_request(t, x))
         return false;
     if (!rules_check_notification(t, x))
         return false;
     arguments_on_notification(t, x);
     if (t->gate.rule != NULL)
         tool_gate_on_notification(t, x);
-    bool in_time = is_in_time(t, x);
+    bool in_time = true; /* false: the notification comes too late and must be dropped */
+    if (x->m.progress_token.type != JSON_NONE && rpc_method_is(&x->m, "notifications/progress"))
+        in_time = handle_progress(t, x);
+    else if (x->dir == ROW_S2C && rpc_method_is(&x->m, "notifications/subscriptions/acknowledged"))
+        in_time = handle_acknowledged(t, x);
     if (in_time && !rules_check_progress(t, x))
         return false;
     struct row row =
@@ -222,7 +212,7 @@ static bool handle_notification(struct traffic *t, struct message *x)
     if (x->dir == ROW_C2S) {
         if (rpc_method_is(&x->m, "notifications/initialized"))
             handshake_note_initialized(&t->handshake);
-        handle_lsp(t, x);
+        handle_lsp_notification(t, x);
     }
     uint64_t seq = message_append(t, &row);
     if (x->dir == ROW_C2S)
@@ -232,14 +222,14 @@ static bool handle_notification(struct traffic *t, struct message *x)
 
 /* ---- answers -------------------------------------------------------------------------------- */
 
-/* Flaws that answer_repair() may repair or refuse. */
+/* Findings that stand for flaws which answer_repair() repairs or refuses. */
 #define ANSWER_FLAWS                                                                               \
     (FINDING(FIND_ID_TYPE_CHANGED) | FINDING(FIND_NULL_ID) | FINDING(FIND_NULL_BESIDE_ANSWER) |    \
      FINDING(FIND_RESULT_NOT_OBJECT))
 
-/* Whether this is an answer to one of the interposer's own requests, which are not in the table.
- * Such an answer is never forwarded to the client. */
-static bool is_own_answer(struct traffic *t, struct message *x)
+/* Handles an answer to one of the interposer's own requests, which are not in the table of pending requests. Such an
+ * answer is never forwarded to the client. Returns false if x is another answer. */
+static bool handle_own_answer(struct traffic *t, struct message *x)
 {
     if (x->dir == ROW_C2S || !handshake_is_own_id(&t->handshake, x->m.id))
         return false;
@@ -252,7 +242,7 @@ static bool is_own_answer(struct traffic *t, struct message *x)
     return true;
 }
 
-/* Whether a late answer may be given to the client later: makes the checks of an answer in time. */
+/* Makes the checks that an answer in time gets. Returns true if the late answer may be sent to the client later. */
 static bool late_answer_is_sound(struct traffic *t, struct message *x, const struct pending *p)
 {
     if (x->m.kind == RPC_RESULT && x->m.result.type != JSON_OBJECT)
@@ -262,9 +252,9 @@ static bool late_answer_is_sound(struct traffic *t, struct message *x, const str
     return sound;
 }
 
-/* An answer to a request that is not pending. Answers of the client are forwarded. Answers of the server are dropped,
- * because some clients close the connection on them (mcp-wire.md 7.3), except answers without an id, which newer
- * revisions allow for errors. p: the cancelled request, or NULL. */
+/* Handles an answer to a request that is not pending. Answers of the client are forwarded. Answers of the server are
+ * dropped, because some clients close the connection on them (mcp-wire.md 7.3), except answers without an id, which
+ * newer revisions allow for errors. p: the cancelled request, or NULL. */
 static bool handle_stray_answer(struct traffic *t, struct message *x, struct pending *p)
 {
     bool forward = x->dir == ROW_C2S || t->validate == VALIDATE_NONE || x->m.id.type == JSON_NONE;
@@ -284,7 +274,7 @@ static bool handle_stray_answer(struct traffic *t, struct message *x, struct pen
     return forward;
 }
 
-/* Returns its seq. */
+/* Returns the seq of the answer. */
 static uint64_t record_answer(struct traffic *t, const struct message *x, const struct pending *p,
                               bool tool_error)
 {
@@ -318,7 +308,7 @@ static bool handle_answer(struct traffic *t, struct message *x)
     struct pending *p = find_request_of_answer(t, x->dir, &x->m, &type_changed);
     if (x->dir == ROW_S2C && (p != NULL || handshake_is_own_id(&t->handshake, x->m.id)))
         t->server_answers++;
-    if (is_own_answer(t, x))
+    if (handle_own_answer(t, x))
         return false;
     if (type_changed)
         x->m.findings |= FINDING(FIND_ID_TYPE_CHANGED);

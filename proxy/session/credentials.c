@@ -1,6 +1,6 @@
 #include "proxy/session/credentials.h"
 
-/* Phrases of servers, in lower case. */
+/* Phrases in the errors of servers, in lower case. */
 static const char *const phrases[] = {
     "unauthorized",
     "unauthorised",

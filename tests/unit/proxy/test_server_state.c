@@ -676,7 +676,7 @@ static void test_server_state_question_has_one_grace_and_the_rest_max_timeout(vo
         s.max_timeout_at_us = NOW + 70 * S;
         happens(&s, rows[i].why, NOW);
         assert_int_equal(s.state, rows[i].state);
-        assert_true(server_state_is_doubted(&s));
+        assert_true(server_state_is_in_doubt(&s));
         assert_int_equal(server_state_timeout_us(&s, NOW), rows[i].due_us - NOW);
         happens(&s, rows[i].why, NOW + 1); /* another request: the time does not start again */
         assert_int_equal(server_state_apply_event(&s, SERVER_EV_TIMEOUT, rows[i].due_us - 1), 0);
@@ -719,11 +719,11 @@ static void test_server_state_skip_moves_a_deadline_by_the_pause(void **state)
                 {60 * S, S, 5 * S}};
     for (size_t i = 0; i < MI_COUNT(rows); i++) {
         struct server_machine s = initializing_machine();
-        server_state_skip(&s, rows[i].pause_us, rows[i].least_us, NOW + 4 * S);
+        server_state_skip_stalled_time(&s, rows[i].pause_us, rows[i].least_us, NOW + 4 * S);
         assert_int_equal(server_state_timeout_us(&s, NOW + 4 * S), rows[i].left_us);
         s = machine_in(SERVER_RUNNING);
         happens(&s, SERVER_EV_SILENT, NOW);
-        server_state_skip(&s, rows[i].pause_us, rows[i].least_us, NOW + GRACE - S);
+        server_state_skip_stalled_time(&s, rows[i].pause_us, rows[i].least_us, NOW + GRACE - S);
         int64_t left_us = rows[i].left_us < GRACE ? rows[i].left_us : GRACE;
         assert_int_equal(server_state_timeout_us(&s, NOW + GRACE - S), left_us);
     }
@@ -737,7 +737,7 @@ static void test_server_state_skip_leaves_max_timeout_alone(void **state)
         struct server_machine s = machine_in(SERVER_RUNNING);
         s.max_timeout_at_us = NOW + 70 * S;
         happens(&s, why[i], NOW);
-        server_state_skip(&s, 10 * S, S, NOW + S);
+        server_state_skip_stalled_time(&s, 10 * S, S, NOW + S);
         assert_int_equal(server_state_timeout_us(&s, NOW + S), 69 * S);
     }
 }
@@ -783,7 +783,7 @@ static void test_server_state_queries_are_correct_in_every_state(void **state)
         assert_int_equal(server_state_is_draining(&s), i == SERVER_DRAINING ||
                                                            i == SERVER_DRAINING_INPUT_CLOSED ||
                                                            i == SERVER_INITIALIZING_DRAINING);
-        assert_int_equal(server_state_is_doubted(&s),
+        assert_int_equal(server_state_is_in_doubt(&s),
                          i == SERVER_ASKED || i == SERVER_AT_WORK || i == SERVER_PREPARING);
         assert_int_equal(server_state_wants_requests(&s),
                          i == SERVER_UNAVAILABLE || i == SERVER_REJECTING ||
