@@ -395,7 +395,8 @@ void server_state_extend_wait(struct server_machine *s, int64_t now_us)
         s->due_us = now_us + s->initialize_us;
 }
 
-void server_state_skip_stalled_time(struct server_machine *s, int64_t us, int64_t least_us, int64_t now_us)
+void server_state_skip_stalled_time(struct server_machine *s, int64_t us, int64_t least_us,
+                                    int64_t now_us)
 {
     int64_t most_us = s->state == SERVER_ASKED                   ? s->grace_us
                       : s->state == SERVER_DRAINING_INPUT_CLOSED ? SERVER_EXIT_FOLLOWS_US

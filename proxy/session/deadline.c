@@ -8,14 +8,15 @@
 #include <fnmatch.h>
 #include <stdlib.h>
 
-#define NAME_MAX_BYTES 1024 /* bytes of a method or tool name; longer names match no rule */
-#define SUGGESTED_MAX 64    /* bytes of a name in a suggested rule */
+#define NAME_MAX_BYTES 1024 /* longest method or tool name; longer names match no rule */
+#define SUGGESTED_MAX 64    /* longest name in a suggested rule */
 
+/* Kinds of rules; a later kind is more specific. */
 enum specific { FOR_GLOB, FOR_METHOD, FOR_TOOL_GLOB, FOR_TOOL };
 
 struct deadline_rule {
     enum specific kind;
-    size_t plain; /* characters of a glob that are not wildcards */
+    size_t plain; /* number of characters of `pattern` that are not wildcards */
     int64_t us;
     char *pattern; /* owned */
 };
@@ -38,15 +39,7 @@ static bool rule_is_glob(const char *s)
     return strpbrk(s, "*?[") != NULL;
 }
 
-static size_t count_plain_characters(const char *s)
-{
-    size_t n = 0;
-    for (; *s != '\0'; s++)
-        n += *s != '*' && *s != '?';
-    return n;
-}
-
-static int add_rule(struct deadlines *d, const char *what, int64_t us, struct buf *error)
+static int add_deadline_rule(struct deadlines *d, const char *what, int64_t us, struct buf *error)
 {
     bool tool = strncmp(what, "tool:", 5) == 0;
     const char *pattern = tool ? what + 5 : what;
@@ -73,11 +66,14 @@ static int add_rule(struct deadlines *d, const char *what, int64_t us, struct bu
     if (copy == NULL)
         return MI_ENOMEM;
     bool glob = rule_is_glob(pattern);
+    size_t plain = 0;
+    for (const char *c = pattern; *c != '\0'; c++)
+        plain += *c != '*' && *c != '?';
     d->rules[d->n++] = (struct deadline_rule){
         .kind = tool   ? (glob ? FOR_TOOL_GLOB : FOR_TOOL)
                 : glob ? FOR_GLOB
                        : FOR_METHOD,
-        .plain = count_plain_characters(pattern),
+        .plain = plain,
         .us = us,
         .pattern = copy,
     };
@@ -96,20 +92,9 @@ static int set_deadline(struct deadlines *d, const char *what, const char *durat
         return MI_EINVAL;
     }
     if (strcmp(what, "default") != 0 && strcmp(what, "*") != 0)
-        return add_rule(d, what, us, error);
+        return add_deadline_rule(d, what, us, error);
     d->default_us = us;
     return 0;
-}
-
-/* Adds one rule of the option. A tool name may contain '=': the last '=' separates the name from
- * the duration. */
-static int add_deadline_rule(struct deadlines *d, char *text, struct buf *error)
-{
-    char *eq = strrchr(text, '=');
-    if (eq == NULL)
-        return set_deadline(d, "default", text, error);
-    *eq = '\0';
-    return set_deadline(d, text, eq + 1, error);
 }
 
 int deadlines_add(struct deadlines *d, const char *text, struct buf *error)
@@ -120,7 +105,11 @@ int deadlines_add(struct deadlines *d, const char *text, struct buf *error)
         next = strchr(p, ',');
         if (next != NULL)
             *next++ = '\0';
-        st = add_deadline_rule(d, p, error);
+        /* A tool name may contain '=': the last '=' separates the name from the duration. */
+        char *eq = strrchr(p, '=');
+        if (eq != NULL)
+            *eq = '\0';
+        st = set_deadline(d, eq != NULL ? p : "default", eq != NULL ? eq + 1 : p, error);
     }
     free(copy);
     return st;
@@ -136,25 +125,26 @@ static size_t rule_specificity(const struct deadline_rule *r, const char *method
     return (size_t)r->kind * 4096 + r->plain + 1;
 }
 
-static const char *unescape_name(struct slice raw, char place[NAME_MAX_BYTES])
+/* Writes the name without JSON escapes into the buffer and returns it; NULL if it is too long. */
+static const char *unescape_name(struct slice raw, char buffer[NAME_MAX_BYTES])
 {
     size_t n;
-    if (raw.p == NULL || json_unescape_to(raw, place, NAME_MAX_BYTES - 1, &n) < 0)
+    if (raw.p == NULL || json_unescape_to(raw, buffer, NAME_MAX_BYTES - 1, &n) < 0)
         return NULL;
-    place[n] = '\0';
-    return place;
+    buffer[n] = '\0';
+    return buffer;
 }
 
 /* Returns the most specific rule for this request, or NULL if only the default applies. */
-static const struct deadline_rule *find_rule(const struct deadlines *d, struct slice method,
-                                             struct slice target)
+static const struct deadline_rule *find_deadline_rule(const struct deadlines *d,
+                                                      struct slice method, struct slice target)
 {
-    char method_place[NAME_MAX_BYTES], tool_place[NAME_MAX_BYTES];
+    char method_buffer[NAME_MAX_BYTES], tool_buffer[NAME_MAX_BYTES];
     const struct deadline_rule *best = NULL;
     size_t best_fit = 0;
-    const char *name = d->n > 0 ? unescape_name(method, method_place) : NULL;
+    const char *name = d->n > 0 ? unescape_name(method, method_buffer) : NULL;
     bool call = name != NULL && strcmp(name, "tools/call") == 0;
-    const char *tool = call ? unescape_name(target, tool_place) : NULL;
+    const char *tool = call ? unescape_name(target, tool_buffer) : NULL;
     for (size_t i = 0; name != NULL && i < d->n; i++) {
         size_t f = rule_specificity(&d->rules[i], name, tool);
         if (f > 0 && f >= best_fit) {
@@ -168,7 +158,7 @@ static const struct deadline_rule *find_rule(const struct deadlines *d, struct s
 int64_t deadline_of_request(const struct deadlines *d, unsigned flags, struct slice method,
                             struct slice target)
 {
-    const struct deadline_rule *best = find_rule(d, method, target);
+    const struct deadline_rule *best = find_deadline_rule(d, method, target);
     if (flags & METHOD_PATIENT)
         return best != NULL && best->kind == FOR_METHOD ? best->us : 0;
     if (best != NULL)
@@ -180,7 +170,8 @@ int64_t deadline_of_request(const struct deadlines *d, unsigned flags, struct sl
 
 int64_t deadline_of_repeated_initialize(const struct deadlines *d)
 {
-    const struct deadline_rule *rule = find_rule(d, slice_of("initialize"), (struct slice){0});
+    const struct deadline_rule *rule =
+        find_deadline_rule(d, slice_of("initialize"), (struct slice){0});
     return rule != NULL && rule->us > 0 ? rule->us : DEADLINE_DEFAULT_US;
 }
 

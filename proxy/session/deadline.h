@@ -7,8 +7,8 @@
  * the last one wins. 0 means no deadline.
  *
  * Rules     `initialize` has DEADLINE_INITIALIZE_US, or DEADLINE_LOGIN_US if the server may wait for a login in the
- *           browser, unless a rule for less than all requests matches it, or the rule for all requests allows more.
- *           a method that may remain unanswered (mcp-wire.md 6.1: subscriptions/listen, tasks/result,
+ *           browser, unless a rule with a WHAT matches it, or the rule for all requests allows more.
+ *           A method that may remain unanswered (mcp-wire.md 6.1: subscriptions/listen, tasks/result,
  *           server/discover) has no deadline unless a rule has exactly the name of the method.
  * Owns      the rules; deadlines_close() frees them.
  * Errors    MI_EINVAL with a message, MI_EFULL with more than DEADLINES_MAX rules, MI_ENOMEM.
@@ -40,15 +40,14 @@ MI_MUST int deadlines_add(struct deadlines *d, const char *text, struct buf *err
  * {NULL, 0}. */
 int64_t deadline_of_request(const struct deadlines *d, unsigned flags, struct slice method,
                             struct slice target);
-/* Returns the deadline of the initialize that is repeated to a restarted server: the one of a
- * matching rule, else DEADLINE_DEFAULT_US. It is short, because the server's packages are
+/* Returns the deadline of the initialize that is repeated to a restarted server: that of a matching
+ * rule, else DEADLINE_DEFAULT_US. This default is short, because the server's packages have been
  * downloaded by then and the client waits. */
 int64_t deadline_of_repeated_initialize(const struct deadlines *d);
-/* Appends the WHAT of a rule for such a request: `tool:NAME`, or the method. If the name is long,
- * or not a single word for a shell, it is replaced by a word in capitals, because users copy the
- * suggestion. */
+/* Appends the WHAT of a rule for such a request: `tool:NAME`, or the method. A name that is long, or not
+ * a single word for a shell, is replaced by NAME or METHOD, because users copy the suggestion. */
 void deadline_suggest_rule(struct buf *b, struct slice method, struct slice target);
-/* Returns what to suggest instead of a deadline that was too short: 5 minutes, or twice the
+/* Returns the minutes to suggest instead of a deadline that was too short: 5 minutes, or twice the
  * deadline if that is longer. */
 int64_t deadline_longer_minutes(int64_t us);
 

@@ -3,9 +3,10 @@
 #include "redact/sanitizer.h"
 #include "wire/lenient.h"
 
-#define START_READ 1024 /* bytes of a line that are read for its start */
+#define START_READ 1024 /* bytes at the start of a line that excerpt_add_start() sanitizes */
 
-/* Sanitizes the text as for storage. If *ret_n is 0, the text is unchanged and was not copied. */
+/* Sanitizes the text like a text that is stored. *ret_n: number of secrets replaced; if it is 0, the text is unchanged
+ * and was not copied. */
 static int sanitize_excerpt(struct slice text, struct buf *clean, size_t *ret_n)
 {
     struct redact *r = redact_current();

@@ -8,7 +8,7 @@
 
 #include "base/buf.h"
 
-/* Appends ": " and the text around an offset. */
+/* Appends ": " and the text around the offset `at`. */
 void excerpt_add(struct buf *b, struct slice text, size_t at);
 /* Appends the start of the text. */
 void excerpt_add_start(struct buf *b, struct slice text);

@@ -94,7 +94,7 @@ void expire_server_hung(struct traffic *t, const char *name)
         next = p->next;
         if ((p->flags & METHOD_LISTENS) || p->resend == RESEND_WAITS)
             continue;       /* the process has not received this request */
-        p->was_read = true; /* until the process has exited, it may still read */
+        p->was_read = true; /* the process may still read the request until it has exited */
         answer_because_server_ended(t, p, CALL_SERVER_GONE, "server-killed",
                                     why.failed ? "the server hung" : buf_str(&why));
     }
@@ -114,8 +114,7 @@ static void explain_timeout(const struct traffic *t, const struct pending *p, co
                name, (double)waited_us / 1e6);
     if (t->url != NULL && json_key_is(p->method, "initialize"))
         buf_adds(why, " (it may wait for a login in the browser)");
-    if (t->protocol
-            .uninitialized) /* a strict server does not answer in this case (mcp-wire.md 7.4) */
+    if (t->protocol.uninitialized) /* then a strict server does not answer (mcp-wire.md 7.4) */
         buf_adds(why, " (the client has not sent notifications/initialized)");
     if (t->unfinished[ROW_S2C] > 0)
         buf_printf(why, " (%zu bytes of a line without a newline were received)",
@@ -123,8 +122,9 @@ static void explain_timeout(const struct traffic *t, const struct pending *p, co
     odd_append_explanation(t, p, why);
 }
 
-/* Says which deadline has passed and how to raise it, for tools that are only slow. */
-static void explain_deadline(const struct traffic *t, const struct pending *p, struct buf *why)
+/* Appends which deadline has passed and how to raise it, because the tool may only be slow. */
+static void append_advice_on_deadline(const struct traffic *t, const struct pending *p,
+                                      struct buf *why)
 {
     struct buf rule = {0};
     bool by_max = timers_limited_by_max(&t->timers, p);
@@ -158,7 +158,7 @@ static void expire_request(struct traffic *t, struct pending *p, int64_t now_us)
                 t->on_silent != NULL && t->on_silent(t->owner, p, waited_us, &why) == LIVENESS_HUNG;
     if (!hung && !(p->flags & METHOD_UNCANCELLED) && p->written_at != PENDING_NOT_STAGED)
         cancel_at_server(t, p);
-    explain_deadline(t, p, &why);
+    append_advice_on_deadline(t, p, &why);
     answer_because_of_timeout(t, p, p->timeout_us, hung ? "hang" : "timeout",
                               why.failed ? "timed out" : buf_str(&why));
     if (hung)

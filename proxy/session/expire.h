@@ -10,15 +10,15 @@
 /* Starts the timers of requests that have been written since the last call. Returns the microseconds until
  * expire_due() must be called; -1: no call is needed. */
 int64_t expire_next_us(struct traffic *t);
-/* Answers each request whose deadline has passed, and cancels it at the server. Before this call, what the server has
- * written must be read, and the owner calls expire_not_reading(). */
+/* Answers each request whose deadline has passed, and cancels it at the server. Before this call, read the server's
+ * output and call expire_not_reading(). */
 void expire_due(struct traffic *t);
 
 /* Sends `ping`, or `server/discover` to a server of 2026-07-28. Any message after this request
  * proves that the server is alive. Returns the seq of the request; 0: out of memory. */
 uint64_t expire_ask_server(struct traffic *t, bool modern);
-/* The server is being killed because it hung on the request `name`: the others get an error, except subscriptions, which
- * are repeated to the next process. */
+/* Call it when the server is being killed because it hung on the request `name`: the other requests get an error, except
+ * subscriptions, which are repeated to the next process. */
 void expire_server_hung(struct traffic *t, const char *name);
 
 /* Pauses the deadlines while the server's output is not read. Call it whenever that may have

@@ -25,7 +25,7 @@ void final_answers_end_listens(struct traffic *t)
 
 /* ---- dropping unrecorded messages ----------------------------------------------------------- */
 
-/* Appends the ids of the answers in these whole lines, one per line. */
+/* Appends the ids of the answers in these complete lines, one per line. */
 static void collect_answer_ids(struct buf *ids, struct slice lines)
 {
     while (lines.n > 0) {
@@ -50,7 +50,7 @@ static void collect_answer_ids(struct buf *ids, struct slice lines)
     }
 }
 
-static void answer_request_ids(struct traffic *t, struct slice ids, const char *cause,
+static void answer_ids_with_error(struct traffic *t, struct slice ids, const char *cause,
                                const char *why)
 {
     int code = strcmp(t->version, "2026-07-28") == 0 ? REPLY_SERVER_GONE_MODERN : RPC_SERVER_GONE;
@@ -69,10 +69,10 @@ void final_answers_drop_unrecorded(struct traffic *t, const char *cause, const c
     for (size_t at = 0; outbox_find_staged(&t->out[ROW_S2C], &at, &piece);)
         collect_answer_ids(&ids, piece);
     outbox_drop_staged(&t->out[ROW_S2C]);
-    if (ids.failed) /* if out of memory, end the stream, so that the client does not wait */
+    if (ids.failed) /* out of memory: end the stream, so that the client does not wait */
         outbox_discard_after_error(&t->out[ROW_S2C]);
     else
-        answer_request_ids(t, buf_slice(&ids), cause, why);
+        answer_ids_with_error(t, buf_slice(&ids), cause, why);
     buf_close(&ids);
 }
 

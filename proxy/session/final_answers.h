@@ -9,12 +9,12 @@
  * bytes that the server has read. */
 void final_answers_send(struct traffic *t, enum call_status status, const char *cause,
                         const char *why, uint64_t read);
-/* The client ends the session: each of its subscriptions gets the result that ends it. */
+/* Call it when the client ends the session: each of its subscriptions gets the result that ends a subscription. */
 void final_answers_end_listens(struct traffic *t);
-/* Recording has failed for good: messages staged for the client, which are not recorded, are dropped. Requests whose
- * answers were among them get an error. */
+/* Call it when recording has failed for good: drops the messages staged for the client, which are not recorded.
+ * Requests whose answers were among them get an error. */
 void final_answers_drop_unrecorded(struct traffic *t, const char *cause, const char *why);
-/* Recording has failed for good: each pending request of the client gets an error. */
+/* Call it when recording has failed for good: each pending request of the client gets an error. */
 void final_answers_record_failed(struct traffic *t, const char *cause, const char *why);
 
 #endif

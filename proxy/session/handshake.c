@@ -29,7 +29,7 @@ void handshake_close(struct handshake *h)
     buf_close(&h->repeatable);
 }
 
-/* ---- sets of strings: JSON strings, each between newlines, which they cannot contain ------------- */
+/* ---- sets of strings: JSON strings, each between newlines (JSON strings contain no newlines) ------ */
 
 static void append_normalized_uri(struct buf *b, struct slice raw)
 {
@@ -48,7 +48,8 @@ static const char *uri_set_find(const struct buf *set, const struct buf *item)
     return set->n < item->n ? NULL : memmem(set->p, set->n, item->p, item->n);
 }
 
-/* Returns false if out of memory; then the set is unchanged. */
+/* Adds the string to the set, or removes it if `in` is false. Returns false if out of memory; then the set is
+ * unchanged. */
 static bool uri_set_add_or_remove(struct handshake *h, struct buf *set, struct slice raw, bool in)
 {
     struct buf item = {0};
@@ -70,18 +71,9 @@ static bool uri_set_add_or_remove(struct handshake *h, struct buf *set, struct s
     return looked;
 }
 
-static bool uri_set_has(const struct buf *set, struct slice raw)
-{
-    struct buf item = {0};
-    append_normalized_uri(&item, raw);
-    bool has = !item.failed && item.n > 0 && uri_set_find(set, &item) != NULL;
-    buf_close(&item);
-    return has;
-}
-
 /* ---- learning ------------------------------------------------------------------------------- */
 
-/* Copies s. Returns false if out of memory; then b is empty. */
+/* Copies s to b. Returns false if out of memory; then b is empty. */
 static bool handshake_keep_copy(struct handshake *h, struct buf *b, struct slice s)
 {
     buf_clear(b);
@@ -122,8 +114,7 @@ static void learn_tools(struct handshake *h, struct json_value tools)
                                           json_get(hints, "idempotentHint").type == JSON_TRUE);
         if (name.type == JSON_STRING && (safe || h->repeatable.n > 0) &&
             !uri_set_add_or_remove(h, &h->repeatable, json_string_raw(name), safe))
-            buf_clear(
-                &h->repeatable); /* out of memory: the set may still contain this tool, which is not harmless */
+            buf_clear(&h->repeatable); /* the set may still contain this tool, which has effects */
     }
 }
 
@@ -172,7 +163,11 @@ bool handshake_is_harmless(const struct handshake *h, const struct pending *p)
 
 bool handshake_tool_is_harmless(const struct handshake *h, struct slice raw_name)
 {
-    return uri_set_has(&h->repeatable, raw_name);
+    struct buf item = {0};
+    append_normalized_uri(&item, raw_name);
+    bool has = !item.failed && item.n > 0 && uri_set_find(&h->repeatable, &item) != NULL;
+    buf_close(&item);
+    return has;
 }
 
 /* ---- repeating ------------------------------------------------------------------------------ */
@@ -238,21 +233,9 @@ bool handshake_is_compatible(const struct handshake *h, const struct rpc *m, str
     return true;
 }
 
-/* Returns the uri at offset *at of the set, without its newlines. */
-static bool uri_set_get(const struct buf *set, size_t *at, struct slice *ret)
-{
-    if (*at >= set->n)
-        return false;
-    const char *p = set->p + *at + 1;
-    const char *end = memchr(p, '\n', set->n - *at - 1);
-    *ret = (struct slice){p, (size_t)(end - p)};
-    *at += ret->n + 2;
-    return true;
-}
-
 bool handshake_next(struct handshake *h, size_t *at, struct buf *b)
 {
-    struct slice uri;
+    const struct buf *set = &h->subscribed;
     if (*at == 0) {
         *at = 1;
         if (h->initialized) {
@@ -267,10 +250,13 @@ bool handshake_next(struct handshake *h, size_t *at, struct buf *b)
             return true;
         }
     }
-    size_t in_set = *at - 2;
-    if (!uri_set_get(&h->subscribed, &in_set, &uri))
+    size_t in_set = *at - 2; /* offset of the next URI, which stands between newlines */
+    if (in_set >= set->n)
         return false;
-    *at = in_set + 2;
+    const char *start = set->p + in_set + 1;
+    const char *end = memchr(start, '\n', set->n - in_set - 1);
+    struct slice uri = {start, (size_t)(end - start)};
+    *at += uri.n + 2;
     struct json_out j = json_out_to(b);
     handshake_begin_request(h, &j, "resources/subscribe");
     json_out_object(&j, "params");

@@ -3,11 +3,11 @@
  * Learned from messages: the client's initialize and the server's result, the last log level, the subscribed
  * resources, and the tools that may be called twice.
  *
- * Rules     mcp-wire.md 6.3. Ids of our own requests start with HANDSHAKE_ID and a secret of the
+ * Rules     mcp-wire.md 6.3. Ids of the interposer's own requests start with HANDSHAKE_ID and a secret of the
  *           session, so that no client has a pending request with such an id: otherwise the client
- *           could get our answer, or we the client's.
- * Owns      copies of these; at most HANDSHAKE_MAX bytes of subscriptions and of tool names each. Beyond this limit
- *           nothing is kept, and `incomplete` is set.
+ *           could get an answer that is meant for the interposer, or the other way round.
+ * Owns      copies of these messages; at most HANDSHAKE_MAX bytes of subscriptions and of tool names each. Beyond this
+ *           limit nothing is kept, and `incomplete` is set.
  * Blocks    never. Pure. */
 #ifndef MI_PROXY_SESSION_HANDSHAKE_H
 #define MI_PROXY_SESSION_HANDSHAKE_H
@@ -21,44 +21,44 @@
 
 struct handshake {
     struct buf initialize; /* owned: the client's params; empty: there was no initialize */
-    struct buf answer;     /* owned: the result that the client got for it */
+    struct buf answer;     /* owned: the result of that initialize */
     bool initialized;      /* the client has sent notifications/initialized */
     struct buf level;      /* owned: the params of logging/setLevel; empty: none */
     struct buf subscribed; /* owned: URIs as JSON strings, each between newlines */
     struct buf repeatable; /* owned: names of tools as JSON strings, each between newlines */
-    bool incomplete;       /* something did not fit and will not be repeated */
-    bool initialize_lost;  /* initialize itself did not fit, so no new process can serve this
-                            * client */
-    char own_id[sizeof HANDSHAKE_ID + HANDSHAKE_SECRET_MAX + 1]; /* prefix of the ids of our own
-                                                                  * requests */
-    uint64_t last_id;                                            /* of our own requests */
-    uint64_t initialize_id; /* number of our pending initialize; 0: none */
+    bool incomplete;       /* a setting did not fit and will not be repeated */
+    bool initialize_lost;  /* initialize did not fit: no new process can serve this client */
+    /* Prefix of the ids of the interposer's own requests; a number follows. */
+    char own_id[sizeof HANDSHAKE_ID + HANDSHAKE_SECRET_MAX + 1];
+    uint64_t last_id;       /* number of the last own request */
+    uint64_t initialize_id; /* number of the pending repeated initialize; 0: none */
 };
 
 void handshake_open(struct handshake *h);
 void handshake_close(struct handshake *h);
-/* Call it before the first request of our own. secret: at most HANDSHAKE_SECRET_MAX random
- * characters that need no escape. */
+/* Call it before the first own request. secret: at most HANDSHAKE_SECRET_MAX random characters that need
+ * no escape. */
 void handshake_set_secret(struct handshake *h, const char *secret);
 
-/* The server has answered the client's request with a result. */
+/* Call it when the server has answered the client's request with a result. */
 void handshake_learn_answer(struct handshake *h, const struct pending *p, const struct rpc *m);
-/* The client has sent notifications/initialized. */
+/* Call it when the client has sent notifications/initialized. */
 void handshake_note_initialized(struct handshake *h);
 
-/* Whether this request may be sent to a new process even though the old one has read it. */
+/* Returns true if this request may be sent to a new process even though the old one has read it. */
 bool handshake_may_repeat(const struct handshake *h, const struct pending *p);
-/* Whether it does not matter if it has run: a method that only reads, or a tool marked readOnlyHint or idempotentHint. */
+/* Returns true if the request may run twice: the method only reads, or the tool is marked readOnlyHint or
+ * idempotentHint. */
 bool handshake_is_harmless(const struct handshake *h, const struct pending *p);
 
-/* Whether a tool is harmless; raw_name: its name as it stands between the quotes. */
+/* Returns true if the tool may run twice. raw_name: the tool's name as a JSON string without the quotes. */
 bool handshake_tool_is_harmless(const struct handshake *h, struct slice raw_name);
 
 /* Writes the initialize for a new process. Returns false if the client has sent none. */
 bool handshake_write_initialize(struct handshake *h, struct buf *b);
-/* Whether m answers our initialize. */
+/* Returns true if m answers the repeated initialize. */
 bool handshake_is_answer(const struct handshake *h, const struct rpc *m);
-/* Whether m has the protocol version and capabilities of the old process; if not, `why` gets a
+/* Returns true if m has the protocol version and capabilities of the old process; if not, `why` gets a
  * sentence. */
 bool handshake_is_compatible(const struct handshake *h, const struct rpc *m, struct buf *why);
 /* Writes the messages that follow initialize, one for each call; *at starts at 0. Returns false
@@ -68,11 +68,11 @@ bool handshake_next(struct handshake *h, size_t *at, struct buf *b);
  * may have other lists. */
 bool handshake_list_changed(const struct handshake *h, size_t *at, struct buf *b);
 
-/* Whether this is the id of one of our own requests. */
+/* Returns true if this is the id of an own request. */
 bool handshake_is_own_id(const struct handshake *h, struct json_value id);
-/* Whether it is that of our request with this number. */
+/* Returns true if this is the id of the own request with the number n. */
 bool handshake_is_id(const struct handshake *h, struct json_value id, uint64_t n);
-/* Starts one of our own requests, with a new id. The caller adds the params and ends the object. */
+/* Starts an own request with a new id. The caller adds the params and ends the object. */
 void handshake_begin_request(struct handshake *h, struct json_out *j, const char *method);
 
 #endif

@@ -19,7 +19,7 @@ struct invocation begin_invocation(const struct traffic *t, const struct pending
 }
 
 /* Finds the text of a content block. Blocks may be long, so nothing after the text is read. Returns
- * false if it has no text. */
+ * false if the block has no text. */
 static bool find_block_text(const char *block, struct slice *ret)
 {
     struct slice key;
@@ -37,18 +37,6 @@ static bool find_block_text(const char *block, struct slice *ret)
     return false;
 }
 
-/* Sets the result: the text of the first content block, else the start of the JSON. */
-static void set_result(struct invocation *x, const struct rpc *m)
-{
-    struct slice key;
-    const char *first;
-    struct json_walk w = json_walk_begin(m->content);
-    x->result_escaped = m->content.type == JSON_ARRAY && json_walk_peek(&w, &key, &first) &&
-                        *first == '{' && find_block_text(first, &x->result);
-    if (!x->result_escaped)
-        x->result = text_head(m->result.text, INVOCATION_RESULT_MAX);
-}
-
 struct invocation invocation_of_answer(const struct traffic *t, const struct pending *p,
                                        const struct message *x, bool tool_error)
 {
@@ -59,7 +47,14 @@ struct invocation invocation_of_answer(const struct traffic *t, const struct pen
         v.error_code = x->m.error_code.text;
         v.error_message = x->m.error_message.text;
     } else {
-        set_result(&v, &x->m);
+        /* The result is the text of the first content block, else the start of the JSON. */
+        struct slice key;
+        const char *first;
+        struct json_walk w = json_walk_begin(x->m.content);
+        v.result_escaped = x->m.content.type == JSON_ARRAY && json_walk_peek(&w, &key, &first) &&
+                           *first == '{' && find_block_text(first, &v.result);
+        if (!v.result_escaped)
+            v.result = text_head(x->m.result.text, INVOCATION_RESULT_MAX);
     }
     return v;
 }

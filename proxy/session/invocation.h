@@ -4,13 +4,13 @@
 
 #include "proxy/session/message.h"
 
-/* Makes the invocation of p, finished now. The caller sets status, error, result and
+/* Returns the invocation of the request p, finished now. The caller sets status, error, result and
  * response_bytes. */
 struct invocation begin_invocation(const struct traffic *t, const struct pending *p);
-/* Makes the invocation that an answer of the server ends. Its texts lie in x and p. */
+/* Returns the invocation of the request p, finished by the server's answer x. It borrows texts from x and p. */
 struct invocation invocation_of_answer(const struct traffic *t, const struct pending *p,
                                        const struct message *x, bool tool_error);
-/* Logs a request that ended with an error of our own. The caller has set x->status. */
+/* Logs a request that ended with an error of the interposer. The caller has set x->status. */
 void invocation_log_error(struct traffic *t, struct invocation *x, int code, const char *why,
                           size_t bytes);
 void invocation_log_cancelled(struct traffic *t, const struct pending *p);

@@ -1,18 +1,15 @@
 #include "proxy/session/liveness.h"
 
-static bool server_is_starting(const struct liveness_facts *f)
-{
-    return !f->last && (f->processes_us > 0 || f->process_runs || f->wrote_stderr);
-}
-
 enum liveness liveness_judge_at_deadline(const struct liveness_facts *f)
 {
     if (f->on_hang == ON_HANG_CANCEL)
         return LIVENESS_SLOW;
     if (f->on_hang == ON_HANG_KILL_NOW)
         return LIVENESS_HUNG;
-    if (!f->answered)
-        return server_is_starting(f) ? LIVENESS_STARTING : LIVENESS_HUNG;
+    if (!f->answered) {
+        bool starting = f->processes_us > 0 || f->process_runs || f->wrote_stderr;
+        return starting && !f->last ? LIVENESS_STARTING : LIVENESS_HUNG;
+    }
     bool works = f->helpers_us > 0 || f->helper_runs;
     return works && !f->last ? LIVENESS_AT_WORK : LIVENESS_SILENT;
 }

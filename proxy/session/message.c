@@ -8,7 +8,7 @@
 
 #include <stdio.h>
 
-#define NAME_SHOWN 80 /* characters of a method or target */
+#define NAME_SHOWN 80 /* bytes of a method or target that message_name() shows */
 
 void message_close(struct message *x)
 {
@@ -16,22 +16,17 @@ void message_close(struct message *x)
     x->copy = (struct line){0};
 }
 
-/* Whether this is certainly not an answer to a form. Invalid messages may be answers, because they
- * are forwarded if they answer a request. */
-static bool cannot_answer_form(const struct rpc *m)
-{
-    return (m->kind == RPC_REQUEST || m->kind == RPC_NOTIFICATION || m->kind == RPC_ERROR) &&
-           (m->findings & RPC_AMBIGUOUS) == 0 && m->in_params[FIELD_INPUT_RESPONSES] == JSON_NONE;
-}
-
-/* Returns the text of a client's message as it is recorded, without the secrets of forms; {NULL, 0}
+/* Returns the text of a client's message as it is recorded, without secrets that were entered in forms; {NULL, 0}
  * if out of memory. */
 static struct slice text_for_recording(struct traffic *t, const struct rpc *m, struct slice text,
                                        uint64_t *ret_n)
 {
     size_t n = 0;
     *ret_n = 0;
-    if (cannot_answer_form(m))
+    /* An invalid message may answer a form too: it is forwarded if it answers a request. */
+    bool may_answer = m->kind != RPC_REQUEST && m->kind != RPC_NOTIFICATION && m->kind != RPC_ERROR;
+    if (!may_answer && (m->findings & RPC_AMBIGUOUS) == 0 &&
+        m->in_params[FIELD_INPUT_RESPONSES] == JSON_NONE)
         return text;
     if (forms_hide(&t->forms, text, &t->hidden, &n) < 0)
         return (struct slice){0};
@@ -78,7 +73,7 @@ int message_replace_text(struct message *x, struct chunk *copy, size_t n)
     return st;
 }
 
-/* Records only the replaced bytes, not their context: they are stored nowhere else. */
+/* Records the replaced bytes, which are stored nowhere else, without the text around them. */
 static void report_repairs(struct traffic *t, uint64_t seq)
 {
     struct buf b = {0};
@@ -128,7 +123,7 @@ uint64_t message_record(struct traffic *t, const struct message *x, enum row_kin
 void message_stage(struct traffic *t, const struct message *x)
 {
     char *end = x->line->p + (x->text.p - x->line->p) + x->text.n;
-    *end = '\n'; /* over the old newline, or over bytes that the repairs removed */
+    *end = '\n'; /* overwrites the old newline, or bytes that the repairs removed */
     if (outbox_add(&t->out[x->dir], x->line->chunk, x->text.p, x->text.n + 1) < 0) {
         log_error("out of memory, closing the connection: server=%s", t->server);
         outbox_discard_after_error(&t->out[x->dir]);
@@ -165,7 +160,7 @@ uint64_t message_send(struct traffic *t, enum row_direction dir, struct outbox *
         .size = text.n,
         .findings = m.kind == RPC_REQUEST ? FINDING(FIND_OWN_REQUEST) : 0,
     };
-    /* the slices of m point into the caller's text: use the same offset in the chunk */
+    /* The slices of m point into the caller's text: use the same offsets in the chunk. */
     if (m.id.text.p != NULL)
         row.rpc_id = (struct slice){c->data + (m.id.text.p - text.p), m.id.text.n};
     row.method.p = c->data + (m.method.p - text.p);
@@ -180,9 +175,9 @@ uint64_t message_send(struct traffic *t, enum row_direction dir, struct outbox *
     return seq;
 }
 
-/* Adds a name. It is truncated only after it is sanitized, because half a secret would not be
+/* Appends a name. The name is sanitized before it is truncated, because half a secret would not be
  * recognized. */
-static void add_name(struct buf *b, struct slice name)
+static void append_sanitized_name(struct buf *b, struct slice name)
 {
     struct buf clean = {0};
     if (redact_append(name, &clean) < 0)
@@ -193,9 +188,9 @@ static void add_name(struct buf *b, struct slice name)
 
 void message_name(struct buf *b, struct slice method, struct slice target)
 {
-    add_name(b, method);
+    append_sanitized_name(b, method);
     if (target.p != NULL) {
         buf_addc(b, ' ');
-        add_name(b, target);
+        append_sanitized_name(b, target);
     }
 }

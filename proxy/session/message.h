@@ -2,8 +2,9 @@
  *
  * Rules     each message is recorded, forwarded or not; only a staged message is sent.
  * Owns      at most a copy of its line; a struct message is valid while its line is being handled.
- * Errors    out of memory to stage a message: the connection to its receiver is closed (outbox_discard_after_error) and a line is
- *           logged, because a message recorded as forwarded must not be lost silently. */
+ * Errors    if there is no memory to stage a message, the connection to the receiver is closed
+ *           (outbox_discard_after_error) and a line is logged, because a message recorded as forwarded must not be
+ *           lost silently. */
 #ifndef MI_PROXY_SESSION_MESSAGE_H
 #define MI_PROXY_SESSION_MESSAGE_H
 
@@ -15,38 +16,37 @@ struct message {
     struct line *line;  /* the line that contains the message */
     struct slice text;  /* the text to forward, after repairs, without its newline */
     size_t size;        /* bytes as received */
-    findings repairs;   /* repairs of the line */
+    findings repairs;   /* findings about repairs of the line */
     breaches rules;     /* rules of MCP that the message violates */
     uint64_t batch_seq; /* seq of the batch that contains the message; 0: it is not in a batch */
     struct rpc m;
-    struct rpc_id id;    /* id of m in the form in which pending requests are compared; set only for
-                       * requests: pending_make_id() */
-    struct repeat again; /* for a tool call: the call that it repeats */
+    struct rpc_id id;    /* only for a request: id of m in comparable form, see pending_make_id() */
+    struct repeat again; /* for a tool call: the earlier call that it equals */
     struct line copy;    /* owned: the line, if a repair has changed its length; otherwise empty */
 };
 
-/* Frees what it owns; safe to call twice. */
+/* Frees what the message owns; safe to call twice. */
 void message_close(struct message *x);
 
-/* Returns the row of a message. Secrets in the client's answers to forms are replaced in it. Valid
+/* Returns the row of a message, in which secrets in the client's answers to forms are replaced. The row is valid
  * until the next call. */
 struct row make_message_row(struct traffic *t, const struct message *x, enum row_kind kind,
                             enum row_action action);
-/* Replaces the text of the message by n bytes of a new chunk, which it takes over, and reads the
- * text. Findings are kept. Returns 0 or MI_EPROTO. */
+/* Replaces the text of the message by n bytes of a new chunk, and reads that text. The message takes over the chunk and
+ * keeps its findings. Returns 0 or MI_EPROTO. */
 MI_MUST int message_replace_text(struct message *x, struct chunk *copy, size_t n);
-/* Records the row of a message, and its repairs. Returns its seq. */
+/* Records the row of a message, and the repairs of the message. Returns the seq of the row. */
 uint64_t message_append(struct traffic *t, const struct row *row);
 /* Does the work that follows recording, for a message that the caller itself has recorded. */
 void message_note_recorded(struct traffic *t, uint64_t seq);
-/* Records it without staging it. Returns its seq. */
+/* Records a message without staging it. Returns the seq of the message. */
 uint64_t message_record(struct traffic *t, const struct message *x, enum row_kind kind,
                         enum row_action action);
 /* Stages the message's text. The byte after the text becomes a newline. */
 void message_stage(struct traffic *t, const struct message *x);
-/* Records and stages it. Returns its seq. */
+/* Records and stages a message. Returns the seq of the message. */
 uint64_t message_forward(struct traffic *t, const struct message *x, enum row_kind kind);
-/* Records and stages a request or notification of our own. Returns its seq; 0: out of memory. */
+/* Records and stages the interposer's own request or notification. Returns its seq; 0: out of memory. */
 uint64_t message_send(struct traffic *t, enum row_direction dir, struct outbox *to,
                       struct slice text);
 /* Appends the method and target for people, such as "tools/call slow", sanitized and truncated; the target may be

@@ -40,7 +40,8 @@ static void refuse_answer_of_request(struct traffic *t, struct message *x, struc
     answer_reject_answer(t, x, p, why, "malformed-answer");
 }
 
-/* Sends the next error that is due; INT64_MAX: any. A valid answer may have closed the request. */
+/* Sends the next held error whose time has passed at now_us (INT64_MAX: the next error in any case). Sends nothing if a
+ * valid answer has closed the request meanwhile. Returns false if there is no such error. */
 static bool refuse_next_held_answer(struct traffic *t, int64_t now_us)
 {
     struct held_error error;
@@ -56,8 +57,8 @@ static bool refuse_next_held_answer(struct traffic *t, int64_t now_us)
     return true;
 }
 
-/* Refuses the answer later. A line that has waited for the next line has already waited for a valid
- * answer. */
+/* Records an unreadable answer, and holds the error for it until a valid answer can no longer come. A line that has
+ * waited for the next line has already waited for a valid answer. */
 static void hold_refused_answer(struct traffic *t, struct message *x, struct pending *p,
                                 const struct server_line *line)
 {
@@ -87,7 +88,7 @@ static bool is_http_header(struct slice line)
     return n > 0 && n < line.n && line.p[n] == ':';
 }
 
-/* Notes whether a line that is not a message begins a response of HTTP, or continues its
+/* Notes whether a line that is not a message begins an HTTP response, or is one of its
  * headers. */
 static void note_http_response(struct traffic *t, const struct server_line *line)
 {
@@ -99,8 +100,8 @@ static void note_http_response(struct traffic *t, const struct server_line *line
     }
 }
 
-/* A server that answers its first request with HTTP will not answer any in MCP. A log of HTTP has no headers, or is
- * followed by a message. */
+/* A server that answers its first request with HTTP does not speak MCP on stdio. Log lines about HTTP are not taken for
+ * a response: they have no headers, or a message follows. */
 void odd_on_blank_line(struct traffic *t)
 {
     struct pending *p = t->open[ROW_C2S].open.oldest;
@@ -121,7 +122,8 @@ void odd_on_blank_line(struct traffic *t)
 }
 
 /* Refuses a line that was meant as the answer to a pending request. */
-static void refuse_line(struct traffic *t, struct message *x, const struct server_line *line)
+static void refuse_invalid_answer(struct traffic *t, struct message *x,
+                                  const struct server_line *line)
 {
     static const char several[] = "the server's answer is invalid: several JSON values on one line";
     struct pending *p = find_pending_request(t, line->id);
@@ -144,7 +146,8 @@ static void refuse_line(struct traffic *t, struct message *x, const struct serve
 
 /* With --validate protocol, refuses a line that would be repaired. x->m is the message after the
  * repair. */
-static void refuse_repair(struct traffic *t, struct message *x, const struct server_line *line)
+static void refuse_repaired_line(struct traffic *t, struct message *x,
+                                 const struct server_line *line)
 {
     const struct repair *r = &line->repairs->list[0];
     struct pending *p = NULL;
@@ -166,7 +169,7 @@ static void refuse_repair(struct traffic *t, struct message *x, const struct ser
     buf_close(&why);
 }
 
-/* Copies the message into *t->odd.message, with a copy of the text if the text was repaired. */
+/* Copies the message to *t->odd.message, and also its text if the text was repaired. */
 static int odd_take_message(struct traffic *t, const struct message *from,
                             const struct server_line *line)
 {
@@ -200,7 +203,7 @@ static int odd_on_line(void *ctx, const struct server_line *line)
     case SERVER_LINE_MESSAGE:
         if (t->validate != VALIDATE_PROTOCOL || line->repairs == NULL || line->repairs->n == 0)
             return odd_take_message(t, &x, line);
-        refuse_repair(t, &x, line);
+        refuse_repaired_line(t, &x, line);
         break;
     case SERVER_LINE_BLANK:
         message_record(t, &x, KIND_NOISE, ROW_SWALLOWED);
@@ -214,7 +217,7 @@ static int odd_on_line(void *ctx, const struct server_line *line)
         break;
     case SERVER_LINE_REFUSED:
     case SERVER_LINE_UNREADABLE:
-        refuse_line(t, &x, line);
+        refuse_invalid_answer(t, &x, line);
         break;
     }
     return 0;
@@ -306,17 +309,16 @@ void odd_forward_line(struct traffic *t, struct message *x)
     request_close(t, ROW_C2S, p);
 }
 
-void odd_find_id(struct message *x, struct lenient *place, struct slice *ret_rest)
+void odd_find_id(struct message *x, struct lenient *object, struct slice *ret_rest)
 {
     *ret_rest = x->text;
     do {
-        if (!lenient_next(ret_rest, place))
+        if (!lenient_next(ret_rest, object))
             return;
-    } while (place->id.type == JSON_NONE);
-    x->m.id = place->id;
-    x->m.is_answer = place->is_answer && !place->is_call;
-    x->m.is_call =
-        !x->m.is_answer; /* the method may follow the invalid place, so it is not known */
+    } while (object->id.type == JSON_NONE);
+    x->m.id = object->id;
+    x->m.is_answer = object->is_answer && !object->is_call;
+    x->m.is_call = !x->m.is_answer; /* even without a method, which may follow the syntax error */
 }
 
 void odd_reject_others(struct traffic *t, const struct message *x, struct slice rest,

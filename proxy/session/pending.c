@@ -73,7 +73,7 @@ static void pending_chain_add(struct pending **first, enum pending_key key, stru
     (*first)->chain[key].prev = p;
 }
 
-static void chain_remove(struct pending **first, enum pending_key key, struct pending *p)
+static void pending_chain_remove(struct pending **first, enum pending_key key, struct pending *p)
 {
     struct pending *next = p->chain[key].next, *prev = p->chain[key].prev;
     if (*first == p)
@@ -93,14 +93,7 @@ static void pending_chains_add(struct pending **bucket, size_t buckets, struct p
         pending_chain_add(token_bucket(bucket, buckets, p->token.hash), PENDING_TOKEN, p);
 }
 
-static void chains_remove(struct pending_table *t, struct pending *p)
-{
-    chain_remove(&t->bucket[p->key.hash & (t->buckets - 1)], PENDING_ID, p);
-    if (p->token.type != 0)
-        chain_remove(token_bucket(t->bucket, t->buckets, p->token.hash), PENDING_TOKEN, p);
-}
-
-static int grow_buckets(struct pending_table *t)
+static int pending_grow_buckets(struct pending_table *t)
 {
     size_t n = t->buckets == 0 ? 64 : t->buckets * 2;
     struct pending **bucket = calloc(n * 2, sizeof *bucket);
@@ -126,11 +119,11 @@ static struct slice copy_into_entry(struct pending *p, size_t *at, struct slice 
     return copy;
 }
 
-/* The parts of a request that are kept: the whole text, or the parts for the log. */
+/* The parts of a request that are kept: the whole text, or only the parts for the log. */
 struct parts {
     struct rpc_id key, token;
     struct slice text, id, method, target, arguments;
-    size_t n; /* bytes of their copies */
+    size_t n; /* bytes that the copies of the parts need */
 };
 
 static struct parts parts_of_message(const struct rpc *m, const struct rpc_id *key,
@@ -155,8 +148,8 @@ static struct parts parts_of_message(const struct rpc *m, const struct rpc_id *k
     return s;
 }
 
-/* Returns the slice in the copy of the whole message, if that is kept; otherwise makes a separate
- * copy of the slice. */
+/* If the whole message is kept, returns the slice of its copy that corresponds to x; otherwise copies x
+ * separately. */
 static struct slice copy_or_borrow_part(struct pending *p, const struct parts *s, size_t *at,
                                         struct slice x)
 {
@@ -165,7 +158,7 @@ static struct slice copy_or_borrow_part(struct pending *p, const struct parts *s
     return (struct slice){p->text.p + (x.p - s->text.p), x.n};
 }
 
-static void fill_entry(struct pending *p, const struct parts *s)
+static void copy_parts_into_entry(struct pending *p, const struct parts *s)
 {
     size_t at = 0;
     p->key = s->key;
@@ -197,8 +190,8 @@ struct rpc_id pending_make_id(struct pending_table *t, const struct rpc *m)
     return rpc_id_from_json(m->id, &t->scratch[PENDING_ID]);
 }
 
-/* Reserves space for every spelling of the key, so that lack of memory never makes an answer unknown: six bytes (an
- * escape) for each byte. */
+/* Reserves space for every spelling of the key: six bytes (an escape) for each byte. So finding the request of an
+ * answer never needs memory. */
 static bool reserve_for_lookup(struct buf *scratch, const struct rpc_id *key)
 {
     return buf_reserve(scratch, key->text.n * 6 + 64);
@@ -207,7 +200,7 @@ static bool reserve_for_lookup(struct buf *scratch, const struct rpc_id *key)
 int pending_add(struct pending_table *t, const struct rpc *m, const struct rpc_id *id,
                 struct pending **ret)
 {
-    if (count_pending_entries(t) >= t->buckets && grow_buckets(t) < 0)
+    if (count_pending_entries(t) >= t->buckets && pending_grow_buckets(t) < 0)
         return MI_ENOMEM;
     if (m->id.text.n > RPC_ID_MAX)
         return MI_EINVAL;
@@ -223,7 +216,7 @@ int pending_add(struct pending_table *t, const struct rpc *m, const struct rpc_i
     if (p == NULL)
         return MI_ENOMEM;
     *p = (struct pending){.cost = cost, .size = m->text.n};
-    fill_entry(p, &parts);
+    copy_parts_into_entry(p, &parts);
     if (!reserve_for_lookup(&t->scratch[PENDING_ID], &p->key) ||
         (token.type != 0 && !reserve_for_lookup(&t->scratch[PENDING_TOKEN], &p->token))) {
         free(p);
@@ -240,7 +233,7 @@ int pending_add(struct pending_table *t, const struct rpc *m, const struct rpc_i
     return 0;
 }
 
-static struct pending *find_key(const struct pending_table *t, const struct rpc_id *key)
+static struct pending *find_pending_by_key(const struct pending_table *t, const struct rpc_id *key)
 {
     struct pending *cancelled = NULL;
     for (struct pending *p = t->bucket[key->hash & (t->buckets - 1)]; p != NULL;
@@ -262,18 +255,19 @@ struct pending *pending_find(struct pending_table *t, struct json_value id, bool
         return NULL;
     struct rpc_id other, key = rpc_id_from_json(id, &t->scratch[PENDING_ID]);
     if (key.type == 0)
-        return NULL; /* no id, or one longer than every id in the table: see reserve_for_lookup() */
-    struct pending *p = find_key(t, &key);
+        return NULL; /* no id, or longer than every id in the table: see reserve_for_lookup() */
+    struct pending *p = find_pending_by_key(t, &key);
     if (p != NULL || !rpc_id_convert_type(&key, &other))
         return p;
-    p = find_key(t, &other);
+    p = find_pending_by_key(t, &other);
     *ret_type_changed = p != NULL;
     return p;
 }
 
 bool pending_is_open(const struct pending_table *t, const struct rpc_id *id)
 {
-    const struct pending *p = t->open.count > 0 && id->type != 0 ? find_key(t, id) : NULL;
+    bool findable = t->open.count > 0 && id->type != 0;
+    const struct pending *p = findable ? find_pending_by_key(t, id) : NULL;
     return p != NULL && !p->cancelled;
 }
 
@@ -314,7 +308,9 @@ void pending_mark_cancelled(struct pending_table *t, struct pending *p)
 
 void pending_remove(struct pending_table *t, struct pending *p)
 {
-    chains_remove(t, p);
+    pending_chain_remove(&t->bucket[p->key.hash & (t->buckets - 1)], PENDING_ID, p);
+    if (p->token.type != 0)
+        pending_chain_remove(token_bucket(t->bucket, t->buckets, p->token.hash), PENDING_TOKEN, p);
     pending_list_remove(p->cancelled ? &t->cancelled : &t->open, p);
     t->bytes -= p->cost;
     free(p);

@@ -1,10 +1,10 @@
 /* pending.h - the requests of one peer that have no answer yet.
  *
- * Keys      ids and progress tokens as rpc_id.h compares them. Two pending requests may have the same id (a peer's
+ * Keys      ids and progress tokens, compared by rpc_id.h. Two pending requests may have the same id (a peer's
  *           mistake): the oldest is found first.
  * Owns      the entries; each is one block of memory with copies of everything that is needed when
- *           it is closed. A cancelled request usually gets no answer (mcp-wire.md 5.2): the last
- *           PENDING_CANCELLED_MAX of them are kept in a list of their own. Finding a pending
+ *           the request is closed. A cancelled request usually gets no answer (mcp-wire.md 5.2): the last
+ *           PENDING_CANCELLED_MAX cancelled requests are kept in a list of their own. Finding a pending
  *           request needs no memory.
  * Errors    MI_EFULL with more than PENDING_MAX entries or PENDING_BYTES_MAX bytes; MI_EINVAL for an id longer than
  *           RPC_ID_MAX; MI_ENOMEM.
@@ -23,62 +23,60 @@
 #define PENDING_ARGUMENTS_MAX 4096           /* bytes of arguments kept for the log */
 #define PENDING_WHOLE_MAX ((size_t)64 << 10) /* larger requests are not kept for resending */
 
-/* written_at of a request that is in no outbox until it is resent */
+/* written_at of a request that is in no outbox, because it waits to be sent again */
 #define PENDING_NOT_STAGED UINT64_MAX
-/* A request that may be repeated, after the end of a process that had read it (resend.h). */
+
+/* State of a request that may be repeated after the end of a process that had read it (resend.h). */
 enum pending_resend {
     RESEND_NONE,  /* no process has ended while this request was pending */
     RESEND_WAITS, /* a process has ended while the request was pending; it waits to be sent again */
-    RESEND_TRIED, /* it was sent again */
+    RESEND_TRIED, /* the request was sent again */
 };
 
 enum pending_key { PENDING_ID, PENDING_TOKEN, PENDING_KEYS };
 
 struct pending {
-    /* Links in the hash bucket of its id, and in the bucket of its progress token. `prev` of the
+    /* Links in the hash bucket of the request's id, and in the bucket of its progress token. `prev` of the
      * first entry is the last entry. */
     struct {
         struct pending *next, *prev;
     } chain[PENDING_KEYS];
-    struct pending *prev, *next; /* links in its list, ordered by age */
+    struct pending *prev, *next; /* links in the list of open or cancelled requests, by age */
     uint64_t request_seq;
-    uint64_t written_at; /* number of bytes sent to the server process up to the request's last
-                          * byte */
+    uint64_t written_at; /* number of bytes sent to the process up to the request's last byte */
     int64_t t_us;        /* time of receipt, since the session's start */
     /* Used by timers.h; microseconds since the session's start: */
-    int64_t written_us;       /* time when its last byte was written; 0: not yet */
-    int64_t started_us;       /* time when its timer was last started */
+    int64_t written_us;       /* time when the request's last byte was written; 0: not yet */
+    int64_t started_us;       /* time when the timer was last started */
     int64_t timeout_us;       /* 0: none */
-    int64_t first_started_us; /* time when its timer was first started, for --max-timeout */
-    int64_t due_us;           /* key in the heap: lower limit of the request's deadline */
+    int64_t first_started_us; /* time when the timer was first started, for --max-timeout */
+    int64_t due_us;           /* key in the heap: not later than the request's deadline */
     uint64_t server_messages; /* number of the server's messages before the request was written */
     size_t heap_at;           /* index in the heap plus 1; 0: not in the heap */
     size_t size;              /* bytes of the request */
     size_t cost;              /* bytes of this block */
-    unsigned flags;           /* flags of its method (wire/mcp/method.h) */
-    bool modern;              /* a request of 2026-07-28 */
+    unsigned flags;           /* flags of the method (wire/mcp/method.h) */
+    bool modern;              /* the request is of revision 2026-07-28 */
     bool waits_for_user;      /* a user may be asked in a browser: only --max-timeout counts */
-    bool cancelled;           /* cancelled by its sender, or abandoned by us: a late answer is
-                               * dropped */
-    bool timed_out;           /* abandoned because its deadline has passed */
+    bool cancelled;           /* cancelled by the sender, or abandoned: a late answer is dropped */
+    bool timed_out;           /* abandoned because the deadline has passed */
     bool was_read;            /* read by a server process that has ended: request_was_read() */
-    bool resent;              /* a subscription, to a new server process */
+    bool resent;              /* the request is a subscription, sent again to a new process */
     enum pending_resend resend;
-    bool lsp_cancelled; /* cancelled with $/cancelRequest of LSP (mcp-wire.md 7.5): its answer is
-                         * forwarded */
-    bool process_gone;  /* the server process that sent it has exited: its answer is dropped */
-    bool asks_for_task; /* its answer names a task */
+    bool lsp_cancelled; /* cancelled by $/cancelRequest of LSP (mcp-wire.md 7.5): an answer is forwarded */
+    bool process_gone;  /* the process that sent this request has exited: an answer is dropped */
+    bool asks_for_task; /* the answer to the request names a task */
     bool repeats;       /* the call equals a call that may have run (repeats.h) */
     uint64_t call_key;  /* repeats_key() of a tool call; 0: not computed */
     /* All slices point into this block. */
-    struct rpc_id key;
-    struct rpc_id token;         /* its progress token; type 0: none */
+    struct rpc_id key;           /* the id in comparable form */
+    struct rpc_id token;         /* the progress token; type 0: none */
     struct slice text;           /* the whole message; {NULL, 0}: too long to keep */
-    struct slice id;             /* as written */
-    struct slice method, target; /* between the quotes, escapes as written */
+    struct slice id;             /* the id as written */
+    struct slice method, target; /* JSON strings without the quotes */
     struct slice arguments;      /* JSON; {NULL, 0}: none */
-    size_t arguments_n;          /* their full size; arguments.n is less if truncated */
-    struct protocol_asked asked; /* facts for the rules about its answer */
+    size_t arguments_n;          /* full size of the arguments; arguments.n is less if truncated */
+    struct protocol_asked asked; /* what the rules of MCP require of the answer */
     char data[];
 };
 
@@ -88,11 +86,11 @@ struct pending_list {
 };
 
 struct pending_table {
-    struct pending **bucket; /* owned; twice `buckets`: by id, then by progress token */
-    size_t buckets;          /* a power of two; 0 before the first add */
+    struct pending **bucket; /* owned; `buckets` chains by id, then as many by progress token */
+    size_t buckets;          /* a power of two; 0 before the first pending_add() */
     size_t bytes;            /* bytes of all entries */
     struct pending_list open, cancelled;
-    struct buf scratch[PENDING_KEYS]; /* owned: for keys that are not canonical as written */
+    struct buf scratch[PENDING_KEYS]; /* owned: the canonical form of keys written otherwise */
 };
 
 void pending_open(struct pending_table *t);
@@ -100,18 +98,17 @@ void pending_close(struct pending_table *t);
 /* Returns the id of a request to add, in the form in which ids are compared. Valid until the next
  * look-up or `pending_add()` in this table. */
 struct rpc_id pending_make_id(struct pending_table *t, const struct rpc *request);
-/* id: result of pending_make_id(). The caller sets request_seq, t_us, size, written_at and asked. */
+/* Adds a request. id: the result of pending_make_id(). The caller sets request_seq, t_us, size, written_at and asked. */
 MI_MUST int pending_add(struct pending_table *t, const struct rpc *request, const struct rpc_id *id,
                         struct pending **ret);
-/* Whether a request with exactly this id is open. */
+/* Returns true if a request with exactly this id is open. */
 bool pending_is_open(const struct pending_table *t, const struct rpc_id *id);
-/* Returns the oldest open request with this id, else the oldest cancelled one, or NULL.
- * *ret_type_changed: the request was found only by the same id with the other JSON type, such as
- * "7" for 7. */
+/* Returns the oldest open request with this id, else the oldest cancelled request with it, or NULL.
+ * *ret_type_changed: the request's id has the other JSON type, such as 7 for "7". */
 struct pending *pending_find(struct pending_table *t, struct json_value id, bool *ret_type_changed);
 /* Returns the oldest request with this progress token, open or cancelled, or NULL. */
 struct pending *pending_find_token(struct pending_table *t, struct json_value token);
-/* Whether another open request has the same progress token. */
+/* Returns true if another open request has the same progress token. */
 bool pending_shares_token(const struct pending_table *t, const struct pending *p);
 /* Moves the request to the cancelled ones, and removes the oldest cancelled request if there are
  * too many. */

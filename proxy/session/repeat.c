@@ -7,7 +7,7 @@
 #include "proxy/session/answer.h"
 #include "wire/json/text.h"
 
-/* Says why the first call is uncertain, from the cause of its error. */
+/* Says why it is uncertain whether the first call has run. cause: the cause in the error that the call got. */
 static const char *explain_uncertainty(const char *cause)
 {
     static const struct {
@@ -44,18 +44,6 @@ static const char *explain_late_answer(enum late_answer a)
         break;
     }
     return "no answer to it has arrived since";
-}
-
-/* Appends "this call equals request 12 (tools/call send) of 14.0s ago, which may have run: …; …".
- * */
-static void repeat_explain(const struct message *x, const struct repeat *r, struct buf *b)
-{
-    buf_printf(b, "this call (");
-    message_name(b, x->m.method, rpc_target(&x->m));
-    buf_printf(b, ") equals request %llu of %s ago, at %s, which may have run: %s; %s",
-               (unsigned long long)r->first_seq, units_format_duration(r->age_ms * 1000).s,
-               clock_utc(r->first_at_us).s, explain_uncertainty(r->cause),
-               explain_late_answer(r->late));
 }
 
 static void repeat_record_event(struct traffic *t, const struct message *x, uint64_t seq)
@@ -100,17 +88,9 @@ static void repeat_refuse_call(struct traffic *t, struct message *x, struct unce
     buf_close(&why);
 }
 
-static void repeat_answer_with_late_result(struct traffic *t, struct message *x,
-                                           const struct uncertain *first)
-{
-    uint64_t seq =
-        answer_with_late_result(t, x, (struct slice){first->text, first->text_n}, &x->again);
-    repeat_record_event(t, x, seq);
-    repeats_forget_key(&t->repeats, x->again.key);
-}
-
-static bool is_tool_call(const struct traffic *t, const struct message *x,
-                         const struct protocol_asked *asked)
+/* Returns true for a call of a tool that must not run twice, if such calls are remembered at all. */
+static bool call_can_become_uncertain(const struct traffic *t, const struct message *x,
+                                      const struct protocol_asked *asked)
 {
     return asked->method != NULL && strcmp(asked->method->name, "tools/call") == 0 &&
            x->m.name.type == JSON_STRING && t->repeats.window_us > 0 &&
@@ -123,7 +103,7 @@ bool repeat_check_request(struct traffic *t, struct message *x, const struct pro
     struct repeat *r = &x->again;
     if (t->repeats.n == 0 && x->text.n <= PENDING_WHOLE_MAX)
         return true;
-    if (!is_tool_call(t, x, asked))
+    if (!call_can_become_uncertain(t, x, asked))
         return true;
     int64_t now_us = journal_now_us(t->journal);
     r->key = repeats_key(&t->repeats, &x->m);
@@ -140,10 +120,13 @@ bool repeat_check_request(struct traffic *t, struct message *x, const struct pro
     r->cause = first->cause;
     r->late = first->late;
     x->m.findings |= FINDING(FIND_REPEAT_OF_UNCERTAIN);
-    if (r->decision == REPEAT_REFUSED)
+    if (r->decision == REPEAT_REFUSED) {
         repeat_refuse_call(t, x, first);
-    else if (r->decision == REPEAT_ANSWERED)
-        repeat_answer_with_late_result(t, x, first);
+    } else if (r->decision == REPEAT_ANSWERED) {
+        struct slice late = {first->text, first->text_n};
+        repeat_record_event(t, x, answer_with_late_result(t, x, late, r));
+        repeats_forget_key(&t->repeats, r->key);
+    }
     return r->decision == REPEAT_WARNED || r->decision == REPEAT_INSISTED;
 }
 
@@ -158,7 +141,12 @@ void repeat_forwarded(struct traffic *t, const struct message *x, struct pending
     repeat_record_event(t, x, p->request_seq);
     if (t->on_repeat == NULL || strcmp(r->cause, "cancelled") == 0)
         return; /* a user who cancels a call may intentionally repeat it */
-    repeat_explain(x, r, &happened);
+    buf_printf(&happened, "this call (");
+    message_name(&happened, x->m.method, rpc_target(&x->m));
+    buf_printf(&happened, ") equals request %llu of %s ago, at %s, which may have run: %s; %s",
+               (unsigned long long)r->first_seq, units_format_duration(r->age_ms * 1000).s,
+               clock_utc(r->first_at_us).s, explain_uncertainty(r->cause),
+               explain_late_answer(r->late));
     t->on_repeat(t->owner, p, happened.failed ? "A call may have run twice." : buf_str(&happened));
     buf_close(&happened);
 }

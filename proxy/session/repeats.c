@@ -26,8 +26,7 @@ const char *repeat_decision_name(enum repeat_decision d)
     return names[d];
 }
 
-/* Whether an error confirms a cancellation, such as code 0, "Request cancelled", of the Python
- * SDK. */
+/* Returns true if an error confirms a cancellation. The Python SDK sends code 0, "Request cancelled". */
 static bool confirms_cancellation(const struct rpc *m)
 {
     int64_t code;
@@ -86,7 +85,7 @@ void repeats_close(struct repeats *r)
     r->cap = 0;
 }
 
-/* Appends a member of params; the character `mark` identifies the member. */
+/* Appends a member of params to the text of a call's key; the character `mark` identifies the member. */
 static void call_key_add(struct buf *b, char mark, struct json_value v, bool as_written)
 {
     if (v.type == JSON_NONE)
@@ -120,7 +119,7 @@ uint64_t repeats_key(const struct repeats *r, const struct rpc *call)
     return h;
 }
 
-/* Forgets the calls whose window is over; they are the first ones. */
+/* Forgets the calls that became uncertain more than window_us ago; they are first in the list. */
 static void repeats_forget_old(struct repeats *r, int64_t now_us)
 {
     if (r->n == 0 || now_us - r->list[0].at_us <= r->window_us)

@@ -4,8 +4,8 @@
 #include "wire/json/text.h"
 #include "wire/rpc_out.h"
 
-/* Adds the members that describe the call which may have run. */
-static void reply_add_first(struct json_out *j, const struct repeat *r)
+/* Adds the members that describe the earlier call which may have run. */
+static void reply_add_uncertain_call(struct json_out *j, const struct repeat *r)
 {
     json_out_uint(j, "seq", r->first_seq);
     json_out_str(j, "at", clock_utc(r->first_at_us).s);
@@ -36,7 +36,7 @@ void reply_write(struct buf *b, const struct reply *r)
     }
     if (r->repeats != NULL) {
         json_out_object(&j, "repeats");
-        reply_add_first(&j, r->repeats);
+        reply_add_uncertain_call(&j, r->repeats);
     }
     rpc_out_end(&j);
 }
@@ -60,17 +60,17 @@ static void reply_append_marked(struct buf *b, struct slice text, const char *ho
                                 struct slice mark)
 {
     struct buf member = {0};
-    struct json_value place = {0};
+    struct json_value object = {0};
     if (*text.p == '{')
-        place = json_get((struct json_value){JSON_OBJECT, text}, holder);
-    if (*text.p != '{' || (place.type != JSON_NONE && place.type != JSON_OBJECT)) {
+        object = json_get((struct json_value){JSON_OBJECT, text}, holder);
+    if (*text.p != '{' || (object.type != JSON_NONE && object.type != JSON_OBJECT)) {
         buf_slice_add(b, text); /* there is no object to which the mark could be added */
         return;
     }
-    if (place.type == JSON_OBJECT) {
-        buf_add(b, text.p, (size_t)(place.text.p - text.p));
-        reply_append_with_member(b, place.text, mark);
-        const char *after = place.text.p + place.text.n;
+    if (object.type == JSON_OBJECT) {
+        buf_add(b, text.p, (size_t)(object.text.p - text.p));
+        reply_append_with_member(b, object.text, mark);
+        const char *after = object.text.p + object.text.n;
         buf_add(b, after, (size_t)(text.p + text.n - after));
         return;
     }
@@ -91,14 +91,13 @@ void reply_write_late(struct buf *b, struct slice id, struct slice text, const c
     json_out_object(&m, NULL);
     json_out_object(&m, REPLY_META_REPEAT);
     json_out_str(&m, "session", session);
-    reply_add_first(&m, r);
+    reply_add_uncertain_call(&m, r);
     rpc_out_end(&m);
     rpc_out_answer(&j, id);
     json_out_name(&j, is_error ? "error" : "result");
-    /* the text without its braces */
     if (mark.failed)
         b->failed = true;
-    else
+    else /* the mark without its braces is a member */
         reply_append_marked(b, text, is_error ? "data" : "_meta",
                             (struct slice){mark.p + 1, mark.n - 2});
     json_out_end(&j);

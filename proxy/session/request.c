@@ -2,31 +2,21 @@
 
 #include "wire/json/text.h"
 
-/* Whether a call of 2026-07-28 carries input that was requested from a user, perhaps in a
- * browser. */
-static bool carries_user_input(const struct rpc *m)
-{
-    return m->in_params[FIELD_INPUT_RESPONSES] != JSON_NONE ||
-           m->in_params[FIELD_REQUEST_STATE] != JSON_NONE;
-}
-
-/* Removes an id from the refused ids, because it is used again. */
-static void forget_refused(struct traffic *t, struct json_value id)
-{
-    uint64_t hash = rpc_id_hash_json(id);
-    for (size_t i = 0; i < REFUSED_MAX; i++)
-        if (t->refused[i].id == hash)
-            t->refused[i].seq = 0;
-}
-
 int request_open(struct traffic *t, const struct message *x, struct pending **ret)
 {
     int st = pending_add(&t->open[x->dir], &x->m, &x->id, ret);
     if (st < 0 || x->dir != ROW_C2S)
         return st;
-    if (t->refused_next > 0)
-        forget_refused(t, x->m.id);
-    (*ret)->waits_for_user = (*ret)->modern && carries_user_input(&x->m);
+    if (t->refused_next > 0) { /* the id is used again: it no longer means a refused request */
+        uint64_t hash = rpc_id_hash_json(x->m.id);
+        for (size_t i = 0; i < REFUSED_MAX; i++)
+            if (t->refused[i].id == hash)
+                t->refused[i].seq = 0;
+    }
+    /* These members carry input that was requested from a user, perhaps in a browser. */
+    (*ret)->waits_for_user =
+        (*ret)->modern && (x->m.in_params[FIELD_INPUT_RESPONSES] != JSON_NONE ||
+                           x->m.in_params[FIELD_REQUEST_STATE] != JSON_NONE);
     st = timers_add(&t->timers, *ret, journal_now_us(t->journal));
     if (st < 0)
         pending_remove(&t->open[x->dir], *ret);
@@ -38,24 +28,25 @@ void request_pause_deadlines(struct traffic *t, int64_t now_us)
     timers_pause(&t->timers, TIMERS_CLIENT_ASKED, true, now_us);
 }
 
-static void stop_timer(struct traffic *t, enum row_direction dir, struct pending *p)
+/* Stops the timer of a client's request. After the last pending request of the server, continues the timers that
+ * request_pause_deadlines() has paused. */
+static void stop_request_timer(struct traffic *t, enum row_direction dir, struct pending *p)
 {
     if (dir == ROW_C2S && !p->cancelled)
         timers_remove(&t->timers, p);
     else if (dir == ROW_S2C && !p->cancelled && t->open[ROW_S2C].open.count == 1)
-        timers_pause(&t->timers, TIMERS_CLIENT_ASKED, false,
-                     journal_now_us(t->journal)); /* no other request is pending */
+        timers_pause(&t->timers, TIMERS_CLIENT_ASKED, false, journal_now_us(t->journal));
 }
 
 void request_close(struct traffic *t, enum row_direction dir, struct pending *p)
 {
-    stop_timer(t, dir, p);
+    stop_request_timer(t, dir, p);
     pending_remove(&t->open[dir], p);
 }
 
 void request_abandon(struct traffic *t, enum row_direction dir, struct pending *p)
 {
-    stop_timer(t, dir, p);
+    stop_request_timer(t, dir, p);
     pending_mark_cancelled(&t->open[dir], p);
 }
 

@@ -10,8 +10,7 @@ static bool request_is_staged(const struct pending *p)
 enum resend_result resend_decide(struct pending *p, uint64_t read, enum resend_end end,
                                  bool may_repeat)
 {
-    bool read_now =
-        request_is_staged(p) && p->written_at <= read; /* this process has read the request */
+    bool read_now = request_is_staged(p) && p->written_at <= read; /* by the ended process */
     p->was_read |= read_now;
     if (p->lsp_cancelled)
         return RESEND_NOT;
@@ -19,9 +18,8 @@ enum resend_result resend_decide(struct pending *p, uint64_t read, enum resend_e
         return p->text.p != NULL ? RESEND_AGAIN : RESEND_NOT;
     if (p->flags & METHOD_LISTENS)
         return may_repeat ? RESEND_AGAIN : RESEND_NOT;
-    if (p->resend == RESEND_WAITS &&
-        !request_is_staged(p)) /* this process did not get the request */
-        return RESEND_AGAIN;
+    if (p->resend == RESEND_WAITS && !request_is_staged(p))
+        return RESEND_AGAIN; /* the ended process did not get the request */
     if (end == RESEND_END_HUNG || !may_repeat)
         return RESEND_NOT;
     if (p->resend == RESEND_TRIED && read_now && end != RESEND_END_CANCELLED)

@@ -5,23 +5,6 @@
 #include "proxy/session/request.h"
 #include "wire/json/text.h"
 
-/* Appends text such as "invalid-params: a member of params is missing or of a wrong type:
- * `uri`". */
-static void append_rule_explanation(const struct traffic *t, enum rule r, struct buf *why)
-{
-    const char *sentence = rule_meaning(r);
-    buf_adds(why, rule_name(r));
-    buf_adds(why, ": ");
-    buf_add(why, sentence, strlen(sentence) - 1);
-    if ((RULES_OF_MEMBERS & RULE(r)) != 0)
-        buf_printf(why, ": %s", t->protocol.blame);
-}
-
-static enum rule first_broken_rule(breaches set)
-{
-    return (enum rule)__builtin_ctzll(set);
-}
-
 static int error_code_of_rule(enum rule r)
 {
     switch (r) {
@@ -39,19 +22,26 @@ static int error_code_of_rule(enum rule r)
     }
 }
 
-/* Returns true if *ret is a violated rule for which the message must be rejected. A batch is
- * forwarded as a whole, so its members are never rejected. */
-static bool must_reject(struct traffic *t, const struct message *x, enum rule *ret, struct buf *why)
+/* Returns true if the message must be rejected. Then *ret is the first rule that it violates, and `why` gets a text such
+ * as "invalid-params: a member of params is missing or of a wrong type: `uri`". A batch is forwarded as a whole, so its
+ * members are never rejected. */
+static bool must_reject_message(struct traffic *t, const struct message *x, enum rule *ret,
+                                struct buf *why)
 {
     breaches grave =
         t->validate == VALIDATE_PROTOCOL && x->batch_seq == 0 ? rules_keep_errors(x->rules) : 0;
-    /* a MUST from 2025-06-18 on, a SHOULD before */
+    /* This rule is a MUST since revision 2025-06-18; before, it was a SHOULD. */
     if (t->protocol.revision < REV_2025_06_18)
         grave &= ~RULE(RULE_UNDECLARED_CAPABILITY);
     if (grave == 0)
         return false;
-    *ret = first_broken_rule(grave);
-    append_rule_explanation(t, *ret, why);
+    *ret = (enum rule)__builtin_ctzll(grave);
+    const char *sentence = rule_meaning(*ret);
+    buf_adds(why, rule_name(*ret));
+    buf_adds(why, ": ");
+    buf_add(why, sentence, strlen(sentence) - 1); /* without the full stop */
+    if ((RULES_OF_MEMBERS & RULE(*ret)) != 0)
+        buf_printf(why, ": %s", t->protocol.blame);
     log_warn("rejected: from=%s server=%s %s", x->dir == ROW_C2S ? "client" : "server", t->server,
              buf_str(why));
     return true;
@@ -62,7 +52,7 @@ static enum protocol_party sender_party(const struct message *x)
     return x->dir == ROW_C2S ? PARTY_CLIENT : PARTY_SERVER;
 }
 
-/* Notes what a message of the server asks the user for. */
+/* Notes the forms in which a message of the server asks the user for input. */
 static breaches check_form_request(struct traffic *t, const struct message *x)
 {
     return forms_notice(&t->forms, redact_current(), &x->m, x->dir == ROW_C2S)
@@ -70,8 +60,8 @@ static breaches check_form_request(struct traffic *t, const struct message *x)
                : 0;
 }
 
-/* Whether a request reuses a token. correlate.c also notes this, but only after the request is in
- * the table, which is too late to reject it. */
+/* Returns true if a pending request has the same progress token. correlate.c also notes this, but only after the request
+ * is in the table, which is too late to reject it. */
 static bool request_reuses_token(struct traffic *t, const struct message *x)
 {
     if (t->validate != VALIDATE_PROTOCOL || x->m.meta.type != JSON_OBJECT)
@@ -88,7 +78,7 @@ bool rules_check_request(struct traffic *t, struct message *x, struct protocol_a
                check_form_request(t, x);
     if (request_reuses_token(t, x))
         x->rules |= RULE(RULE_REUSED_TOKEN);
-    if (!must_reject(t, x, &r, &why))
+    if (!must_reject_message(t, x, &r, &why))
         return true;
     if (x->dir == ROW_C2S) {
         answer_reject(t, x, error_code_of_rule(r), buf_str(&why), rule_name(r));
@@ -108,7 +98,7 @@ bool rules_check_notification(struct traffic *t, struct message *x)
     enum rule r;
     x->rules = protocol_check_notification(&t->protocol, sender_party(x), &x->m) |
                check_form_request(t, x);
-    if (!must_reject(t, x, &r, &why))
+    if (!must_reject_message(t, x, &r, &why))
         return true;
     message_record(t, x, KIND_NOTIFICATION, ROW_REFUSED);
     buf_close(&why);
@@ -121,7 +111,7 @@ bool rules_check_answer(struct traffic *t, struct message *x, struct pending *p)
     enum rule r;
     x->rules = protocol_check_answer(&t->protocol, sender_party(x), &x->m, &p->asked) |
                check_form_request(t, x);
-    if (!must_reject(t, x, &r, &why))
+    if (!must_reject_message(t, x, &r, &why))
         return true;
     if (x->dir == ROW_S2C) {
         answer_reject_answer(t, x, p, buf_str(&why), rule_name(r));
@@ -153,7 +143,7 @@ bool rules_check_progress(struct traffic *t, struct message *x)
 {
     struct buf why = {0};
     enum rule r;
-    bool forward = !must_reject(t, x, &r, &why);
+    bool forward = !must_reject_message(t, x, &r, &why);
     if (!forward)
         message_record(t, x, KIND_NOTIFICATION, ROW_REFUSED);
     buf_close(&why);

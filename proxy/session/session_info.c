@@ -42,9 +42,9 @@ static void update_version(struct traffic *t, struct json_value version)
     journal_append_update(t->journal, &u);
 }
 
-/* Whether this is another client: a pipe may carry the requests of several clients, for example
- * through a gateway. Returns false if an equal client is known. */
-static bool is_another_client(struct traffic *t, struct json_value info)
+/* A pipe may carry the requests of several clients, for example through a gateway. Returns true if no client with this
+ * name and version was seen, and notes the client. */
+static bool note_another_client(struct traffic *t, struct json_value info)
 {
     uint64_t hash =
         rpc_id_hash(json_get(info, "name").text) * 31 + rpc_id_hash(json_get(info, "version").text);
@@ -83,7 +83,7 @@ void session_info_learn_request(struct traffic *t, const struct rpc *m, bool mod
         return;
     struct json_value info =
         first ? json_get(m->params, "clientInfo") : json_get(m->meta, META_CLIENT);
-    bool another = info.type == JSON_OBJECT && is_another_client(t, info);
+    bool another = info.type == JSON_OBJECT && note_another_client(t, info);
     if (first || !t->knows_client) {
         update_peer(t, info, true);
         if (!first)

@@ -102,7 +102,7 @@ struct tool_gate {
     bool modern;               /* the request has the form that revision 2026-07-28 requires */
     uint64_t id;               /* number of the interposer's pending request; 0: none */
     uint64_t cursor;           /* hash of the requested page's cursor; 0: the first page */
-    unsigned pages, rounds;    /* pages of this list; lists that were begun again */
+    unsigned pages, rounds;    /* number of pages read; number of times that the list was begun */
     int64_t until_us;          /* when the request times out */
     struct tool_hints asked;   /* hints in the pages so far */
     struct tool_cut asked_cut; /* tools that the rule removes from the pages so far */
