@@ -3,7 +3,7 @@
 #include "base/text.h"
 #include "proxy/session/stderr_rule.h"
 
-#define CODE_MAX 64
+#define CODE_MAX 64 /* size of the buffer for an error code, such as ERR_MODULE_NOT_FOUND */
 
 struct text {
     size_t n;
@@ -16,15 +16,15 @@ enum mode {
     IN_FRAMES,    /* lines after STDERR_FRAMES */
     IN_TRACEBACK, /* lines after STDERR_TRACEBACK */
     CONTINUED,    /* the next `continues` lines belong to `reason` */
-    NEEDS_CAUSE,  /* "Caused by:" ends the line; the cause is on the next line */
+    NEEDS_CAUSE,  /* the last line ended with "Caused by:"; the cause is on the next line */
 };
 
 /* State while the lines are read. */
 struct reading {
     enum mode mode;
-    unsigned continues;
-    enum stderr_says says; /* the class that the rule gives to `reason`, if `reason` has a text */
-    const void *rule;      /* rule that matched `reason` */
+    unsigned continues;    /* with CONTINUED: number of lines */
+    enum stderr_says says; /* class of the line in `reason`, if there is one */
+    const void *rule;      /* rule that matched the line in `reason` */
     unsigned since;        /* number of lines after `reason` that are not its details */
     struct text reason, cause;
     char code[CODE_MAX]; /* "": none */
@@ -32,8 +32,8 @@ struct reading {
 
 /* ---- a line --------------------------------------------------------------------------------- */
 
-/* Returns the length of the escape sequence at p, such as ESC [ 3 1 m; 0: none. */
-static size_t escape_sequence(const char *p, size_t n)
+/* Returns the length of the escape sequence at p, such as ESC [ 3 1 m; 0 if there is none. */
+static size_t escape_sequence_len(const char *p, size_t n)
 {
     size_t i = 2;
     if (n < 2 || p[0] != '\x1b' || p[1] != '[')
@@ -48,21 +48,19 @@ static bool is_blank(char c)
     return c == ' ' || c == '\t' || c == '\r';
 }
 
-/* Copies the line to `place` without escape sequences, without blanks at its ends, and without the
- * frame that Python draws
- * around a group of exceptions. */
-static struct slice make_plain_line(struct slice line, char place[STDERR_LINE_READ],
+/* Copies the line to the buffer and returns it without escape sequences, without blanks at its ends, and without the
+ * frame that Python draws around a group of exceptions. */
+static struct slice make_plain_line(struct slice line, char buffer[STDERR_LINE_READ],
                                     bool *ret_indented)
 {
     size_t n = 0;
     for (size_t i = 0; i < line.n && n < STDERR_LINE_READ;) {
-        size_t skip = escape_sequence(line.p + i, line.n - i);
+        size_t skip = escape_sequence_len(line.p + i, line.n - i);
         if (skip == 0)
-            place[n++] = line.p[i++];
+            buffer[n++] = line.p[i++];
         i += skip;
     }
-    struct slice s =
-        text_head((struct slice){place, n}, n); /* the last character may be incomplete */
+    struct slice s = text_head((struct slice){buffer, n}, n); /* drops an incomplete last character */
     while (s.n > 0 && is_blank(s.p[s.n - 1]))
         s.n--;
     size_t frame = 0;
@@ -76,7 +74,7 @@ static struct slice make_plain_line(struct slice line, char place[STDERR_LINE_RE
     return s;
 }
 
-/* ---- what is kept --------------------------------------------------------------------------- */
+/* ---- the reason, its code and its cause ----------------------------------------------------- */
 
 static void reason_text_add(struct text *t, struct slice s)
 {
@@ -113,7 +111,7 @@ static bool slice_contains(struct slice all, struct slice part)
     return memmem(all.p, all.n, part.p, part.n) != NULL;
 }
 
-static void keep_reason(struct reading *r, struct slice text, enum stderr_says says,
+static void keep_as_reason(struct reading *r, struct slice text, enum stderr_says says,
                         const void *rule)
 {
     reason_text_set(&r->reason, text);
@@ -126,7 +124,7 @@ static void keep_reason(struct reading *r, struct slice text, enum stderr_says s
     r->mode = r->continues > 0 ? CONTINUED : ANY_LINE;
 }
 
-static void keep_code(struct reading *r, struct slice code)
+static void keep_error_code(struct reading *r, struct slice code)
 {
     if (!line_states_reason(r->says) || code.n >= sizeof r->code || r->code[0] != '\0')
         return;
@@ -143,7 +141,7 @@ static void keep_cause(struct reading *r, struct slice cause)
         reason_text_set(&r->cause, cause);
 }
 
-/* Whether such a line is a better reason than the present one. */
+/* Returns true if a line of this class is a better reason than the one kept so far. */
 static bool is_better_reason(const struct reading *r, enum stderr_says says, const void *rule)
 {
     if (r->reason.n == 0)
@@ -155,19 +153,10 @@ static bool is_better_reason(const struct reading *r, enum stderr_says says, con
     return says >= r->says || (r->since >= STDERR_REASON_LINES && says >= STDERR_OTHER);
 }
 
-static void weigh_line(struct reading *r, struct slice text, enum stderr_says says,
-                       const void *rule)
-{
-    if (is_better_reason(r, says, rule))
-        keep_reason(r, text, says, rule);
-    else if (says == STDERR_OTHER || says == STDERR_MAYBE)
-        r->since++;
-}
-
 /* ---- lines in their order ------------------------------------------------------------------- */
 
-/* Whether the line belongs to an earlier line, so that it needs no other handling. */
-static bool belongs_to_earlier_line(struct reading *r, struct slice text, enum stderr_says says,
+/* Handles a line that belongs to an earlier line. Returns false for any other line. */
+static bool handle_continuation(struct reading *r, struct slice text, enum stderr_says says,
                                     bool indented)
 {
     enum mode mode = r->mode;
@@ -177,7 +166,7 @@ static bool belongs_to_earlier_line(struct reading *r, struct slice text, enum s
         return true;
     r->mode = ANY_LINE;
     if (mode == IN_TRACEBACK && says != STDERR_TRACEBACK) {
-        keep_reason(r, text, STDERR_REASON, NULL);
+        keep_as_reason(r, text, STDERR_REASON, NULL);
         return true;
     }
     if (mode == NEEDS_CAUSE && says != STDERR_CAUSE) {
@@ -192,35 +181,37 @@ static bool belongs_to_earlier_line(struct reading *r, struct slice text, enum s
     return false;
 }
 
-static void read_line(struct reading *r, struct slice line)
+static void reading_take_line(struct reading *r, struct slice line)
 {
-    char place[STDERR_LINE_READ];
+    char buffer[STDERR_LINE_READ];
     const void *rule;
     bool indented;
-    struct slice text, s = make_plain_line(line, place, &indented);
+    struct slice text, s = make_plain_line(line, buffer, &indented);
     if (s.n == 0) {
         if (r->mode == IN_FRAMES)
             r->mode = ANY_LINE;
         return;
     }
     enum stderr_says says = stderr_rule_classify(s, &text, &rule);
-    if (belongs_to_earlier_line(r, text, says, indented))
+    if (handle_continuation(r, text, says, indented))
         return;
     if (says == STDERR_FRAMES)
         r->mode = IN_FRAMES;
     else if (says == STDERR_TRACEBACK)
         r->mode = IN_TRACEBACK;
     else if (says == STDERR_CODE)
-        keep_code(r, text);
+        keep_error_code(r, text);
     else if (says == STDERR_CAUSE && line_states_reason(r->says))
         keep_cause(r, text);
-    else
-        weigh_line(r, text, says, rule);
+    else if (is_better_reason(r, says, rule))
+        keep_as_reason(r, text, says, rule);
+    else if (says == STDERR_OTHER || says == STDERR_MAYBE)
+        r->since++;
 }
 
 /* ---- the interface -------------------------------------------------------------------------- */
 
-/* Removes the older half. */
+/* Removes the older half of the lines. */
 static void forget_old_lines(struct buf *b)
 {
     const char *half = b->p + b->n / 2;
@@ -257,44 +248,44 @@ void stderr_reason_close(struct stderr_reason *r)
     buf_close(&r->lines);
 }
 
-static void show_text(const struct text *t, struct buf *b)
+static void append_reason_text(const struct text *t, struct buf *b)
 {
     text_visible(b, slice_of_reason_text(t));
     buf_adds(b, t->cut ? "…" : "");
 }
 
-static bool show_reading(const struct reading *r, struct buf *b)
+static bool append_reason_and_cause(const struct reading *r, struct buf *b)
 {
     struct slice reason = slice_of_reason_text(&r->reason), cause = slice_of_reason_text(&r->cause);
     struct slice code = slice_of(r->code);
-    show_text(&r->reason, b);
+    append_reason_text(&r->reason, b);
     if (code.n > 0 && !slice_contains(reason, code) && !slice_contains(cause, code))
         buf_printf(b, " (%s)", r->code);
     if (cause.n > 0 && !slice_contains(reason, cause)) {
         buf_adds(b, "; caused by: ");
-        show_text(&r->cause, b);
+        append_reason_text(&r->cause, b);
     }
     return reason.n > 0 && (line_states_reason(r->says) || r->says == STDERR_MAYBE);
 }
 
-static void read_lines(struct reading *reading, const struct stderr_reason *r)
+static void read_kept_lines(struct reading *reading, const struct stderr_reason *r)
 {
     struct slice rest = buf_slice(&r->lines);
     *reading = (struct reading){0};
     while (rest.n > 0)
-        read_line(reading, slice_take_line(&rest));
+        reading_take_line(reading, slice_take_line(&rest));
 }
 
 bool stderr_reason_append(const struct stderr_reason *r, struct buf *b)
 {
     struct reading reading;
-    read_lines(&reading, r);
-    return show_reading(&reading, b);
+    read_kept_lines(&reading, r);
+    return append_reason_and_cause(&reading, b);
 }
 
 bool stderr_reason_is_final(const struct stderr_reason *r)
 {
     struct reading reading;
-    read_lines(&reading, r);
+    read_kept_lines(&reading, r);
     return stderr_rule_is_final(reading.rule);
 }

@@ -19,7 +19,7 @@ struct rule {
         where, text, sizeof(text) - 1, STDERR_REASON_TOP, true                                     \
     }
 
-/* The first rule that matches is used. */
+/* The first rule that matches a line is used. */
 static const struct rule rules[] = {
     /* Node.js */
     RULE(BEGINS, "at ", STDERR_DETAIL),
@@ -118,7 +118,7 @@ static const struct rule rules[] = {
     RULE(BEGINS, "free(): ", STDERR_REASON),
     RULE(BEGINS, "malloc(): ", STDERR_REASON),
     RULE(BEGINS, "*** stack smashing detected", STDERR_REASON),
-    /* all of them */
+    /* programs in any language */
     RULE(BEGINS, "Fatal ", STDERR_REASON),
     RULE(HAS, "atal error: ", STDERR_REASON),
     RULE(BEGINS, "Usage: ", STDERR_DETAIL),
@@ -169,10 +169,11 @@ static const struct rule npm_rules[] = {
     RULE(BEGINS, "", STDERR_REASON_TOP),
 };
 
+/* Reasons that continue on the next lines. */
 static const struct {
     enum where where;
     const char *text;
-    unsigned lines;
+    unsigned lines; /* number of lines that belong to the reason */
 } continued[] = {
     {HAS, " validation error", 2}, /* pydantic: the field, and what is wrong with it */
     {BEGINS, "No solution found when ", 3},
@@ -199,8 +200,8 @@ static bool pattern_applies(enum where where, const char *text, size_t n, struct
     if (where == HAS)
         return line_contains(line, text, n);
     const char *at = where == BEGINS ? line.p : line.p + line.n - n;
-    return n == 0 || (at[0] == text[0] && memcmp(at, text, n) == 0); /* usually the first byte
-                                                                      * differs */
+    /* Usually the first byte differs, and memcmp() is not called. */
+    return n == 0 || (at[0] == text[0] && memcmp(at, text, n) == 0);
 }
 
 static bool skip_prefix(struct slice *s, const char *text)
@@ -226,7 +227,7 @@ static bool is_name_char(char c)
            c == '.' || c == '$' || c == ':';
 }
 
-/* Whether the text is "ValueError: …", "java.io.IOException: …", "Error [ERR_X]: …", or such a name
+/* Returns true for a text such as "ValueError: …", "java.io.IOException: …" or "Error [ERR_X]: …", or such a name
  * alone. */
 static bool names_exception(struct slice s)
 {
@@ -243,8 +244,8 @@ static bool names_exception(struct slice s)
     return found && (colon || rest.n == 0 || pattern_applies(BEGINS, " [", 2, rest));
 }
 
-/* *s is the line up to its quotes. */
-static bool is_error_code(struct slice *s)
+/* Returns true if the line is `code: 'NAME'`, perhaps with a comma; then *s becomes NAME. */
+static bool take_error_code(struct slice *s)
 {
     size_t n = 0;
     (void)skip_prefix(s, "code: '");
@@ -275,7 +276,7 @@ enum stderr_says stderr_rule_classify(struct slice line, struct slice *ret_text,
     *ret_text = line;
     *ret_rule = r;
     if (r != NULL && r->says == STDERR_CODE)
-        return is_error_code(ret_text) ? STDERR_CODE : STDERR_DETAIL;
+        return take_error_code(ret_text) ? STDERR_CODE : STDERR_DETAIL;
     for (size_t i = 0; i < MI_COUNT(decorations); i++)
         (void)skip_prefix(ret_text, decorations[i]);
     for (size_t i = 0; r != NULL && r->says == STDERR_CAUSE && i < MI_COUNT(introductions); i++)

@@ -1,5 +1,6 @@
-/* stderr_rule.h - what a line of a server's stderr says about its end: a table of the outputs of node, npm, python, uv,
- * pip, docker, deno, bun, java, go, rust, ruby, php, perl, .NET, shells and others. tests/stderr has samples of them.
+/* stderr_rule.h - classifies a line of a server's stderr: does it say why the server ended? A table has rules for the
+ * outputs of node, npm, python, uv, pip, docker, deno, bun, java, go, rust, ruby, php, perl, .NET, shells and others.
+ * tests/stderr has samples of these outputs.
  *
  * Owns      nothing.
  * Blocks    never. Pure. */
@@ -15,21 +16,20 @@ enum stderr_says {
     STDERR_CODE,       /* code: 'NAME' */
     STDERR_CAUSE,      /* the cause of the error in an earlier line */
     STDERR_OTHER,      /* no rule applies */
-    STDERR_MAYBE,      /* has a word such as "error": an error, or a log line about one */
+    STDERR_MAYBE,      /* the line has a word such as "error": an error, or a log line about an error */
     STDERR_REASON,     /* the error that ended the program */
-    STDERR_REASON_TOP, /* the error that ended the program; later lines of the same rule are
-                        * details */
+    STDERR_REASON_TOP, /* like STDERR_REASON, but later lines of the same rule are details */
 };
 
 /* Classifies a line. The line must not be empty, and must have no escape sequences and no blanks at
- * its ends. *ret_text: the line without introduction and decoration. *ret_rule: equal for lines of
- * the same rule. */
+ * its ends. *ret_text: the line without introduction and decoration. *ret_rule: identifies the rule; NULL if
+ * none applies. */
 enum stderr_says stderr_rule_classify(struct slice line, struct slice *ret_text,
                                       const void **ret_rule);
-/* Whether a restarted server would end with the same error, such as that a package does not exist.
- * rule may be NULL: then false. */
+/* Returns true if a restarted server would end with the same error, for example because a package does not exist.
+ * Returns false if rule is NULL. */
 bool stderr_rule_is_final(const void *rule);
-/* Returns how many of the next lines belong to a reason that ends like this. */
+/* Returns how many of the lines after this reason belong to it. */
 unsigned stderr_rule_continues(struct slice reason);
 
 #endif

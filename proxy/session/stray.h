@@ -1,4 +1,4 @@
-/* stray.h - output of the server that is not a message: banners and logs on stdout, and stderr.
+/* stray.h - records output of the server that is not a message: banners and logs on stdout, and stderr.
  *
  * A secret may span such lines, so they are sanitized here, where each line arrives once and in
  * order.
@@ -10,9 +10,9 @@
 #include "proxy/session/message.h"
 #include "wire/glued.h"
 
-/* The pending requests of the client, for wire/glued. */
+/* Returns access to the client's pending requests, for wire/glued.h. */
 struct open_requests stray_open_requests(struct traffic *t);
-/* Records text of the server that is not a message, logs it, and does not forward it. */
+/* Records and logs a text of the server that is not a message. The text is not forwarded. */
 void stray_record_noise(struct traffic *t, struct slice text, findings why);
 /* Records a line of stderr with the findings `found`. */
 void stray_record_stderr(struct traffic *t, const struct line *line, findings found);

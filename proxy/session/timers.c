@@ -15,7 +15,7 @@ void timers_close(struct timers *t)
     *t = (struct timers){0};
 }
 
-/* Returns the time without pauses, in which the timers count. */
+/* Returns the time without pauses; all deadlines are in this time. */
 static int64_t timers_elapsed_us(const struct timers *t, int64_t now_us)
 {
     return (t->paused != 0 ? t->paused_at_us : now_us) - t->paused_total_us;
@@ -65,7 +65,7 @@ static void heap_remove(struct timers *t, struct pending *p)
 
 /* ---- the requests --------------------------------------------------------------------------- */
 
-static int heap_grow(struct timers *t)
+static int timers_grow_heap(struct timers *t)
 {
     size_t cap = t->cap == 0 ? 64 : t->cap * 2;
     struct pending **heap = realloc(t->heap, cap * sizeof *heap);
@@ -86,14 +86,6 @@ static int64_t earlier_of_two(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-static int64_t deadline_by_rules(const struct timers *t, const struct pending *p)
-{
-    if (p->written_us == 0)
-        return later_of_two(p->started_us, t->last_read_us) + p->timeout_us;
-    int64_t us = p->started_us + p->timeout_us;
-    return t->max_us > 0 ? earlier_of_two(us, p->first_started_us + t->max_us) : us;
-}
-
 bool timers_limited_by_max(const struct timers *t, const struct pending *p)
 {
     return t->max_us > 0 && (p->timeout_us >= t->max_us ||
@@ -101,17 +93,21 @@ bool timers_limited_by_max(const struct timers *t, const struct pending *p)
                               p->first_started_us + t->max_us <= p->started_us + p->timeout_us));
 }
 
-/* Returns the request's deadline in timers_elapsed_us(). A deadline never becomes earlier, so the heap may
+/* Returns the request's deadline in the time of timers_elapsed_us(). A deadline never becomes earlier, so the heap may
  * hold an older value. */
 static int64_t deadline_with_fair_time(const struct timers *t, const struct pending *p)
 {
-    return later_of_two(deadline_by_rules(t, p),
-                        t->fair_us + earlier_of_two(p->timeout_us, TIMERS_FAIR_US));
+    int64_t started_us =
+        p->written_us == 0 ? later_of_two(p->started_us, t->last_read_us) : p->started_us;
+    int64_t us = started_us + p->timeout_us;
+    if (p->written_us != 0 && t->max_us > 0)
+        us = earlier_of_two(us, p->first_started_us + t->max_us);
+    return later_of_two(us, t->fair_us + earlier_of_two(p->timeout_us, TIMERS_FAIR_US));
 }
 
 int timers_add(struct timers *t, struct pending *p, int64_t now_us)
 {
-    if (t->n == t->cap && heap_grow(t) < 0)
+    if (t->n == t->cap && timers_grow_heap(t) < 0)
         return MI_ENOMEM;
     if (t->rules != NULL)
         p->timeout_us = p->waits_for_user
@@ -123,7 +119,7 @@ int timers_add(struct timers *t, struct pending *p, int64_t now_us)
     p->server_messages = t->server_messages;
     if (t->unwritten == NULL)
         t->unwritten = p;
-    if (p->timeout_us > 0) { /* timeout 0: no deadline */
+    if (p->timeout_us > 0) { /* otherwise the request has no deadline */
         p->due_us = deadline_with_fair_time(t, p);
         heap_sift_up(t, t->n++, p);
     }
@@ -142,7 +138,7 @@ void timers_note_written(struct timers *t, uint64_t written, int64_t now_us)
          t->unwritten = t->unwritten->next) {
         struct pending *p = t->unwritten;
         if (p->written_us != 0 || p->written_at == PENDING_NOT_STAGED)
-            continue; /* see timers_note_staged_again() */
+            continue; /* the request is handled again after timers_note_staged_again() */
         p->written_us = now_us > 0 ? now_us : 1;
         p->server_messages = t->server_messages;
         p->started_us = p->first_started_us = now;
@@ -161,7 +157,7 @@ void timers_begin_new_process(struct timers *t, struct pending *oldest, int64_t 
     t->unwritten = oldest;
     t->written = 0;
     for (struct pending *p = oldest; p != NULL; p = p->next) {
-        if (p->written_us != 0) /* unread requests keep the deadline from their receipt */
+        if (p->written_us != 0) /* a request that was not written keeps its deadline */
             p->started_us = timers_elapsed_us(t, now_us);
         p->written_us = 0;
     }
@@ -178,7 +174,7 @@ void timers_note_progress(struct timers *t, struct pending *p, int64_t now_us)
         p->started_us = timers_elapsed_us(t, now_us);
 }
 
-static bool grant_fair_time(struct timers *t, int64_t now_us)
+static bool timers_grant_fair_time(struct timers *t, int64_t now_us)
 {
     int64_t now = timers_elapsed_us(t, now_us);
     if (now - t->fair_us < 2 * TIMERS_FAIR_US)
@@ -195,7 +191,7 @@ void timers_pause(struct timers *t, enum timers_why why, bool pause, int64_t now
         t->paused_at_us = now_us;
     } else if (before != 0 && t->paused == 0) {
         t->paused_total_us += now_us - t->paused_at_us;
-        (void)grant_fair_time(t, now_us);
+        (void)timers_grant_fair_time(t, now_us);
     }
 }
 
@@ -203,7 +199,7 @@ bool timers_skip_stalled_time(struct timers *t, int64_t us, int64_t now_us)
 {
     if (t->paused == 0)
         t->paused_total_us += us;
-    return grant_fair_time(t, now_us);
+    return timers_grant_fair_time(t, now_us);
 }
 
 void timers_set_server_away(struct timers *t, bool away, int64_t now_us)

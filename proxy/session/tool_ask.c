@@ -27,7 +27,7 @@ void tool_ask_close(struct tool_gate *g)
     *g = (struct tool_gate){0};
 }
 
-/* ---- asking for the list -------------------------------------------------------------------- */
+/* ---- requesting the list -------------------------------------------------------------------- */
 
 void tool_ask_fail(struct traffic *t, const char *why)
 {
@@ -43,7 +43,7 @@ void tool_ask_fail(struct traffic *t, const char *why)
     g->retry_us = journal_now_us(t->journal) + TOOL_ASK_RETRY_US;
 }
 
-static void ask_page(struct traffic *t, struct slice cursor)
+static void request_page(struct traffic *t, struct slice cursor)
 {
     struct tool_gate *g = &t->gate;
     struct buf b = {0}, meta = {0};
@@ -64,7 +64,7 @@ static void ask_page(struct traffic *t, struct slice cursor)
     buf_close(&meta);
 }
 
-static void ask_first_page(struct traffic *t)
+static void request_first_page(struct traffic *t)
 {
     struct tool_gate *g = &t->gate;
     g->changed = false;
@@ -72,7 +72,7 @@ static void ask_first_page(struct traffic *t)
     g->pages = 0;
     g->asked_cut = (struct tool_cut){0};
     tool_hints_forget(&g->asked);
-    ask_page(t, (struct slice){0});
+    request_page(t, (struct slice){0});
 }
 
 void tool_ask_begin(struct traffic *t, bool modern)
@@ -88,16 +88,16 @@ void tool_ask_begin(struct traffic *t, bool modern)
     g->modern = modern;
     g->rounds = 1;
     g->until_us = journal_now_us(t->journal) + us;
-    ask_first_page(t);
+    request_first_page(t);
 }
 
-static void add_name(void *ctx, struct slice name, bool read_only, enum tool_fate fate)
+static void note_tool_hint(void *ctx, struct slice name, bool read_only, enum tool_fate fate)
 {
     (void)fate;
     tool_hints_add(ctx, name, read_only);
 }
 
-/* Takes a page of the list. */
+/* Notes the tools of a page, and requests the next page. */
 static void tool_ask_note_page(struct traffic *t, const struct rpc *m)
 {
     struct tool_gate *g = &t->gate;
@@ -107,7 +107,7 @@ static void tool_ask_note_page(struct traffic *t, const struct rpc *m)
     bool more = next != 0;
     int st = MI_ENOMEM;
     if (tool_hints_begin_page(&g->asked, g->cursor, next))
-        st = tool_rule_cut(g->rule, m->result, &unused, &cut, add_name, &g->asked);
+        st = tool_rule_cut(g->rule, m->result, &unused, &cut, note_tool_hint, &g->asked);
     changes_close(&unused);
     g->asked_cut.listed += cut.listed;
     g->asked_cut.hidden += cut.hidden;
@@ -116,7 +116,7 @@ static void tool_ask_note_page(struct traffic *t, const struct rpc *m)
     } else if (g->asked.overflow) {
         tool_ask_fail(t, "the server has too many tools");
     } else if (g->changed && g->rounds++ < TOOL_ASK_ROUNDS_MAX) {
-        ask_first_page(t);
+        request_first_page(t);
     } else if (g->changed) {
         tool_ask_fail(t, "the list changed each time it was read");
     } else if (more && (next == g->cursor || ++g->pages >= TOOL_ASK_PAGES_MAX)) {
@@ -124,7 +124,7 @@ static void tool_ask_note_page(struct traffic *t, const struct rpc *m)
                       "the list does not end: a cursor is repeated, or there are too many pages");
     } else if (more) {
         g->cursor = next;
-        ask_page(t, m->next_cursor.text);
+        request_page(t, m->next_cursor.text);
     } else {
         tool_hints_forget(&g->hints);
         g->hints = g->asked;
@@ -168,7 +168,7 @@ void tool_ask_restart(struct traffic *t)
     tool_hints_forget(&g->hints);
     g->retry_us = 0;
     if (g->asking)
-        ask_first_page(t);
+        request_first_page(t);
 }
 
 /* ---- messages that wait --------------------------------------------------------------------- */

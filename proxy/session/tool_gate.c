@@ -11,12 +11,12 @@
 #include "wire/json/text.h"
 #include "wire/mcp/tool_call.h"
 
-#define NAMES_RECORDED                                                                             \
-    ((size_t)128 << 10) /* bytes of names in an event; further names are only counted */
+/* Most bytes of names in an event; further names are only counted. */
+#define NAMES_RECORDED ((size_t)128 << 10)
 
 /* ---- calls ---------------------------------------------------------------------------------- */
 
-static void refuse_call(struct traffic *t, struct message *x, enum tool_verdict v, const char *why)
+static void refuse_tool_call(struct traffic *t, struct message *x, enum tool_verdict v, const char *why)
 {
     enum finding found = tool_call_finding(v);
     x->m.findings |= FINDING(found);
@@ -38,7 +38,7 @@ bool tool_gate_admits_message(struct traffic *t, struct message *x)
     enum tool_verdict v = tool_call_judge(g->rule, &g->hints, &x->m, &name, &fault);
     if (v != TOOL_CALL_KEPT) {
         tool_call_explain(g->rule, v, fault, buf_slice(&name), buf_str(&g->failure), &why);
-        refuse_call(t, x, v, why.failed ? "unknown tool" : buf_str(&why));
+        refuse_tool_call(t, x, v, why.failed ? "unknown tool" : buf_str(&why));
     }
     buf_close(&name);
     buf_close(&why);
@@ -54,7 +54,8 @@ static enum tool_verdict verdict_on_call(const struct tool_gate *g, const struct
     return v;
 }
 
-/* *ret_modern: whether the call is of revision 2026-07-28. */
+/* Returns true if m is or contains a call of a tool whose hint is not known. *ret_modern: the call is of revision
+ * 2026-07-28. */
 static bool has_unknown_call(const struct tool_gate *g, const struct rpc *m, bool *ret_modern)
 {
     struct slice key;
@@ -90,11 +91,12 @@ bool tool_gate_must_wait(struct traffic *t, const struct message *x)
 
 /* ---- lists ---------------------------------------------------------------------------------- */
 
+/* State while the tools of a page are noted. */
 struct listing {
     struct tool_gate *g;
-    struct json_out j; /* names of hidden tools */
-    size_t bytes;
-    bool belongs; /* the page belongs to the list of g->hints */
+    struct json_out j; /* receives the names of hidden tools */
+    size_t bytes;      /* bytes of these names */
+    bool belongs;      /* the page belongs to the list of g->hints */
 };
 
 static void tool_gate_on_named_tool(void *ctx, struct slice name, bool read_only,
@@ -109,7 +111,7 @@ static void tool_gate_on_named_tool(void *ctx, struct slice name, bool read_only
     json_out_text(&l->j, NULL, name);
 }
 
-/* Notes the tools of a page, and adds the changes that cut tools from it. seq: seq of the page's
+/* Notes the tools of a page, and adds to *c the changes that remove hidden tools from the page. seq: seq of the page's
  * message. Returns 0 or MI_ENOMEM. */
 static int tool_gate_note_page(struct traffic *t, const struct rpc *m, uint64_t cursor,
                                uint64_t seq, struct changes *c)
@@ -141,8 +143,8 @@ static int tool_gate_note_page(struct traffic *t, const struct rpc *m, uint64_t 
     return st;
 }
 
-/* Whether the answer may belong to a tools/list. If two pending requests have the same id, the
- * older one is found, which may be the wrong one. */
+/* Returns true if the answer may belong to a tools/list. If two pending requests have the same id, p is the
+ * older one, which may be the wrong one. */
 static bool answer_may_list_tools(const struct traffic *t, const struct pending *p)
 {
     if (json_key_is(p->method, "tools/list"))
@@ -153,6 +155,7 @@ static bool answer_may_list_tools(const struct traffic *t, const struct pending 
     return false;
 }
 
+/* Closes the connection because memory ran out. Returns false. */
 static bool close_connection(struct traffic *t, enum row_direction dir)
 {
     log_error("out of memory, closing the connection: server=%s", t->server);
@@ -160,7 +163,7 @@ static bool close_connection(struct traffic *t, enum row_direction dir)
     return false;
 }
 
-/* Gives x a copy of its text without the parts that are cut. */
+/* Replaces the text of x by a copy without the removed parts. */
 static int copy_text_without_cuts(struct message *x, const struct changes *c)
 {
     size_t n = changes_size(c, x->text);
@@ -209,7 +212,7 @@ void tool_gate_on_notification(struct traffic *t, const struct message *x)
 
 /* ---- batches -------------------------------------------------------------------------------- */
 
-/* Whether a member of a batch of the server answers a tools/list. */
+/* Returns true if a member of the server's batch answers a tools/list. */
 static bool batch_member_lists_tools(struct traffic *t, const struct rpc *m)
 {
     bool type_changed;
@@ -219,15 +222,16 @@ static bool batch_member_lists_tools(struct traffic *t, const struct rpc *m)
     return p != NULL && answer_may_list_tools(t, p);
 }
 
-/* Removes refused members with the comma before them; if no kept member precedes them, with the
- * comma after them. */
+/* A refused member is removed with the comma before it; if no kept member precedes it, with the
+ * comma after it. */
 bool tool_gate_cut_batch(struct traffic *t, struct message *batch, size_t *ret_kept)
 {
     struct json_walk w = json_walk_begin((struct json_value){JSON_ARRAY, batch->m.text});
     struct slice key, nothing = {"", 0};
     struct json_value v;
     struct changes c = {0};
-    const char *refused = NULL, *before = NULL; /* the first refused one, the end of the last one */
+    const char *refused = NULL; /* start of the first refused member, if no kept member precedes it */
+    const char *before = NULL;  /* end of the member before the current one */
     struct rpc m;
     int st = 0;
     *ret_kept = 0;

@@ -5,8 +5,8 @@
 #include "base/text.h"
 #include "wire/mcp/tool_call.h"
 
-/* Appends the names and globs that match no tool, quoted; the event gets all of them. */
-static void add_unmatched(const struct tool_gate *g, struct buf *b, struct json_out *j)
+/* Appends the first names and globs of the rule that match no tool, quoted, to *b, and all of them to *j. */
+static void append_unmatched_patterns(const struct tool_gate *g, struct buf *b, struct json_out *j)
 {
     struct slice pattern;
     size_t n = 0;
@@ -36,7 +36,7 @@ void tool_report_list(struct traffic *t, const struct tool_cut *cut)
     json_out_uint(&j, "listed", cut->listed);
     json_out_uint(&j, "hidden", cut->hidden);
     json_out_array(&j, "unmatched");
-    add_unmatched(g, &names, &j);
+    append_unmatched_patterns(g, &names, &j);
     bool all = cut->listed > 0 && cut->hidden == cut->listed;
     json_out_end(&j);
     json_out_end(&j);

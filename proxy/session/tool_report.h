@@ -1,4 +1,4 @@
-/* tool_report.h - reports rules for tools that their author perhaps did not mean.
+/* tool_report.h - reports a tool rule that may be a mistake of its author.
  *
  * A rule with a name that no tool has is reported on stderr and as an event `tools-rule`. A rule
  * that hides every tool is also reported as an escalation.
@@ -10,8 +10,8 @@
 
 #include "proxy/session/state.h"
 
-/* Call it when a list is complete; the first list is compared with the rule. cut: the tools of the
- * whole list. */
+/* Call it when a list is complete; only the first list is compared with the rule. cut: numbers of tools in the whole
+ * list. */
 void tool_report_list(struct traffic *t, const struct tool_cut *cut);
 
 #endif

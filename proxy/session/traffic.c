@@ -13,8 +13,8 @@
 #include <stdio.h>
 
 #define LARGE_MESSAGE ((size_t)10 << 20) /* mcp-wire.md 7.2: the TypeScript SDK's buffer */
-#define OWN_BYTES_MAX ((size_t)1 << 20)  /* bytes of our answers that the client has not read */
-#define HEAD_RECORDED 4096               /* bytes of a line over --max-message */
+#define OWN_BYTES_MAX ((size_t)1 << 20)  /* unread own answers at which the client is not read */
+#define HEAD_RECORDED 4096               /* bytes of a line over --max-message that are recorded */
 
 void traffic_open(struct traffic *t, const struct journal *j, const char *server, enum validate v,
                   size_t max_message)
@@ -68,8 +68,8 @@ static const char *sender_name(enum row_direction dir)
 
 /* ---- valid messages ------------------------------------------------------------------------- */
 
-/* Some clients close the connection on a large message (mcp-wire.md 7.2): the log line names its request. */
-static void warn_large(struct traffic *t, const struct message *x)
+/* Logs a large message with the name of its request: some clients close the connection on it (mcp-wire.md 7.2). */
+static void warn_of_large_message(struct traffic *t, const struct message *x)
 {
     struct buf name = {0}, id = {0};
     struct slice method = x->m.method, target = rpc_target(&x->m), none = {"", 0};
@@ -89,18 +89,7 @@ static void warn_large(struct traffic *t, const struct message *x)
     buf_close(&id);
 }
 
-static void handle_message(struct traffic *t, struct message *x)
-{
-    if (x->dir == ROW_S2C)
-        t->timers.server_messages++;
-    if (x->m.kind == RPC_BATCH)
-        batch_handle(t, x);
-    else if (correlate_message(t, x))
-        message_stage(t, x);
-    message_close(x);
-}
-
-/* Whether the message waits for the list of tools; then a copy of its line is handled later. */
+/* Returns true if the message waits for the list of tools; then a copy of its line is handled later. */
 static bool line_must_wait_for_tools(struct traffic *t, const struct message *x)
 {
     if (!tool_gate_must_wait(t, x))
@@ -116,8 +105,14 @@ static void handle_valid_line(struct traffic *t, struct message *x)
     if (t->gate.rule != NULL && x->dir == ROW_C2S && line_must_wait_for_tools(t, x))
         return;
     if (x->repairs & FINDING(FIND_LARGE_MESSAGE))
-        warn_large(t, x);
-    handle_message(t, x);
+        warn_of_large_message(t, x);
+    if (x->dir == ROW_S2C)
+        t->timers.server_messages++;
+    if (x->m.kind == RPC_BATCH)
+        batch_handle(t, x);
+    else if (correlate_message(t, x))
+        message_stage(t, x);
+    message_close(x);
     if (t->gate.rule != NULL && x->dir == ROW_S2C)
         traffic_release_waiting_lines(t);
 }
@@ -130,25 +125,20 @@ static void handle_odd_server_line(struct traffic *t, struct message *x)
         handle_valid_line(t, x);
 }
 
-static void add_parse_error(const struct message *x, struct buf *why)
-{
-    buf_adds(why, "Parse error: ");
-    lenient_append_fault(x->m.fault.kind, x->text, x->m.fault.at, why);
-    buf_printf(why, " at byte %zu of the line", x->m.fault.at);
-}
-
 static void handle_invalid_client_line(struct traffic *t, struct message *x)
 {
     bool json = x->m.fault.kind == JSON_OK;
     struct buf why = {0};
-    struct lenient place;
+    struct lenient object; /* x->m.id borrows the id from this variable */
     struct slice rest = {0};
-    if (!json)
-        odd_find_id(x, &place, &rest);
-    if (json)
+    if (json) {
         buf_printf(&why, "Invalid Request: %s", answer_fault_text(x->m.findings));
-    else
-        add_parse_error(x, &why);
+    } else {
+        odd_find_id(x, &object, &rest);
+        buf_adds(&why, "Parse error: ");
+        lenient_append_fault(x->m.fault.kind, x->text, x->m.fault.at, &why);
+        buf_printf(&why, " at byte %zu of the line", x->m.fault.at);
+    }
     findings other = line_other_framing(x->text, &t->odd.client_http);
     x->m.findings |= other;
     if (other & FINDING(FIND_CONTENT_LENGTH))
@@ -178,7 +168,7 @@ static void handle_blank_line(struct traffic *t, struct message *x)
 
 /* ---- any line ------------------------------------------------------------------------------- */
 
-/* Call it when a line is complete: returns a finding if traffic_note_unfinished() has reported the
+/* Call it when a line is complete. Returns a finding if traffic_note_unfinished() has reported the
  * line. */
 static findings finish_unfinished_line(struct traffic *t, enum row_direction dir)
 {
@@ -187,15 +177,15 @@ static findings finish_unfinished_line(struct traffic *t, enum row_direction dir
     return late ? FINDING(FIND_UNFINISHED_LINE) : 0;
 }
 
-/* Whether a message that cannot be staged can be answered with an error. A batch would need an
- * answer for each member. */
+/* Returns true if there is no memory to stage the client's message, and the message can be answered with an error. A
+ * batch would need an answer for each member. */
 static bool line_must_be_refused(struct traffic *t, const struct message *x)
 {
     return x->dir == ROW_C2S && x->m.kind != RPC_BATCH && !outbox_reserve(&t->out[ROW_C2S]);
 }
 
-/* Whether a message is a request with the id null, which cannot be answered. A notification whose
- * client writes all members is accepted. */
+/* Returns true if a message is a request with the id null, which cannot be answered. A notification is accepted: some
+ * clients always write all members. */
 static bool request_lacks_id(const struct traffic *t, const struct message *x)
 {
     return x->dir == ROW_C2S && (x->m.findings & FINDING(FIND_NULL_ID)) != 0 &&
@@ -211,8 +201,7 @@ static void handle_any_line(struct traffic *t, enum row_direction dir, struct li
         .dir = dir, .line = line, .text = {line->p, line->n}, .size = line->n, .repairs = found};
     struct slice text = line_strip(x.text, &x.repairs);
     if (t->validate != VALIDATE_NONE)
-        x.text = text; /* with VALIDATE_NONE the repairs are only noted, and the line is forwarded
-                        * unchanged */
+        x.text = text; /* otherwise the repairs are only noted, and the line is forwarded unchanged */
     if (line->n > LARGE_MESSAGE)
         x.repairs |= FINDING(FIND_LARGE_MESSAGE);
     if (t->odd.lines.waits && dir == ROW_S2C)
@@ -268,7 +257,7 @@ void traffic_handle_too_long(struct traffic *t, enum row_direction dir, const st
                         .text = {line->p, size_min(line->n, HEAD_RECORDED)}};
     rpc_read_head((struct slice){line->p, line->n}, &x.m);
     x.m.findings = FINDING(FIND_TOO_LONG) | finish_unfinished_line(t, dir);
-    x.m.fault.kind = JSON_CUT; /* only the head is recorded, and the head alone is not valid JSON */
+    x.m.fault.kind = JSON_CUT; /* only the head is recorded, and it is not valid JSON */
     struct buf why = {0};
     bool no_memory = line->n <= t->max_message; /* the line was ended by line_give_up() */
     buf_printf(&why, "Invalid Request: the message is longer than %zu bytes; raise --max-message",

@@ -6,7 +6,7 @@
  *
  * Rules     mcp-wire.md 1 and 6; docs/findings.md lists which lines are repaired, rejected or
  *           dropped.
- * Errors    out of memory never ends the session: a line that cannot be staged is rejected.
+ * Errors    lack of memory never ends the session: a line that cannot be staged is rejected.
  * Blocks    never. */
 #ifndef MI_PROXY_SESSION_TRAFFIC_H
 #define MI_PROXY_SESSION_TRAFFIC_H
@@ -19,11 +19,11 @@
 void traffic_open(struct traffic *t, const struct journal *j, const char *server, enum validate v,
                   size_t max_message);
 void traffic_close(struct traffic *t);
-/* Sets deadlines for requests from here on. The rules are borrowed. max_us: value of --max-timeout;
+/* Sets the deadlines of all later requests. The rules are borrowed. max_us: value of --max-timeout;
  * 0: none. */
 void traffic_set_deadlines(struct traffic *t, const struct deadlines *rules, int64_t max_us);
 
-/* Handles one line of a peer, as line_next() returned it. The byte behind it may be overwritten. */
+/* Handles one line of a peer, as line_next() returned it. The byte after the line may be overwritten. */
 void traffic_handle_line(struct traffic *t, enum row_direction dir, struct line *line);
 /* Handles a line longer than --max-message; `line` has its first bytes. */
 void traffic_handle_too_long(struct traffic *t, enum row_direction dir, const struct line *line);
@@ -32,13 +32,13 @@ void traffic_handle_last_line(struct traffic *t, enum row_direction dir, struct 
 /* Notes that a line has been incomplete for some time: n bytes of it have arrived. When the line
  * is complete, it gets a finding. */
 void traffic_note_unfinished(struct traffic *t, enum row_direction dir, size_t n);
-/* Handles the messages of the client that no longer wait for the list of tools (tool_gate.h). Call it after expire_due(). */
+/* Handles the messages of the client that no longer wait for the list of tools (tool_gate.h). Call it after
+ * expire_due(). */
 void traffic_release_waiting_lines(struct traffic *t);
-/* Call it if the list of tools cannot be read; `why` is a clause. Messages that waited for the
- * list are handled. */
+/* Call it if the list of tools cannot be read: handles the messages that waited for the list. why: a clause. */
 void traffic_list_failed(struct traffic *t, const char *why);
-/* True while the client sends messages that we answer ourselves and does not read the answers. Then
- * the client must not be read: the server's outbox is not full, so it would not stop the client. */
+/* Returns true while the client does not read the answers of the interposer itself. Then the client must not be read:
+ * its messages do not fill the server's outbox, which would otherwise stop the reading. */
 bool traffic_must_wait(struct traffic *t);
 
 #endif

@@ -14,18 +14,6 @@ static uint64_t uncertain_key(const struct traffic *t, const struct pending *p)
     return repeats_key(&t->repeats, &request);
 }
 
-/* Says it once: a session with so many has another problem. */
-static void report_full_table(struct traffic *t)
-{
-    if (t->repeats.dropped > 1)
-        return;
-    journal_append_event(t->journal, "repeats-full", NULL);
-    log_warn(
-        "more than %d calls may have run without an answer: repeats of the oldest ones are not "
-        "noticed: server=%s",
-        REPEATS_MAX, t->server);
-}
-
 void uncertain_note_call(struct traffic *t, const struct pending *p, const char *cause)
 {
     if (!json_key_is(p->method, "tools/call") || p->target.p == NULL || t->repeats.window_us == 0 ||
@@ -49,12 +37,16 @@ void uncertain_note_call(struct traffic *t, const struct pending *p, const char 
         return;
     }
     enum repeats_added added = repeats_add(&t->repeats, &u);
-    if (added == REPEATS_NOT)
+    if (added == REPEATS_NOT) {
         log_warn("out of memory: a repeat of a call that may have run would not be noticed: "
                  "server=%s seq=%llu",
                  t->server, (unsigned long long)p->request_seq);
-    else if (added == REPEATS_IN_PLACE)
-        report_full_table(t);
+    } else if (added == REPEATS_IN_PLACE && t->repeats.dropped <= 1) { /* reported once */
+        journal_append_event(t->journal, "repeats-full", NULL);
+        log_warn("more than %d calls may have run without an answer: repeats of the oldest ones are "
+                 "not noticed: server=%s",
+                 REPEATS_MAX, t->server);
+    }
 }
 
 void uncertain_note_late_answer(struct traffic *t, const struct pending *p, const struct rpc *m,
@@ -71,7 +63,7 @@ void uncertain_note_late_answer(struct traffic *t, const struct pending *p, cons
                                    journal_now_us(t->journal));
 }
 
-/* Only a result settles the calls: an error, or a request for input, does not tell what happened
+/* Only a result ends the uncertainty: an error, or a request for input, does not tell what happened
  * to the first call. */
 void uncertain_note_answer(struct traffic *t, const struct pending *p, const struct rpc *m)
 {
