@@ -1,4 +1,4 @@
-/* base.h - status codes, slices and attributes, for every file.
+/* base.h - status codes, slices and attributes that every file uses.
  *
  * Status    0 is success, negative is one of enum mi_status. Results are written only on success.
  * Slices    a pointer and a length, borrowed, not NUL-terminated. {NULL, 0} means "missing"; an empty
@@ -24,7 +24,7 @@ enum mi_status {
     MI_EPROTO = -4, /* the peer's bytes violate the protocol */
     MI_ESTORE = -5, /* the store could not save something */
     MI_EINVAL = -6, /* an argument, option or file is invalid */
-    MI_ENOENT = -7, /* something does not exist, or there is no more of it */
+    MI_ENOENT = -7, /* an object does not exist, or there are no more objects */
     MI_EBUSY = -8,  /* another process holds a lock */
 };
 

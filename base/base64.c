@@ -18,7 +18,7 @@ static int base64_digit(char c)
 int base64_decode(struct buf *b, struct slice text)
 {
     uint32_t bits = 0;
-    unsigned have = 0; /* digits in bits */
+    unsigned have = 0; /* number of digits in `bits` */
     size_t i = 0;
     if (!buf_reserve(b, text.n / 4 * 3 + 3))
         return MI_ENOMEM;
@@ -47,7 +47,7 @@ int base64_decode(struct buf *b, struct slice text)
     return b->failed ? MI_ENOMEM : 0;
 }
 
-/* ---- strict --------------------------------------------------------------------------------- */
+/* ---- strict decoding ------------------------------------------------------------------------ */
 
 static int standard_base64_digit(char c)
 {
@@ -64,7 +64,7 @@ ptrdiff_t base64_decoded_size(struct slice text)
     for (size_t i = 0; i < text.n - padding; i++)
         if (standard_base64_digit(text.p[i]) < 0)
             return -1;
-    /* the unused bits of the last digit must be 0 */
+    /* The unused bits of the last digit must be 0. */
     int unused = padding == 2 ? 15 : padding == 1 ? 3 : 0;
     if ((standard_base64_digit(text.p[text.n - 1 - padding]) & unused) != 0)
         return -1;
@@ -79,8 +79,7 @@ bool base64_read(struct slice text, void *ret, size_t n)
         return false;
     for (size_t i = 0, at = 0; at < n; i++) {
         bits = bits << 6 | (uint32_t)standard_base64_digit(text.p[i]);
-        unsigned have = 6 * (unsigned)((i & 3) + 1) % 8; /* number of bits that do not fill a byte
-                                                          * yet */
+        unsigned have = 6 * (unsigned)((i & 3) + 1) % 8; /* bits that do not fill a byte yet */
         if ((i & 3) != 0)
             to[at++] = (uint8_t)(bits >> have);
     }

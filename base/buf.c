@@ -17,7 +17,7 @@ void buf_clear(struct buf *b)
     b->failed = false;
 }
 
-/* Reserves one byte more than n, for the NUL of buf_str() and vsnprintf(). */
+/* Reserves one byte more than n for the NUL of buf_str() and vsnprintf(). */
 bool buf_reserve(struct buf *b, size_t n)
 {
     size_t limit = b->max != 0 ? b->max : SIZE_MAX / 4;
@@ -65,7 +65,7 @@ void buf_slice_add(struct buf *b, struct slice s)
     buf_add(b, s.p, s.n);
 }
 
-static void add_decimal(struct buf *b, uint64_t u, bool minus)
+static void buf_add_decimal(struct buf *b, uint64_t u, bool minus)
 {
     char d[24];
     size_t i = sizeof d;
@@ -80,12 +80,12 @@ static void add_decimal(struct buf *b, uint64_t u, bool minus)
 
 void buf_int(struct buf *b, int64_t v)
 {
-    add_decimal(b, v < 0 ? (uint64_t)0 - (uint64_t)v : (uint64_t)v, v < 0);
+    buf_add_decimal(b, v < 0 ? (uint64_t)0 - (uint64_t)v : (uint64_t)v, v < 0);
 }
 
 void buf_uint(struct buf *b, uint64_t v)
 {
-    add_decimal(b, v, false);
+    buf_add_decimal(b, v, false);
 }
 
 void buf_printf(struct buf *b, const char *fmt, ...)

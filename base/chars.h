@@ -1,4 +1,4 @@
-/* chars.h - kinds of ASCII characters, whatever the locale. Bytes above 0x7F belong to no kind.
+/* chars.h - classifies ASCII characters, independently of the locale. Bytes above 0x7F belong to no class.
  *
  * Blocks    never. Pure. */
 #ifndef MI_BASE_CHARS_H
@@ -22,7 +22,7 @@ static inline bool char_is_letter(char c)
 {
     return char_is_lower((char)(c | 0x20));
 }
-/* White space of JSON. */
+/* Returns true for the white space of JSON. */
 static inline bool char_is_space(char c)
 {
     return c == ' ' || c == '\n' || c == '\t' || c == '\r';

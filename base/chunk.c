@@ -46,7 +46,7 @@ int chunk_grow(struct chunk **c, size_t cap)
         *c = large;
         return 0;
     }
-    /* glibc moves a large block by remapping its pages, without copying */
+    /* glibc moves a large block by remapping its pages, without copying. */
     struct chunk *n = realloc(*c, sizeof *n + cap);
     if (n == NULL)
         return MI_ENOMEM;

@@ -1,6 +1,6 @@
 #include "base/ecma.h"
 
-/* The general categories of Unicode with names that PCRE2 does not know. */
+/* The general categories of Unicode whose long names PCRE2 does not know. */
 static const struct {
     const char *name, *code;
 } categories[] = {
@@ -48,11 +48,11 @@ static const struct {
     {"punct", "P"},
 };
 
-/* Contents of a class for the white space of ECMA-262. \s must be last and \p{Z} first, because a
- * hyphen may stand beside the class: these two cannot begin or end a range. */
+/* The white space of ECMA-262, as members of a character class. \p{Z} must be first and \s last: they cannot begin or
+ * end a range, so a hyphen before or after them is taken literally. */
 #define SPACES "\\p{Z}\\ufeff\\s"
 
-/* Translates the escape that begins at p[i]; returns its length, or 0 if the caller must copy the
+/* Translates the escape \p{…} or \P{…} that begins at s.p[i]. Returns its length, or 0 if the caller must copy the
  * escape unchanged. */
 static size_t translate_property(struct buf *b, struct slice s, size_t i)
 {

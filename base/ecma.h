@@ -1,8 +1,8 @@
-/* ecma.h - writes a regular expression of ECMA-262, as JSON Schema uses it, in the syntax of PCRE2.
+/* ecma.h - translates a regular expression of ECMA-262, as JSON Schema uses it, to the syntax of PCRE2.
  *
- * \p{Letter}, \p{gc=Lu} and the like become \p{L}, \p{Lu}; \s and \S are the white space of
- * ECMA-262. (Inside brackets \S is the ASCII one, but \s and \S together still match everything.)
- * The rest is copied; pattern.c sets options for it.
+ * \p{Letter} and \p{gc=Lu} become \p{L} and \p{Lu}; \s and \S get the meaning that ECMA-262 gives
+ * them. (Inside brackets \S has its ASCII meaning, but \s and \S together still match everything.)
+ * All other text is copied; pattern.c sets the options that it needs.
  *
  * Blocks    never. Pure. */
 #ifndef MI_BASE_ECMA_H

@@ -2,15 +2,6 @@
 
 #include <stdlib.h>
 
-/* FNV-1a, which is fast for short texts. Texts come from recordings; texts made to collide only slow down a report. */
-static size_t intern_hash(struct slice s)
-{
-    uint64_t h = 14695981039346656037u;
-    for (size_t i = 0; i < s.n; i++)
-        h = (h ^ (unsigned char)s.p[i]) * 1099511628211u;
-    return (size_t)(h ^ h >> 32);
-}
-
 struct slice intern_text(const struct intern *t, uint32_t number)
 {
     size_t from = t->from[number];
@@ -20,13 +11,17 @@ struct slice intern_text(const struct intern *t, uint32_t number)
 /* Returns the slot of a text or, if the text is not in the table, the free slot for it. */
 static size_t intern_find_slot(const struct intern *t, struct slice text)
 {
-    size_t i = intern_hash(text) & (t->slots - 1);
+    /* FNV-1a is fast for short texts. An attacker who makes texts collide only slows down a report. */
+    uint64_t h = 14695981039346656037u;
+    for (size_t k = 0; k < text.n; k++)
+        h = (h ^ (unsigned char)text.p[k]) * 1099511628211u;
+    size_t i = (size_t)(h ^ h >> 32) & (t->slots - 1);
     while (t->slot[i] != 0 && !slice_eq(intern_text(t, t->slot[i] - 1), text))
         i = (i + 1) & (t->slots - 1);
     return i;
 }
 
-static bool grow_slots(struct intern *t)
+static bool intern_grow_slots(struct intern *t)
 {
     size_t slots = t->slots != 0 ? 2 * t->slots : 64;
     uint32_t *slot = calloc(slots, sizeof *slot);
@@ -40,7 +35,7 @@ static bool grow_slots(struct intern *t)
     return true;
 }
 
-static bool intern_slots_from_array(struct intern *t)
+static bool intern_grow_offsets(struct intern *t)
 {
     size_t cap = t->from_cap != 0 ? 2 * t->from_cap : 64;
     size_t *from = realloc(t->from, cap * sizeof *from);
@@ -55,14 +50,14 @@ static bool intern_slots_from_array(struct intern *t)
 
 int intern_add(struct intern *t, struct slice text, uint32_t *ret)
 {
-    if (2 * t->n >= t->slots && !grow_slots(t))
+    if (2 * t->n >= t->slots && !intern_grow_slots(t))
         return MI_ENOMEM;
     size_t i = intern_find_slot(t, text);
     if (t->slot[i] != 0) {
         *ret = t->slot[i] - 1;
         return 0;
     }
-    if (t->n == UINT32_MAX - 1 || (t->n + 2 > t->from_cap && !intern_slots_from_array(t)))
+    if (t->n == UINT32_MAX - 1 || (t->n + 2 > t->from_cap && !intern_grow_offsets(t)))
         return MI_ENOMEM;
     buf_slice_add(&t->text, text);
     if (t->text.failed)

@@ -1,7 +1,7 @@
 /* intern.h - numbers texts from 0 in the order of their first occurrence; equal texts have equal numbers.
  *
  * Owns      copies of the texts; intern_close() frees them.
- * Errors    MI_ENOMEM: the text has no number; earlier numbers are unchanged.
+ * Errors    MI_ENOMEM: the text gets no number; earlier numbers are unchanged.
  * Lifetime  the result of intern_text() is valid until the next intern_add().
  * Blocks    never. */
 #ifndef MI_BASE_INTERN_H
@@ -12,9 +12,9 @@
 struct intern {
     struct buf text; /* owned; all texts, concatenated */
     size_t *from;    /* owned; n + 1 offsets in text: the start of each, and the end of the last */
-    size_t n, from_cap; /* from_cap: offsets allocated */
+    size_t n, from_cap; /* number of texts; number of offsets allocated */
     uint32_t *slot;     /* owned; hash table of number + 1; 0: free. At most half is used */
-    size_t slots;       /* a power of 2 */
+    size_t slots;       /* size of the hash table: a power of 2 */
 };
 
 /* Adds the text if it is new. *ret is its number. Returns 0 or MI_ENOMEM. */
@@ -22,6 +22,6 @@ MI_MUST int intern_add(struct intern *t, struct slice text, uint32_t *ret);
 /* Finds the number of a text. Returns false if the text was not added. */
 MI_MUST bool intern_find(const struct intern *t, struct slice text, uint32_t *ret);
 struct slice intern_text(const struct intern *t, uint32_t number);
-void intern_close(struct intern *t); /* leaves it empty */
+void intern_close(struct intern *t); /* leaves the table empty */
 
 #endif

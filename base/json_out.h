@@ -25,12 +25,11 @@
 
 struct json_out {
     struct buf *b;   /* borrowed */
-    uint64_t arrays; /* one bit for each open level, 1 if the level is an array; bit 0 is the
-                      * innermost */
-    unsigned depth;
-    bool comma; /* a value was written, so the next one needs a comma */
-    /* 0: texts are written in full. Otherwise at most this many bytes of each text, with "…" if it
-     * is longer, escaped like text_visible(), because a reader would undo JSON's own escapes.
+    uint64_t arrays; /* a bit for each open level, the innermost in bit 0; 1: the level is an array */
+    unsigned depth;  /* number of open levels */
+    bool comma;      /* a value was written, so the next value needs a comma */
+    /* 0: texts are written in full. Otherwise at most this many bytes of each text are written, with "…" if the text
+     * is longer, and escaped like text_visible(), because a reader would undo JSON's own escapes.
      * json_out_visible() writes JSON as such a text. Members that are null are omitted. */
     size_t max_text;
 };
@@ -49,17 +48,17 @@ void json_out_object(struct json_out *j, const char *name);
 void json_out_array(struct json_out *j, const char *name);
 void json_out_end(struct json_out *j); /* ends the innermost object or array */
 
-/* A string of any bytes, escaped as text_json() does. {NULL, 0} and NULL are written as null. */
+/* Write a string of any bytes, escaped like text_json(). {NULL, 0} and NULL are written as null. */
 void json_out_text(struct json_out *j, const char *name, struct slice text);
 void json_out_str(struct json_out *j, const char *name, const char *text);
-/* A string that is already escaped: the text between the quotes of a valid JSON string. */
+/* Writes a string that is already escaped: the text between the quotes of a valid JSON string. */
 void json_out_quoted(struct json_out *j, const char *name, struct slice raw);
 void json_out_int(struct json_out *j, const char *name, int64_t v);
 void json_out_uint(struct json_out *j, const char *name, uint64_t v);
 void json_out_bool(struct json_out *j, const char *name, bool v);
 void json_out_null(struct json_out *j, const char *name);
-/* Valid JSON text; {NULL, 0} is written as null. json_out_visible() escapes control characters and puts it
- * on one line, as text_json_visible() does. */
+/* Write valid JSON text; {NULL, 0} is written as null. json_out_visible() writes the text on one line and escapes
+ * control characters, like text_json_visible(). */
 void json_out_raw(struct json_out *j, const char *name, struct slice valid);
 void json_out_visible(struct json_out *j, const char *name, struct slice valid);
 /* Adds members or values that were written to a separate buffer, joined by commas; "" adds nothing. */
@@ -67,7 +66,7 @@ void json_out_members(struct json_out *j, struct slice written);
 /* Writes only the comma and the name: the caller must append exactly one value to j->b. */
 void json_out_name(struct json_out *j, const char *name);
 
-/* Writes white space before the next value, after its comma if it needs one. */
+/* Writes white space before the next value, after the comma if the value needs one. */
 void json_out_whitespace(struct json_out *j, const char *space);
 /* Ends a line of JSON lines: no comma precedes the next value at the top level. */
 void json_out_line(struct json_out *j);

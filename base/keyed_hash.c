@@ -2,6 +2,7 @@
 
 #include <endian.h>
 
+/* State of SipHash. */
 struct sip {
     uint64_t v0, v1, v2, v3;
 };
@@ -55,14 +56,14 @@ uint64_t keyed_hash(const struct hash_key *key, struct slice bytes)
     return s.v0 ^ s.v1 ^ s.v2 ^ s.v3;
 }
 
-/* Both halves of the product. */
+/* Returns the exclusive or of both halves of the product. */
 static uint64_t multiply_and_fold(uint64_t a, uint64_t b)
 {
     __extension__ unsigned __int128 m = (unsigned __int128)a * b;
     return (uint64_t)m ^ (uint64_t)(m >> 64);
 }
 
-/* Constants of wyhash, so that a key of zeros works as well. */
+/* Constants of wyhash; with them a key of zeros works as well. */
 #define MIX_0 0xa0761d6478bd642fu
 #define MIX_1 0xe7037ed1a0b428dbu
 #define MIX_2 0x8ebc6af09c88c6e3u
@@ -79,7 +80,7 @@ uint64_t keyed_mix(const struct hash_key *key, uint64_t before, struct slice byt
     for (; bytes.n > 16; bytes.p += 16, bytes.n -= 16)
         h = multiply_and_fold(read_little_endian(bytes.p, 8) ^ k0,
                               read_little_endian(bytes.p + 8, 8) ^ h);
-    if (bytes.n >= 8) { /* the two loads may overlap */
+    if (bytes.n >= 8) { /* the two groups of 8 bytes may overlap */
         a = read_little_endian(bytes.p, 8);
         b = read_little_endian(bytes.p + bytes.n - 8, 8);
     } else if (bytes.n > 0) {

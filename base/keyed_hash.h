@@ -1,9 +1,9 @@
-/* keyed_hash.h - hashes of values that a peer chooses.
+/* keyed_hash.h - hashes values that a peer chooses.
  *
- * keyed_hash()  SipHash-2-4 of Aumasson and Bernstein: nobody without the key can make two values
- * collide.
- * keyed_mix()   takes a tenth of the instructions (folded products of 64 bits, as in wyhash); for
- * values whose collisions do little harm. To make two values collide, an attacker must see hashes.
+ * keyed_hash()  is SipHash-2-4 of Aumasson and Bernstein: nobody without the key can make two values
+ *               collide.
+ * keyed_mix()   takes a tenth of the instructions (folded products of 64 bits, as in wyhash). Use it for
+ *               values whose collisions do little harm: an attacker who sees hashes may make values collide.
  * Blocks    never. Pure. */
 #ifndef MI_BASE_KEYED_HASH_H
 #define MI_BASE_KEYED_HASH_H
@@ -15,7 +15,7 @@ struct hash_key {
 };
 
 uint64_t keyed_hash(const struct hash_key *key, struct slice bytes);
-/* `before`: a previous hash, or a number that distinguishes kinds of values. */
+/* before: a previous hash to continue, or a number that distinguishes types of values. */
 uint64_t keyed_mix(const struct hash_key *key, uint64_t before, struct slice bytes);
 /* Combines two hashes; their order matters. */
 uint64_t keyed_hash_pair(const struct hash_key *key, uint64_t a, uint64_t b);

@@ -36,16 +36,16 @@ static void write_stderr(struct slice line)
     while (line.n > 0) {
         ssize_t n = write(STDERR_FILENO, line.p, line.n);
         if (n <= 0)
-            return; /* stderr is closed: nothing to do */
+            return; /* stderr is closed: the line is dropped */
         line.p += n;
         line.n -= (size_t)n;
     }
 }
 
 /* Continuation lines are indented, so that text inside a log line cannot look like a new log line. */
-struct slice log_fill(struct slice line, char place[LOG_FILLED_MAX])
+struct slice log_fill(struct slice line, char filled[LOG_FILLED_MAX])
 {
-    struct buf b = {.p = place, .cap = LOG_FILLED_MAX, .max = LOG_FILLED_MAX - 1};
+    struct buf b = {.p = filled, .cap = LOG_FILLED_MAX, .max = LOG_FILLED_MAX - 1};
     size_t columns = terminal_columns(STDERR_FILENO);
     struct slice text = {line.p, line.n - 1};
     if (columns == 0 || text_columns(text) <= columns)
@@ -67,8 +67,8 @@ void log_line(enum log_level level, const char *fmt, ...)
     va_end(ap);
     if (n < 0)
         return;
-    char place[LOG_FILLED_MAX], filled[LOG_FILLED_MAX];
-    struct buf b = {.p = place, .cap = sizeof place, .max = sizeof place - 1};
+    char line[LOG_FILLED_MAX], filled[LOG_FILLED_MAX];
+    struct buf b = {.p = line, .cap = sizeof line, .max = sizeof line - 1};
     buf_printf(&b, "mcp-interposer: %s: ", names[level]);
     struct slice text = {raw, size_min((size_t)n, sizeof raw - 1)};
     if (filter_fn != NULL)

@@ -20,10 +20,11 @@ typedef void (*log_sink_fn)(void *ctx, struct slice line); /* line ends with '\n
 
 void log_set_level(enum log_level most); /* drops lines of higher levels; the default is LOG_NOTE */
 void log_set_sink(log_sink_fn sink, void *ctx); /* NULL: log to stderr again */
-/* For a sink that writes to stderr: if stderr is a terminal, a line that is too long for it is
- * broken between words into several lines in `place`. Otherwise the line itself is returned. */
-struct slice log_fill(struct slice line, char place[LOG_FILLED_MAX]);
-/* Filters the text of each line; the result is valid until the next call. */
+/* For a sink that writes to stderr. If stderr is a terminal and the line is too long for it, writes the line to
+ * `filled`, broken between words into several lines, and returns that text. Otherwise returns the line itself. */
+struct slice log_fill(struct slice line, char filled[LOG_FILLED_MAX]);
+/* Returns the text of a line, changed if necessary, for example without secrets. The result is valid until the next
+ * call. */
 typedef struct slice (*log_filter_fn)(void *ctx, struct slice text);
 void log_set_filter(log_filter_fn filter, void *ctx); /* NULL: none */
 void log_line(enum log_level level, const char *fmt, ...) MI_FORMAT(2, 3);

@@ -1,4 +1,4 @@
-/* nearest.h - "did you mean": the candidate closest to a misspelt word.
+/* nearest.h - finds the candidate closest to a misspelt word, for "did you mean".
  *
  * Blocks    never. Pure. */
 #ifndef MI_BASE_NEAREST_H

@@ -70,7 +70,7 @@ bool opt_yes_or_no(const char *value, bool *ret)
     return false;
 }
 
-static int set_flag(struct opt_set *s, size_t i, const char *value, enum opt_from from)
+static int opt_set_flag(struct opt_set *s, size_t i, const char *value, enum opt_from from)
 {
     bool yes;
     if (!opt_yes_or_no(value, &yes))
@@ -84,15 +84,15 @@ static int opt_unknown(struct opt_set *s, const char *written, const char *name,
     char word[NEAREST_MAX + 2]; /* longer names have no nearest candidate */
     s->unknown = written;
     snprintf(word, sizeof word, "%.*s", (int)size_min(len, sizeof word), name);
-    struct nearest near = nearest_to(word);
+    struct nearest nearest = nearest_to(word);
     for (size_t i = 0; i < s->n; i++)
-        nearest_consider(&near, s->table[i].name);
-    if (near.best == NULL)
+        nearest_consider(&nearest, s->table[i].name);
+    if (nearest.best == NULL)
         return opt_fail(s, "unknown option $1", written, "");
-    return opt_fail(s, "unknown option $1; did you mean --$2?", written, near.best);
+    return opt_fail(s, "unknown option $1; did you mean --$2?", written, nearest.best);
 }
 
-static int parse_long(struct opt_set *s, int argc, char **argv, int *at)
+static int opt_parse_long(struct opt_set *s, int argc, char **argv, int *at)
 {
     const char *word = argv[*at] + 2;
     const char *eq = strchr(word, '=');
@@ -103,7 +103,7 @@ static int parse_long(struct opt_set *s, int argc, char **argv, int *at)
     if (s->table[i].arg == NULL) {
         if (eq != NULL)
             return opt_fail(s, "option --$1 does not take a value", s->table[i].name, "");
-        return set_flag(s, i, "yes", OPT_FLAG);
+        return opt_set_flag(s, i, "yes", OPT_FLAG);
     }
     if (eq != NULL)
         return opt_set_value(s, i, eq + 1, OPT_FLAG), 0;
@@ -114,7 +114,7 @@ static int parse_long(struct opt_set *s, int argc, char **argv, int *at)
     return 0;
 }
 
-static int parse_letters(struct opt_set *s, int argc, char **argv, int *at)
+static int opt_parse_letters(struct opt_set *s, int argc, char **argv, int *at)
 {
     for (const char *p = argv[*at] + 1; *p != '\0'; p++) {
         size_t i = 0;
@@ -154,8 +154,8 @@ int opt_parse(struct opt_set *s, int argc, char **argv, int from, char **operand
             continue;
         }
         *ret_next = i;
-        int st =
-            argv[i][1] == '-' ? parse_long(s, argc, argv, &i) : parse_letters(s, argc, argv, &i);
+        int st = argv[i][1] == '-' ? opt_parse_long(s, argc, argv, &i)
+                                   : opt_parse_letters(s, argc, argv, &i);
         if (st < 0)
             return st;
     }
@@ -179,7 +179,7 @@ int opt_read_environment(struct opt_set *s)
         if (s->table[i].arg != NULL) {
             opt_set_value(s, i, value, OPT_ENVIRONMENT);
         } else {
-            int st = set_flag(s, i, value, OPT_ENVIRONMENT);
+            int st = opt_set_flag(s, i, value, OPT_ENVIRONMENT);
             if (st < 0)
                 return st;
         }
@@ -193,7 +193,7 @@ int opt_set_from_config(struct opt_set *s, const char *name, const char *value)
     if (i == s->n)
         return MI_ENOENT;
     if (s->table[i].arg == NULL)
-        return set_flag(s, i, value, OPT_CONFIG);
+        return opt_set_flag(s, i, value, OPT_CONFIG);
     opt_set_value(s, i, value, OPT_CONFIG);
     return 0;
 }
@@ -210,7 +210,7 @@ const char *opt_get(const struct opt_set *s, const char *name)
     return s->value[opt_must_find(s, name)];
 }
 
-/* *at encodes source * OPT_MANY_MAX + index: the list is walked once for each source. */
+/* *at is source * OPT_MANY_MAX + index: the list is walked once for each source. */
 const char *opt_next_value(const struct opt_set *s, const char *name, size_t *at)
 {
     size_t i = opt_must_find(s, name);

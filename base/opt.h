@@ -1,12 +1,10 @@
-/* opt.h - options of a command: one table feeds the parser, the environment, the configuration and
+/* opt.h - reads the options of a command. One table serves the parser, the environment, the configuration and
  * the help.
  *
  * Forms     `--name VALUE`, `--name=VALUE`, `-n VALUE`, `-nVALUE`, `--flag`; `--` ends the options.
- * Order     a flag overrides the environment (MCP_INTERPOSER_NAME, dashes as underscores), which
- *           overrides the
- *           configuration file, which overrides the table's default. opt_set_from_config(),
- *           opt_read_environment() and
- *           opt_parse() may be called in any order.
+ * Order     the command line overrides the environment (MCP_INTERPOSER_NAME, dashes as underscores), which
+ *           overrides the configuration file, which overrides the table's default. opt_set_from_config(),
+ *           opt_read_environment() and opt_parse() may be called in any order.
  * Owns      nothing: values point into argv, the environment, the table or memory of the caller.
  * Errors    MI_EINVAL with a message in `error`: the option, the problem and the remedy.
  * Blocks    never. */
@@ -21,11 +19,11 @@
 struct opt {
     char letter;      /* 0: none */
     const char *name; /* long name; NULL ends a table */
-    const char *arg;  /* name of the option's value in the help; NULL: a flag. If the name ends with
-                       * "...", the option may be repeated in each source, and all values are
-                       * used */
+    /* Name of the option's value in the help; NULL: a flag. If the name ends with "...", the option may be repeated
+     * in each source, and all values are used. */
+    const char *arg;
     const char *def;  /* default, shown by the help; NULL: none */
-    const char *help; /* NULL: hidden; neither the help nor completion shows it */
+    const char *help; /* text for the help; NULL: neither the help nor completion shows the option */
 };
 
 enum opt_from { OPT_DEFAULT, OPT_CONFIG, OPT_ENVIRONMENT, OPT_FLAG };
@@ -33,9 +31,8 @@ enum opt_from { OPT_DEFAULT, OPT_CONFIG, OPT_ENVIRONMENT, OPT_FLAG };
 struct opt_set {
     const struct opt *table; /* borrowed */
     size_t n;
-    const char *value[OPT_MAX]; /* borrowed; NULL: not given, and there is no default; for a flag
-                                 * "yes" or "no" */
-    enum opt_from from[OPT_MAX];
+    const char *value[OPT_MAX];  /* borrowed; for a flag "yes" or "no"; NULL: no value, no default */
+    enum opt_from from[OPT_MAX]; /* source of the value */
     struct opt_many {
         size_t i; /* index of the option in the table */
         const char *value;
@@ -63,11 +60,11 @@ MI_MUST int opt_read_environment(struct opt_set *s);
  * MI_EINVAL. */
 MI_MUST int opt_set_from_config(struct opt_set *s, const char *name, const char *value);
 
-const char *opt_get(const struct opt_set *s, const char *name); /* NULL: not given, no default */
+const char *opt_get(const struct opt_set *s, const char *name); /* NULL: no value and no default */
 /* Iterates over the values of an option that may be repeated, without the default, in increasing
  * priority of their sources. *at starts at 0. Returns NULL when there are no more. */
 const char *opt_next_value(const struct opt_set *s, const char *name, size_t *at);
-bool opt_is_on(const struct opt_set *s, const char *name); /* whether the flag is `yes` */
+bool opt_is_on(const struct opt_set *s, const char *name); /* true if the flag is `yes` */
 enum opt_from opt_source(const struct opt_set *s, const char *name);
 
 /* Reads the value of a flag: yes, true, on, 1; no, false, off, 0. Returns false for any other

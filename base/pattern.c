@@ -15,7 +15,8 @@ struct pattern {
     uint32_t backreferences; /* highest number of a backreference; 0: there is none */
 };
 
-/* \C would split a character. */
+/* Options of PCRE2: for both syntaxes, for ECMA-262, and for PCRE2's own syntax. \C is forbidden, because it would split
+ * a character. */
 #define BOTH (PCRE2_UTF | PCRE2_NEVER_BACKSLASH_C)
 #define ECMA                                                                                       \
     (PCRE2_DOLLAR_ENDONLY | PCRE2_MATCH_UNSET_BACKREF | PCRE2_ALLOW_EMPTY_CLASS |                  \
@@ -81,8 +82,7 @@ static int pattern_compile(struct pattern *p, const struct pattern_rules *rules,
     if (cc == NULL)
         return pattern_no_memory(rules);
     if (regex.n > PATTERN_MAX || !rules->ecma) {
-        (void)pcre2_set_max_pattern_length(cc, PATTERN_MAX); /* PCRE2 reports this with an error of
-                                                              * its own */
+        (void)pcre2_set_max_pattern_length(cc, PATTERN_MAX); /* PCRE2 reports a longer expression */
     } else {
         (void)pcre2_set_compile_extra_options(cc, PCRE2_EXTRA_ALT_BSUX);
         ecma_regex_to_pcre(&text, regex);
@@ -157,26 +157,27 @@ static enum pattern_result pattern_result_of_pcre(int rc)
     return rc >= 0 ? PATTERN_YES : PATTERN_GAVE_UP;
 }
 
+/* State of a search, for counting its work. */
 struct progress {
     struct work *work;
-    size_t at;   /* offset in the text, at the last item */
-    size_t item; /* steps of an item */
+    size_t at;   /* offset in the text at the last callout */
+    size_t item; /* steps that each item of the expression counts */
 };
 
-/* PCRE2 calls this before it tries an item of the expression. The limit of steps of PCRE2 itself
- * starts again at each starting point in the text. */
+/* PCRE2 calls this function before it tries an item of the expression. PCRE2's own limit of steps is not sufficient: its
+ * count starts again at each starting point in the text. */
 static int pattern_on_callout(pcre2_callout_block *b, void *ctx)
 {
     struct progress *r = ctx;
     size_t now = b->current_position;
-    size_t way = now > r->at ? now - r->at : r->at - now;
+    size_t moved = now > r->at ? now - r->at : r->at - now;
     r->at = now;
-    return work_count_steps(r->work, r->item + way / 8) ? 0 : PCRE2_ERROR_CALLOUT;
+    return work_count_steps(r->work, r->item + moved / 8) ? 0 : PCRE2_ERROR_CALLOUT;
 }
 
 enum pattern_result pattern_search(struct pattern *p, struct slice text, struct work *w)
 {
-    /* a backreference may compare much without moving */
+    /* A backreference may compare many characters without moving. */
     struct progress r = {.work = w, .item = 1 + (p->backreferences > 0 ? text.n / 16 : 0)};
     if (!work_count_steps(w, 20 + text.n / 8))
         return PATTERN_GAVE_UP;
@@ -199,7 +200,7 @@ enum pattern_result pattern_find(struct pattern *p, const struct pattern_piece *
     const PCRE2_SIZE *v = pcre2_get_ovector_pointer(p->data);
     size_t group = rc > 1 && v[2] != PCRE2_UNSET && v[3] > v[2] ? 1 : 0;
     size_t a = v[2 * group], b = v[2 * group + 1];
-    if (b <= a || a < piece->from) /* possible with lookbehind */
+    if (b <= a || a < piece->from) /* an expression with lookbehind may match so */
         return PATTERN_NO;
     *ret = (struct slice){text.p + a, b - a};
     return PATTERN_YES;

@@ -1,7 +1,8 @@
 /* pattern.h - matches untrusted regular expressions in bounded time. Only pattern.c uses PCRE2.
  *
  * Syntax    PCRE2, or ECMA-262 as in JSON Schema as far as PCRE2 supports it: `$` matches only at the end of the text,
- *           \u0041 is a character, \d \w are ASCII; see ecma.h. Not anchored; `.` and classes match characters, not bytes.
+ *           \u0041 is a character, \d and \w are ASCII; see ecma.h. A match may begin anywhere; `.` and classes match
+ *           characters, not bytes.
  * Limits    PATTERN_MAX bytes of expression; struct pattern_rules limits steps, depth and memory of
  *           one search. If the expression comes from a peer (`ecma`), a quota limits the memory of
  *           all patterns that share it, and the work of a search over all starting points is
@@ -25,8 +26,7 @@ struct pattern_rules {
     uint32_t steps;    /* limit of backtracking steps from one start */
     uint32_t depth;    /* limit of nested backtracking */
     uint32_t heap_kib; /* limit of memory for backtracking */
-    struct quota *
-        quota; /* counts everything that the pattern allocates; NULL: allocations are not counted */
+    struct quota *quota; /* counts what the pattern allocates; NULL: allocations are not counted */
 };
 
 struct pattern;
@@ -37,23 +37,22 @@ enum pattern_result { PATTERN_NO, PATTERN_YES, PATTERN_GAVE_UP };
 struct pattern_piece {
     struct slice text;  /* a match must lie in this range, with its lookbehind and its lookahead */
     size_t from, limit; /* offsets where a match may begin: from <= start < limit */
-    bool more_front,
-        more_end; /* the text continues beyond this end, so ^ or $ does not match there */
+    bool more_front, more_end; /* more text precedes or follows: ^ or $ does not match there */
 };
 
 /* Returns 0, MI_ENOMEM, MI_EFULL (the quota is too small) or MI_EINVAL (the expression is invalid
  * or too long). The reason is added to `error` unless `error` is NULL. */
 MI_MUST int pattern_open(struct pattern **ret, const struct pattern_rules *rules,
                          struct slice regex, struct buf *error);
-void pattern_close(struct pattern *p); /* NULL is allowed */
-/* Whether the text has a match. Only for rules with `ecma`. Counts work in *w: one step for each
- * item of the expression that is tried, and one for each eight characters that an item consumes. */
+void pattern_close(struct pattern *p); /* p may be NULL */
+/* Searches the text for a match. Only for rules with `ecma`. Counts work in *w: one step for each
+ * item of the expression that is tried, and one for each eight bytes that an item consumes. */
 enum pattern_result pattern_search(struct pattern *p, struct slice text, struct work *w);
 /* Finds the first match that is not empty. On PATTERN_YES, *ret is group 1, or the whole match if
  * group 1 is empty. Only for rules without `ecma`. */
 enum pattern_result pattern_find(struct pattern *p, const struct pattern_piece *piece,
                                  struct slice *ret);
-/* Appends the version of the library in use: "10.42". */
+/* Appends the version of the loaded PCRE2 library, such as "10.42". */
 void pattern_library(struct buf *b);
 
 #endif

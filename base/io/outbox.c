@@ -15,7 +15,7 @@ static struct segment *segment_at(const struct outbox *o, size_t i)
     return &o->ring[(o->head + i) & (o->cap - 1)];
 }
 
-static void drop_first(struct outbox *o)
+static void outbox_drop_first(struct outbox *o)
 {
     chunk_drop(segment_at(o, 0)->chunk);
     o->head = (o->head + 1) & (o->cap - 1);
@@ -25,7 +25,7 @@ static void drop_first(struct outbox *o)
 void outbox_discard_after_error(struct outbox *o)
 {
     while (o->count > 0)
-        drop_first(o);
+        outbox_drop_first(o);
     o->lost += o->staged - o->written;
     o->written = o->released = o->staged;
     o->broken = true;
@@ -157,7 +157,7 @@ static void outbox_remove_written(struct outbox *o, size_t n)
         struct segment *s = segment_at(o, 0);
         if (n >= s->n) {
             n -= s->n;
-            drop_first(o);
+            outbox_drop_first(o);
             continue;
         }
         s->p += n;

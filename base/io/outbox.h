@@ -5,7 +5,7 @@
  *
  * Owns      a reference to each chunk in the queue, until its bytes are written.
  * Units     staged, released and written are total bytes since outbox_open(). A message is written once `written` has
- *           reached the value that `staged` had just after it was added.
+ *           reached the value that `staged` had just after the message was added.
  * Errors    MI_ENOMEM: nothing was staged. After outbox_discard_after_error() all bytes are dropped silently. The
  *           queue grows when it is half full, so that a short lack of memory does no harm.
  * Blocks    never: outbox_flush() stops at EAGAIN. */
@@ -16,7 +16,7 @@
 #include "base/io/stream.h"
 
 struct segment {
-    struct chunk *chunk; /* held */
+    struct chunk *chunk; /* owned: a reference */
     const char *p;
     size_t n;
 };
@@ -31,7 +31,7 @@ struct outbox {
 
 void outbox_open(struct outbox *o);
 void outbox_close(struct outbox *o);
-/* Makes room for the next outbox_add(). Returns whether that call will succeed. */
+/* Makes room for the next outbox_add(). Returns true if that call will succeed. */
 bool outbox_reserve(struct outbox *o);
 MI_MUST int outbox_add(struct outbox *o, struct chunk *c, const char *p, size_t n);
 MI_MUST int outbox_add_copy(struct outbox *o, struct slice s); /* copies s into a new chunk */
@@ -44,19 +44,21 @@ void outbox_drop_staged(struct outbox *o); /* drops the staged bytes that were n
 /* Writes released bytes. Returns 0 if all are written, 1 if the peer accepts no more now, MI_EIO if
  * the peer has closed. */
 MI_MUST int outbox_flush(struct outbox *o, const struct stream *to);
+/* Drops all bytes, now and in later calls. */
 void outbox_discard_after_error(struct outbox *o);
-void outbox_reset(
-    struct outbox *o); /* prepares the outbox for a new peer, after outbox_discard_after_error() */
-/* Call it when n bytes of another queue go to the same peer before the bytes of this queue; they
- * are counted as written. */
+/* Prepares the outbox for a new peer, after outbox_discard_after_error(). */
+void outbox_reset(struct outbox *o);
+/* Call it when n bytes of another queue go to the same peer before the bytes of this queue: counts these n bytes as
+ * written. */
 void outbox_count_written_elsewhere(struct outbox *o, uint64_t n);
 
-/* Bytes that the peer has accepted. */
+/* Returns the number of bytes that the peer has accepted. */
 static inline uint64_t outbox_accepted(const struct outbox *o)
 {
     return o->written - o->lost;
 }
 
+/* Returns the number of bytes that are not written yet. */
 static inline size_t outbox_bytes(const struct outbox *o)
 {
     return (size_t)(o->staged - o->written);
