@@ -5,7 +5,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-/* A filter of system calls may not know getrandom(2). */
+/* /dev/urandom is used if a filter of system calls denies getrandom(2). */
 int random_fill(void *p, size_t n)
 {
     assert(n <= RANDOM_MAX);

@@ -1,4 +1,4 @@
-/* random.h - random bytes from the kernel, for names that nobody else has and for keys of hashes.
+/* random.h - gets random bytes from the kernel, for unique names and for keys of hashes.
  *
  * Errors    MI_EIO: the kernel provides no random bytes.
  * Blocks    never, once the kernel's random pool is ready (getentropy(3)). */
@@ -7,7 +7,7 @@
 
 #include "base/base.h"
 
-#define RANDOM_MAX 256 /* bytes of one call */
+#define RANDOM_MAX 256 /* most bytes in one call */
 
 MI_MUST int random_fill(void *p, size_t n);
 

@@ -10,7 +10,7 @@ union head {
 };
 
 static union head reserve[RESERVE_SIZE / sizeof(union head)];
-static size_t used; /* elements */
+static size_t used; /* number of elements of `reserve` that are taken */
 
 static bool is_reserved(const union head *h)
 {
@@ -18,20 +18,16 @@ static bool is_reserved(const union head *h)
            (uintptr_t)h < (uintptr_t)(reserve + MI_COUNT(reserve));
 }
 
-static _Noreturn void reserve_give_up(void)
+static union head *reserve_take(size_t n)
 {
     static const char text[] =
         "mcp-interposer: error: out of memory for the event loop, the program cannot go on\n";
-    if (write(STDERR_FILENO, text, sizeof text - 1) < 0)
-        abort();
-    abort();
-}
-
-static union head *reserve_take(size_t n)
-{
     size_t count = 1 + (n + sizeof(union head) - 1) / sizeof(union head);
-    if (count > MI_COUNT(reserve) - used)
-        reserve_give_up();
+    if (count > MI_COUNT(reserve) - used) {
+        ssize_t ignored = write(STDERR_FILENO, text, sizeof text - 1);
+        (void)ignored;
+        abort();
+    }
     union head *h = &reserve[used];
     used += count;
     return h;
@@ -43,7 +39,7 @@ static void reserve_drop(union head *h)
         free(h);
 }
 
-/* Copies the contents to another block. */
+/* Moves the contents to another block, and frees the old block. */
 static void reserve_move(union head *to, union head *old, size_t n)
 {
     if (old == NULL)

@@ -1,4 +1,4 @@
-/* search.h - binary search in an array that is sorted by a 64-bit member.
+/* search.h - searches an array that is sorted by a 64-bit member.
  *
  * Blocks    never. Pure. */
 #ifndef MI_BASE_SEARCH_H

@@ -1,9 +1,8 @@
-/* server_url.h - the URL that a server's command connects to, found in its words.
+/* server_url.h - finds the URL that a server's command connects to, in the words of the command.
  *
- * From `npx -y mcp-remote https://me@example.com/mcp?key=x` it takes https://, example.com and
- * /mcp. The first
- * argument that is a URL with http or https is used, unless it may be the value of an option, that
- * is, of the word before it. It is assumed to be the URL of an MCP server.
+ * The parts of the URL in `npx -y mcp-remote https://me@example.com/mcp?key=x` are https://, example.com and
+ * /mcp. The first argument that is a URL with http or https is taken for the URL of an MCP server, unless the
+ * word before it is an option, whose value it may be.
  *
  * Owns      nothing; the parts are in the word.
  * Errors    none: other words are ignored.
@@ -19,9 +18,10 @@ struct server_url {
     struct slice path;   /* excluding query and fragment */
 };
 
-/* Initialize with {0}. The first word that is taken is the program. */
+/* State of a search. Initialize it with {0}. */
 struct server_url_search {
-    bool began, after_option;
+    bool began;        /* the first word, the program, was taken */
+    bool after_option; /* the last word was an option */
 };
 
 /* Takes the next word of a command. Returns true if the word is the URL. */

@@ -1,4 +1,4 @@
-/* terminal.h - the width of the terminal to which we write.
+/* terminal.h - finds the width of the terminal to which this program writes.
  *
  * Blocks    never. */
 #ifndef MI_BASE_TERMINAL_H

@@ -11,7 +11,7 @@
  * time. Returns -1 if the directory is missing, or if the system or file system cannot report
  * changes; then the caller must check often. */
 int changes_open(const char *dir);
-/* Forgets what was reported. */
+/* Discards the events reported so far. */
 void changes_discard_events(int fd);
 
 #endif

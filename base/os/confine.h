@@ -10,16 +10,15 @@
  *   sockets     no connection to an abstract Unix socket of another process (Linux 6.12)
  *   processes   no ptrace(2) of a process that is not confined in the same way; no privileges from setuid programs
  *
- * After confine_system_calls(), any system call that a recorder does not need fails with EPERM, and is counted unless it makes a
- * process or thread: no sockets (TCP, UDP, Unix sockets with a path), no new processes, no chmod, chown or times of files
- * by their path, no io_uring, no mounts or namespaces.
+ * After confine_system_calls(), any system call that a recorder does not need fails with EPERM: no sockets (TCP, UDP,
+ * Unix sockets with a path), no new processes, no chmod, chown or times of files by their path, no io_uring, no mounts
+ * or namespaces. Denied calls are counted, except those that make a process or thread.
  *
  * Not restricted: kill(2), because the recorder must kill the process group of a server whose proxy
  * was killed. Neither mechanism can allow only that group.
  *
  * Temporary files outside the given directories are also forbidden: SQLite must keep its temporary
- * files in memory (PRAGMA
- * temp_store = MEMORY).
+ * files in memory (PRAGMA temp_store = MEMORY).
  *
  * A system may support fewer of these restrictions, or none: a recorder works in any case.
  *
@@ -32,30 +31,29 @@
 
 #include <stdatomic.h>
 
-/* Confines the calling process and all its later children. dir: open descriptors of directories; those of
- * file_open_dir() are enough. A missing file of the list above is skipped. Best effort: returns the
- * version of the mechanism that is in force, or 0 with errno if there is none. In both cases the
- * process can gain no privileges. */
+/* Confines the calling process and all its later children, as far as the system can. dir: open descriptors of
+ * directories; those of file_open_dir() are enough. A missing file of the list above is skipped. Returns the version of
+ * the mechanism that is in force, or 0 with errno if there is none. In both cases the process can gain no
+ * privileges. */
 int confine_self(const int *dir, size_t n);
 
 /* Returns the version of the system's mechanism; *ret_text is its name, such as "Landlock". Returns
  * 0 if there is none; *ret_text says why. */
 int confine_kernel_support(const char **ret_text);
 
-/* System calls that were denied. */
+/* System calls that were denied. Counted only on 64-bit x86 and ARM. */
 struct confine_denied {
-    _Atomic uint32_t n;
-    _Atomic uint32_t last; /* number of the last denied call; both members are set only on 64-bit
-                            * x86 and ARM */
+    _Atomic uint32_t n;    /* how many */
+    _Atomic uint32_t last; /* number of the last denied call */
 };
 
-/* For the calling thread and its later children. ret must live as long as the process: a signal handler for SIGSYS
- * writes to it, and SIGSYS must not be blocked. Returns 0; with MI_ENOMEM or MI_EIO no filter was
+/* Confines the calling thread and its later children. *ret must live as long as the process: a signal handler for SIGSYS
+ * writes to it. SIGSYS must not be blocked. Returns 0, or MI_ENOMEM or MI_EIO if no filter was
  * installed. */
 MI_MUST int confine_system_calls(struct confine_denied *ret);
-/* Returns the name of a call, such as "connect", or its number as text, such as "1234". */
+/* Appends the name of a system call, such as "connect", or its number, such as "1234", if the name is unknown. */
 void confine_call_name(uint32_t call, struct buf *b);
-/* Appends "libseccomp 2.5.4". */
+/* Appends the name and version of the library, such as "libseccomp 2.5.4". */
 void confine_library(struct buf *b);
 
 #endif

@@ -1,8 +1,8 @@
 /* file.h - operations on files and directories that POSIX does not offer.
  *
  * Linux     open(2), renameat2(2), sync_file_range(2), proc(5).
- * Errors    MI_EIO, and -1: see errno. ENOTSUP: the system or the file system does not support it;
- *           the caller has an alternative.
+ * Errors    MI_EIO, and -1: see errno. ENOTSUP: the system or the file system does not support the
+ *           operation; the caller has an alternative.
  * Blocks    on the file system only. */
 #ifndef MI_BASE_OS_FILE_H
 #define MI_BASE_OS_FILE_H
@@ -22,36 +22,36 @@ MI_MUST int file_open_null(void);
 /* Opens a directory to find files in it, which needs no permission to list it; close-on-exec. flags: 0 or O_NOFOLLOW.
  * The descriptor works with fstat(2) and as the directory of openat(2) and the like; a system may allow more. */
 MI_MUST int file_open_dir(const char *path, int flags);
-/* Whether a directory has this name; a symbolic link is not followed. */
+/* Returns true if the directory has an entry with this name. A symbolic link is not followed. */
 bool file_exists(int dir, const char *name);
 /* Returns 0 if this user may read and write the file, else MI_EIO. */
 MI_MUST int file_may_write(int dir, const char *name);
 /* Renames within a directory, unless the new name exists. Returns 0, or MI_EIO with errno: EEXIST,
  * ENOTSUP, or another one. */
 MI_MUST int file_rename_new(int dir, const char *from, const char *to);
-/* Whether a new file in a directory would get n bytes of disk space. Changes nothing. Returns 0 or
- * an errno; also 0 if testing it would change the file system. dir: a descriptor from
- * file_open_dir(); folder: a path below it, or ".". */
+/* Tests whether a new file in a directory would get n bytes of disk space. Changes nothing. Returns 0 or
+ * an errno; also 0 if the test is not possible without changing the file system. dir: a descriptor from
+ * file_open_dir(); folder: a path below that directory, or ".". */
 MI_MUST int file_test_space(int dir, const char *folder, size_t n);
 
-/* Returns the process that holds a POSIX write lock on this byte of a file; 0: none, or unknown.
+/* Returns the process that holds a POSIX write lock on the byte at the offset `at` of a file; 0: none, or unknown.
  * Does not open the file, because closing it would drop the locks of this process. */
 pid_t file_lock_owner(const char *path, int64_t at);
 
-/* The time of the last change of the contents. */
+/* Returns the time of the last change of the contents. */
 struct timespec file_changed_at(const struct stat *st);
 
 /* Return the offset of the first byte at or after `at` that is in a hole of the file, or that is
- * not in a hole; INT64_MAX if there is none. On a file system without holes a file has none. They
+ * not in a hole; INT64_MAX if there is none. On a file system without holes no byte is in a hole. Both functions
  * change the descriptor's offset. */
 int64_t file_next_hole(int fd, int64_t at);
 int64_t file_next_data(int fd, int64_t at);
 
-/* Writes a file's bytes, and the metadata needed to read them, to the medium, and waits. Returns 0
- * or MI_EIO. */
+/* Writes a file's bytes, and the metadata needed to read them, to the medium, and waits until they are written. Returns
+ * 0 or MI_EIO. */
 MI_MUST int file_sync_data(int fd);
-/* Begins to write these bytes to the disk, waits for it, and drops them from memory. It may do
- * nothing. */
+/* Writes these bytes to the disk, waits until they are written, and drops them from memory. A system may do nothing
+ * here. */
 void file_write_out(int fd, int64_t from, int64_t to);
 
 #endif

@@ -1,10 +1,10 @@
-/* inspect.h - what another process is doing, for a report to people.
+/* inspect.h - finds out what another process is doing, for a report to people.
  *
  * Every fact may be unknown, because the system does not have it or does not show it for this
  * process.
  *
  * Linux     proc(5): cmdline; wchan, syscall and fd, which need ptrace access to the process; FIONREAD.
- * Blocks    never: nothing is read that waits for the process. */
+ * Blocks    never: no read waits for the process. */
 #ifndef MI_BASE_OS_INSPECT_H
 #define MI_BASE_OS_INSPECT_H
 
@@ -15,18 +15,18 @@
 /* What a process waits for. */
 struct inspect_wait {
     char wchan[48];   /* kernel function; "": unknown */
-    char call[24];    /* system call; "": none or unknown */
-    int call_fd;      /* descriptor of that call; -1: none */
-    char call_on[16]; /* kind of call_fd: "pipe", "socket", "file", "terminal", …; "": unknown */
+    char call[24];    /* name of the system call; "": none or unknown */
+    int call_fd;      /* descriptor that the call uses; -1: none */
+    char call_on[16]; /* type of call_fd: "pipe", "socket", "file", "terminal", …; "": unknown */
 };
 
 void inspect_wait(pid_t pid, struct inspect_wait *ret);
-/* Whether the descriptor refers to the same file in both processes; false if unknown. */
+/* Returns true if the descriptor refers to the same file in both processes; false if that is unknown. */
 bool inspect_same_file(pid_t a, pid_t b, int fd);
-/* Whether both processes execute the same command, so that one has forked the other; false if
- * unknown. */
+/* Returns true if both processes execute the same command, so that one has forked the other; false if
+ * that is unknown. */
 bool inspect_same_command(pid_t a, pid_t b);
-/* Counts descriptors of a process; reads at most `max`. Returns false if unknown. */
+/* Counts the pipes and sockets of a process; reads at most `max` descriptors. Returns false if unknown. */
 bool inspect_count(pid_t pid, int max, int *ret_pipes, int *ret_sockets);
 /* Returns the unread bytes in the pipe of which fd is the writing end; -1: unknown. For a socket
  * the number is 0 or too large. */

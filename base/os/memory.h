@@ -1,4 +1,4 @@
-/* memory.h - files in memory that two processes share, and the memory of this process.
+/* memory.h - makes files in memory that two processes share, and controls the memory of this process.
  *
  * The journal holds messages as they were received, so its files must be in memory and never on a disk. Swap space is
  * not a disk in this sense.
@@ -13,21 +13,21 @@
 
 /* ---- files ---- */
 
-/* The directory on a file system in memory where every user may make files, such as /dev/shm. A
- * system without such a directory returns one for which memory_contains_file() is false; then journals are
+/* Returns the directory on a file system in memory where every user may make files, such as /dev/shm. A
+ * system without such a directory returns a directory for which memory_contains_file() is false; then journals are
  * files without a name. */
 const char *memory_dir(void);
-/* Whether the file or directory is on a file system that keeps everything in memory. */
+/* Returns true if the file or directory is on a file system that keeps everything in memory. */
 bool memory_contains_file(int fd);
 /* Makes a file without a name in memory, empty, close-on-exec. The file disappears with its last
  * descriptor and mapping. It can be read, written, resized, mapped, and locked with F_OFD_SETLK
  * (fcntl(2)). Returns -1 if it cannot be made. */
 MI_MUST int memory_file(const char *title);
-/* Gives memory to n bytes of a file in memory, so that access to them cannot fail later. Returns 0
+/* Allocates memory for n bytes of a file in memory, so that access to them cannot fail later. Returns 0
  * or MI_EIO. */
 MI_MUST int memory_allocate(int fd, uint64_t at, uint64_t n);
-/* Returns n bytes of a file to the system: whole pages, which then read as zeros. The size of the
- * file does not change. */
+/* Gives the memory of n bytes of a file back to the system. The bytes must be complete pages; they then read as zeros.
+ * The size of the file does not change. */
 MI_MUST int memory_free(int fd, uint64_t at, uint64_t n);
 
 /* ---- mappings; p is the start of a page ---- */
@@ -35,13 +35,13 @@ MI_MUST int memory_free(int fd, uint64_t at, uint64_t n);
 /* Makes the mapping private: child processes do not inherit it, and core files do not contain it.
  * Returns 0 or MI_EIO. */
 MI_MUST int memory_keep_private(void *p, size_t n);
-/* Maps pages that already have memory, instead of one by one at their first use. This only saves
- * time, so it may do nothing. */
+/* Maps pages that already have memory now, and not one by one at their first use. This only saves
+ * time, so a system may do nothing here. */
 void memory_touch(void *p, size_t n);
 
 /* ---- malloc() ---- */
 
-/* From now on, free() returns large blocks to the system at once. It may do nothing. */
+/* From now on, free() returns large blocks to the system at once. A system may do nothing here. */
 void memory_return_large_blocks(void);
 
 #endif

@@ -1,4 +1,4 @@
-/* process.h - facts about processes, and settings for the child processes of this one.
+/* process.h - reads facts about processes, and makes settings for the child processes of this process.
  *
  * Identity  the system reuses pids. Pid, start time and boot together identify a process.
  * Units     ticks of sysconf(_SC_CLK_TCK) for CPU time and start time.
@@ -12,7 +12,7 @@
 
 #include <sys/types.h>
 
-/* Bytes of a name, with its NUL. Linux: 15 characters, more for kernel threads. */
+/* Bytes of a process's name, with its NUL. On Linux a name has 15 characters, more for kernel threads. */
 #define PROCESS_NAME_MAX 64
 #define PROCESS_BOOT_MAX 40 /* bytes of a boot id, with its NUL */
 
@@ -25,8 +25,7 @@ struct process {
     int64_t cpu_ticks;    /* including waited_ticks */
     int64_t waited_ticks; /* CPU time of children that the process has waited for */
     int64_t threads;
-    uint64_t start_ticks; /* start time in ticks since boot; identifies the process together with
-                           * pid and boot id */
+    uint64_t start_ticks; /* start time since boot; with pid and boot id, identifies the process */
     int64_t rss_bytes;
 };
 
@@ -47,12 +46,12 @@ int64_t process_began_us(pid_t pid);
  * MI_ENOENT (the process has exited), or MI_EIO with errno. */
 MI_MUST int process_signal(pid_t pid, uint64_t start, int sig);
 /* Waits until the process with this start time has exited, at most `us` microseconds. Returns
- * whether it has exited; true if pid is not above 0. */
+ * true if the process has exited, or if pid is not above 0. */
 bool process_wait(pid_t pid, uint64_t start, int64_t us);
 
 /* ---- this machine, and this program ---- */
 
-/* The id of this boot of the machine, "" if unknown. ret has PROCESS_BOOT_MAX bytes. */
+/* Writes the id of this boot of the machine, "" if unknown. ret has PROCESS_BOOT_MAX bytes. */
 void process_boot(char *ret);
 /* Returns the number of this process's pid namespace, within which pids are unique; 0 if unknown.
  * A system without namespaces returns 1. */
@@ -64,21 +63,21 @@ char *process_program(void);
 /* Returns the user's home directory in the system's user database, which can differ from the
  * environment's; NULL if unknown. Valid until the next call. */
 const char *process_home(void);
-/* The system and the processor that this program was built for: "linux-x64". */
+/* Returns the system and the processor that this program was built for, such as "linux-x64". */
 const char *process_target(void);
-/* The C library and its version: "glibc 2.36"; "": unknown. Good until the next call. */
+/* Returns the C library and its version, such as "glibc 2.36"; "" if unknown. Valid until the next call. */
 const char *process_libc(void);
-/* Whether this program was linked without shared libraries. */
+/* Returns true if this program was linked without shared libraries. */
 bool process_is_static(void);
 
 /* ---- this process and those that it starts ---- */
 
 /* From now on, a descendant whose parent exits becomes a child of this process, not of init.
  * Otherwise processes that a server leaves outside of its process group are not found at the end of
- * the session. Returns whether the system supports this. */
+ * the session. Returns true if the system supports this. */
 bool process_adopt_orphans(void);
 /* Call it in a child process before exec, also after vfork(2): the system kills the process when its parent dies.
- * On a system without this, the recorder process does it for servers. Returns false if the parent
+ * On a system that cannot do this, the recorder process kills servers. Returns false if the parent
  * with this pid has already died. */
 bool process_die_with(pid_t parent);
 

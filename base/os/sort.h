@@ -1,4 +1,4 @@
-/* sort.h - qsort(3) with a context for the comparison.
+/* sort.h - sorts like qsort(3), with a context for the comparison.
  *
  * Linux     qsort_r(3), which POSIX has since 2024. Other systems have it with another order of arguments.
  * Blocks    never. */

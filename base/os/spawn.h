@@ -1,4 +1,4 @@
-/* spawn.h - starting programs, and what child processes inherit.
+/* spawn.h - starts programs, and limits the descriptors that child processes inherit.
  *
  * Linux     vfork(2), close_range(2).
  * Blocks    spawn() until the program is started. */
@@ -10,19 +10,19 @@
 #include <signal.h>
 #include <sys/types.h>
 
-/* Runs in the child process before the program. It may share the memory of the parent: it calls only functions that
- * are safe in a signal handler, and writes to nothing but its own variables. Returns 0, or an errno
- * if the program must not be started. */
+/* A function that runs in the child process before the program. The child may share the memory of the parent: so the
+ * function calls only functions that are safe in a signal handler, and writes only to its own variables. It returns 0,
+ * or an errno if the program must not be started. */
 typedef int (*spawn_fn)(const void *ctx);
 
 /* Starts argv[0], searched in PATH, in a child process. mask: the signals that are blocked in the
- * program; NULL: the caller's mask. All signals are blocked in `prepare`. The time of the call
+ * program; NULL: the caller's mask. All signals are blocked while `prepare` runs. The duration of the call
  * should not depend on the size of the caller's memory. Returns 0, or MI_EIO with the errno of the
  * failed step; then no process is left. */
 MI_MUST int spawn(char *const argv[], const sigset_t *mask, spawn_fn prepare, const void *ctx,
                   pid_t *ret);
 
-/* Closes all descriptors from this one on. */
+/* Closes all descriptors from `first` on. */
 void spawn_close_from(int first);
 
 #endif

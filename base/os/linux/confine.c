@@ -24,13 +24,12 @@ enum file_right {
     REMOVE_FILE = 1 << 5,
     MAKE_DIR = 1 << 7,
     MAKE_REGULAR = 1 << 8,
-    REFER = 1 << 13,    /* move and link between directories: version 2 */
-    TRUNCATE = 1 << 14, /* version 3 */
+    REFER = 1 << 13,    /* move and link between directories; since version 2 of Landlock */
+    TRUNCATE = 1 << 14, /* since version 3 */
 };
 
 /* Rights in the directories that are passed to confine_self(). No other right (execute, special
- * files, symbolic links, ioctl on
- * devices) is ever granted. */
+ * files, symbolic links, ioctl on devices) is ever granted. */
 #define RIGHTS_OWN                                                                                 \
     (WRITE_FILE | READ_FILE | READ_DIR | REMOVE_DIR | REMOVE_FILE | MAKE_DIR | MAKE_REGULAR |      \
      REFER | TRUNCATE)
@@ -98,24 +97,20 @@ static int landlock_allow_fd(int ruleset, int fd, uint64_t rights)
     return (int)syscall(SYS_landlock_add_rule, ruleset, RULE_PATH_BENEATH, &rule, 0u);
 }
 
-static int landlock_allow_path(int ruleset, const char *path, uint64_t rights)
-{
-    int fd = open(path, O_PATH | O_CLOEXEC);
-    if (fd < 0)
-        return 0;
-    int rc = landlock_allow_fd(ruleset, fd, rights);
-    close(fd);
-    return rc;
-}
-
 static int landlock_allow_all(int ruleset, const struct version *v, const int *dir, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         if (landlock_allow_fd(ruleset, dir[i], RIGHTS_OWN & v->files) != 0)
             return -1;
-    for (size_t i = 0; i < MI_COUNT(shared_paths); i++)
-        if (landlock_allow_path(ruleset, shared_paths[i].path, shared_paths[i].rights) != 0)
+    for (size_t i = 0; i < MI_COUNT(shared_paths); i++) {
+        int fd = open(shared_paths[i].path, O_PATH | O_CLOEXEC);
+        if (fd < 0)
+            continue; /* a missing file is skipped */
+        int rc = landlock_allow_fd(ruleset, fd, shared_paths[i].rights);
+        close(fd);
+        if (rc != 0)
             return -1;
+    }
     return 0;
 }
 

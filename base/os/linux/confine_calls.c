@@ -1,4 +1,4 @@
-/* confine_calls.c - a filter of system calls, seccomp(2), made by libseccomp. */
+/* confine_calls.c - installs a filter of system calls, seccomp(2), that libseccomp makes. */
 #include "base/os/confine.h"
 
 #include <errno.h>
@@ -39,7 +39,7 @@ static const char *const quiet[] = {"clone", "clone3", "vfork"};
 
 static struct confine_denied *denied;
 
-/* Where the result of a system call is found after a signal. */
+/* The register that holds the result of a system call after a signal. */
 #if defined __x86_64__
 #define RESULT_OF(context) ((context)->uc_mcontext.gregs[REG_RAX])
 #elif defined __aarch64__
@@ -56,7 +56,7 @@ static void on_denied_system_call(int number, siginfo_t *info, void *context)
     RESULT_OF((ucontext_t *)context) = -EPERM;
 }
 
-static bool count_denied(struct confine_denied *d)
+static bool start_counting_denied(struct confine_denied *d)
 {
     struct sigaction action = {.sa_sigaction = on_denied_system_call,
                                .sa_flags = SA_SIGINFO | SA_NODEFER};
@@ -68,7 +68,7 @@ static bool count_denied(struct confine_denied *d)
 }
 #define DENY SCMP_ACT_TRAP
 #else
-static bool count_denied(struct confine_denied *d)
+static bool start_counting_denied(struct confine_denied *d)
 {
     (void)d;
     return true;
@@ -90,7 +90,7 @@ static int confine_calls_add(scmp_filter_ctx filter, uint32_t action, const char
     return 0;
 }
 
-/* Calls that are allowed with some arguments only: isatty(3), abort(3), and the end of the server's process group. */
+/* Allows some calls with certain arguments only: for isatty(3), for abort(3), and to kill the server's process group. */
 static int allow_conditional_calls(scmp_filter_ctx filter)
 {
     int st =
@@ -117,7 +117,7 @@ static int load_filter_in_time(scmp_filter_ctx filter)
 int confine_system_calls(struct confine_denied *ret)
 {
     scmp_filter_ctx filter = seccomp_init(DENY);
-    int st = filter != NULL && count_denied(ret) ? 0 : MI_ENOMEM;
+    int st = filter != NULL && start_counting_denied(ret) ? 0 : MI_ENOMEM;
     if (st == 0)
         st = seccomp_attr_set(filter, SCMP_FLTATR_CTL_OPTIMIZE, 2); /* a binary tree */
     if (st == 0)

@@ -29,7 +29,7 @@ int file_open_dir(const char *path, int flags)
     return open(path, O_PATH | O_DIRECTORY | O_CLOEXEC | flags);
 }
 
-/* faccessat(3) of glibc calls faccessat2(2), which older filters of system calls do not know, and deny. */
+/* faccessat(3) of glibc calls faccessat2(2), which older filters of system calls do not know and deny. */
 int file_may_write(int dir, const char *name)
 {
     return syscall(SYS_faccessat, dir, name, R_OK | W_OK) == 0 ? 0 : MI_EIO;
@@ -45,7 +45,7 @@ int file_rename_new(int dir, const char *from, const char *to)
 {
     if (renameat2(dir, from, dir, to, RENAME_NOREPLACE) == 0)
         return 0;
-    /* the file system, the kernel, or a filter of system calls */
+    /* The file system, the kernel, or a filter of system calls does not support the call. */
     if (errno == EINVAL || errno == ENOSYS || errno == EPERM)
         errno = ENOTSUP;
     return MI_EIO;

@@ -66,8 +66,8 @@ static const struct {
 #endif
 };
 
-/* Returns the number of bytes read; 0: not readable. */
-static size_t read_whole(pid_t pid, const char *name, char *to, size_t max)
+/* Reads /proc/PID/NAME. Returns the number of bytes read; 0: the file is not readable. */
+static size_t read_proc_file(pid_t pid, const char *name, char *to, size_t max)
 {
     char path[64];
     snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, name);
@@ -80,12 +80,7 @@ static size_t read_whole(pid_t pid, const char *name, char *to, size_t max)
     return n > 0 ? (size_t)n : 0;
 }
 
-static int inspect_read_file(pid_t pid, const char *name, char *to, size_t max)
-{
-    return read_whole(pid, name, to, max) > 0 ? 0 : MI_EIO;
-}
-
-static int read_link(pid_t pid, int fd, char *to, size_t max)
+static int read_fd_link(pid_t pid, int fd, char *to, size_t max)
 {
     char path[64];
     snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)pid, fd);
@@ -94,14 +89,14 @@ static int read_link(pid_t pid, int fd, char *to, size_t max)
     return n > 0 ? 0 : MI_EIO;
 }
 
-/* Reads the kind from the link's text: "pipe:[123]" is a pipe, "/etc/passwd" a file. The name of a
+/* Reads the type of a descriptor from the link's text: "pipe:[123]" is a pipe, "/etc/passwd" a file. The name of a
  * file is not reported, because it may be private. */
 static void read_fd_kind(pid_t pid, int fd, char *ret, size_t max)
 {
     static const char *const kinds[] = {"pipe", "socket", "eventfd", "eventpoll", "inotify"};
     char link[64];
     ret[0] = '\0';
-    if (read_link(pid, fd, link, sizeof link) < 0)
+    if (read_fd_link(pid, fd, link, sizeof link) < 0)
         return;
     const char *kind = "file";
     for (size_t i = 0; i < MI_COUNT(kinds); i++)
@@ -112,11 +107,12 @@ static void read_fd_kind(pid_t pid, int fd, char *ret, size_t max)
     snprintf(ret, max, "%s", kind);
 }
 
-/* "0 0x3 0x7ffd… …": number and arguments of the system call; "running" or "-1 …" outside of a call. */
-static void read_call(pid_t pid, struct inspect_wait *w)
+/* /proc/PID/syscall has the number and the arguments of the system call, such as "0 0x3 0x7ffd… …"; outside of a call
+ * it has "running" or "-1 …". */
+static void read_system_call(pid_t pid, struct inspect_wait *w)
 {
     char text[256], *end = NULL;
-    if (inspect_read_file(pid, "syscall", text, sizeof text) < 0)
+    if (read_proc_file(pid, "syscall", text, sizeof text) == 0)
         return;
     long number = strtol(text, &end, 10);
     if (end == text)
@@ -136,10 +132,10 @@ static void read_call(pid_t pid, struct inspect_wait *w)
 void inspect_wait(pid_t pid, struct inspect_wait *ret)
 {
     *ret = (struct inspect_wait){.call_fd = -1};
-    if (inspect_read_file(pid, "wchan", ret->wchan, sizeof ret->wchan) < 0 ||
+    if (read_proc_file(pid, "wchan", ret->wchan, sizeof ret->wchan) == 0 ||
         strcmp(ret->wchan, "0") == 0)
         ret->wchan[0] = '\0';
-    read_call(pid, ret);
+    read_system_call(pid, ret);
 }
 
 /* ---- descriptors ---------------------------------------------------------------------------- */
@@ -147,15 +143,15 @@ void inspect_wait(pid_t pid, struct inspect_wait *ret)
 bool inspect_same_file(pid_t a, pid_t b, int fd)
 {
     char of_a[64], of_b[64];
-    return read_link(a, fd, of_a, sizeof of_a) == 0 && read_link(b, fd, of_b, sizeof of_b) == 0 &&
-           strcmp(of_a, of_b) == 0;
+    return read_fd_link(a, fd, of_a, sizeof of_a) == 0 &&
+           read_fd_link(b, fd, of_b, sizeof of_b) == 0 && strcmp(of_a, of_b) == 0;
 }
 
 bool inspect_same_command(pid_t a, pid_t b)
 {
     char of_a[1024], of_b[1024]; /* zeros separate the words */
-    size_t a_n = read_whole(a, "cmdline", of_a, sizeof of_a);
-    size_t b_n = read_whole(b, "cmdline", of_b, sizeof of_b);
+    size_t a_n = read_proc_file(a, "cmdline", of_a, sizeof of_a);
+    size_t b_n = read_proc_file(b, "cmdline", of_b, sizeof of_b);
     return a_n > 0 && a_n == b_n && memcmp(of_a, of_b, a_n) == 0;
 }
 

@@ -11,8 +11,8 @@ int pipe_open(int fd[2], int flags)
     return pipe2(fd, O_CLOEXEC | flags) == 0 ? 0 : MI_EIO;
 }
 
-/* A user may have /proc/sys/fs/pipe-user-pages-soft pages in all pipes that are larger than the usual 64 KiB; see pipe(7)
- * for what follows beyond that. */
+/* The pipes of a user that are larger than the usual 64 KiB may have /proc/sys/fs/pipe-user-pages-soft pages together;
+ * pipe(7) describes what happens beyond this limit. */
 size_t pipe_widen(int fd, size_t n)
 {
     int before = fcntl(fd, F_GETPIPE_SZ);
@@ -28,7 +28,7 @@ bool pipe_narrow(int fd, size_t n)
 
 /* ---- channels ------------------------------------------------------------------------------- */
 
-/* Room for one descriptor. */
+/* Buffer for the control message of one descriptor. */
 union control {
     struct cmsghdr align;
     char bytes[CMSG_SPACE(sizeof(int))];
@@ -61,15 +61,6 @@ bool channel_send_file(int fd, char what, int file)
     return sendmsg(fd, &m, MSG_DONTWAIT | MSG_NOSIGNAL) == 1;
 }
 
-static int received_file_of_message(struct msghdr *m)
-{
-    int file = -1;
-    struct cmsghdr *c = CMSG_FIRSTHDR(m);
-    if (c != NULL && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS)
-        memcpy(&file, CMSG_DATA(c), sizeof file);
-    return file;
-}
-
 ssize_t channel_receive(int fd, void *p, size_t max, int *ret_file)
 {
     union control control;
@@ -80,18 +71,19 @@ ssize_t channel_receive(int fd, void *p, size_t max, int *ret_file)
         m.msg_controllen = sizeof control.bytes;
     }
     ssize_t n;
+    /* A reset connection reports ECONNRESET once, before the end of the stream. */
     do
         n = recvmsg(fd, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-    while (
-        n < 0 &&
-        (errno == EINTR ||
-         errno ==
-             ECONNRESET)); /* a reset connection reports an error once, before the end of the stream */
+    while (n < 0 && (errno == EINTR || errno == ECONNRESET));
     if (n < 0)
         return errno == EAGAIN || errno == EWOULDBLOCK ? 0 : MI_EIO;
     if (n == 0)
         return MI_ENOENT;
-    if (ret_file != NULL)
-        *ret_file = received_file_of_message(&m);
+    if (ret_file != NULL) {
+        const struct cmsghdr *c = CMSG_FIRSTHDR(&m);
+        *ret_file = -1;
+        if (c != NULL && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS)
+            memcpy(ret_file, CMSG_DATA(c), sizeof *ret_file);
+    }
     return n;
 }

@@ -20,10 +20,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#define WAIT_STEP_MS 10 /* between two looks at a process without a descriptor */
-#define STAT_MAX 1024   /* bytes of /proc/PID/stat: a name of 64 and 50 numbers */
+#define WAIT_STEP_MS 10 /* time between two checks of a process for which there is no pidfd */
+#define STAT_MAX 1024   /* bytes of /proc/PID/stat: a name of 64 bytes and 50 numbers */
 
-static ssize_t read_small(const char *path, char *to, size_t max)
+static ssize_t read_small_file(const char *path, char *to, size_t max)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
@@ -38,7 +38,8 @@ static ssize_t read_small(const char *path, char *to, size_t max)
     return n;
 }
 
-/* The name is in parentheses and may contain any characters, also parentheses and blanks. */
+/* Returns the text after the name, or NULL. The name is in parentheses and may contain any characters, even parentheses
+ * and blanks. */
 static const char *parse_process_name(const char *text, struct process *p)
 {
     const char *open = strchr(text, '('), *close = strrchr(text, ')');
@@ -55,7 +56,7 @@ int process_read(pid_t pid, struct process *ret)
     char path[64], text[STAT_MAX];
     struct process p = {.pid = pid};
     snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
-    if (pid <= 0 || read_small(path, text, sizeof text) <= 0)
+    if (pid <= 0 || read_small_file(path, text, sizeof text) <= 0)
         return MI_ENOENT;
     const char *at = parse_process_name(text, &p);
     long long field[25] = {0}; /* numbered as in proc(5): 3 is the state */
@@ -81,9 +82,9 @@ int process_read(pid_t pid, struct process *ret)
     return 0;
 }
 
-/* Parses the numbers before the last blank of `text`, and leaves the rest in it: "12 13 1" becomes
+/* Parses the numbers before the last blank of `text`, and leaves the rest in `text`: "12 13 1" becomes
  * "1". */
-static size_t parse_last_pids(char *text, size_t *text_n, pid_t *ret, size_t max)
+static size_t parse_complete_pids(char *text, size_t *text_n, pid_t *ret, size_t max)
 {
     size_t n = 0;
     char *p = text;
@@ -103,11 +104,12 @@ size_t process_children(pid_t pid, pid_t *ret, size_t max)
     size_t n = 0, text_n = 0;
     snprintf(text, sizeof text, "/proc/%d/task/%d/children", (int)pid, (int)pid);
     int fd = pid > 0 ? open(text, O_RDONLY | O_CLOEXEC) : -1;
-    for (ssize_t got; fd >= 0 && n < max; n += parse_last_pids(text, &text_n, ret + n, max - n)) {
-        got = read(fd, text + text_n, sizeof text - 1 - text_n);
+    while (fd >= 0 && n < max) {
+        ssize_t got = read(fd, text + text_n, sizeof text - 1 - text_n);
         if (got <= 0)
             break;
         text_n += (size_t)got;
+        n += parse_complete_pids(text, &text_n, ret + n, max - n);
     }
     if (fd >= 0)
         close(fd);
@@ -150,7 +152,7 @@ int64_t process_began_us(pid_t pid)
     return clock_wall_us() - since_boot_us + process_ticks_us((int64_t)p.start_ticks);
 }
 
-/* A pidfd always refers to the same process. If that process has another start time, the intended
+/* A pidfd always refers to the same process. If this process has another start time, the intended
  * process has exited. */
 int process_signal(pid_t pid, uint64_t start, int sig)
 {
@@ -168,7 +170,7 @@ int process_signal(pid_t pid, uint64_t start, int sig)
     return st;
 }
 
-/* Without /proc every start time is 0. */
+/* Without /proc every start time is 0; then only kill(2) tells. */
 static bool process_has_exited(pid_t pid, uint64_t start)
 {
     return pid <= 0 || process_start(pid) != start || (kill(pid, 0) < 0 && errno == ESRCH);
@@ -180,7 +182,8 @@ bool process_wait(pid_t pid, uint64_t start, int64_t us)
     struct pollfd f = {(int)syscall(SYS_pidfd_open, pid, 0), POLLIN, 0};
     bool exited = process_has_exited(pid, start);
     for (int64_t left = us; !exited && left > 0; left = until - clock_mono_us()) {
-        int ms = (int)(left / 1000) + 1; /* a filter of system calls may deny pidfd_open() */
+        int ms = (int)(left / 1000) + 1;
+        /* f.fd is -1 if a filter of system calls denies pidfd_open(). */
         bool ended = poll(&f, 1, f.fd >= 0 || ms < WAIT_STEP_MS ? ms : WAIT_STEP_MS) > 0;
         exited = ended || (f.fd < 0 && process_has_exited(pid, start));
     }
@@ -193,7 +196,7 @@ bool process_wait(pid_t pid, uint64_t start, int64_t us)
 
 void process_boot(char *ret)
 {
-    ssize_t n = read_small("/proc/sys/kernel/random/boot_id", ret, PROCESS_BOOT_MAX);
+    ssize_t n = read_small_file("/proc/sys/kernel/random/boot_id", ret, PROCESS_BOOT_MAX);
     if (n < 0)
         n = 0;
     while (n > 0 && (ret[n - 1] == '\n' || ret[n - 1] == ' '))
@@ -242,7 +245,7 @@ const char *process_libc(void)
 
 bool process_is_static(void)
 {
-    return getauxval(AT_BASE) == 0; /* the address of the dynamic linker */
+    return getauxval(AT_BASE) == 0; /* AT_BASE is the address of the dynamic linker */
 }
 
 /* getpwuid() would load shared libraries (NSS), which a static program cannot. */
@@ -266,9 +269,8 @@ bool process_adopt_orphans(void)
     return prctl(PR_SET_CHILD_SUBREAPER, 1) == 0;
 }
 
-/* The parent may have died before the prctl() above took effect. */
 bool process_die_with(pid_t parent)
 {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    return getppid() == parent;
+    return getppid() == parent; /* the parent may have died before the prctl() took effect */
 }

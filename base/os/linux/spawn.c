@@ -19,7 +19,7 @@ static void spawn_become(char *const argv[], const sigset_t *mask, spawn_fn prep
     _exit(127);
 }
 
-/* vfork(2) takes the same time whatever the size of this process. No signal handler may run before
+/* The duration of vfork(2) does not depend on the size of this process. No signal handler may run before
  * exec. */
 int spawn(char *const argv[], const sigset_t *mask, spawn_fn prepare, const void *ctx, pid_t *ret)
 {

@@ -6,7 +6,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-#define TITLE_MAX 256 /* bytes, including the NUL */
+#define TITLE_MAX 256 /* bytes of a title, including the NUL */
 
 static char *area; /* the arguments' memory; NULL: not known */
 static size_t area_n;
@@ -14,8 +14,8 @@ static size_t area_n;
  * pointer. */
 __attribute__((used)) static char **copies;
 
-/* Counts the strings that lie directly one after another in memory from *end on, and moves *end
- * past the last one. */
+/* Returns the number of strings. Moves *end past those of them that lie directly one after another in memory from *end
+ * on. */
 static size_t count_adjacent_strings(char **v, char **end)
 {
     size_t n = 0;
