@@ -8,9 +8,8 @@ size_t text_utf8_chars(struct slice s)
     const uint64_t ones = UINT64_C(0x0101010101010101), pairs = UINT64_C(0x00FF00FF00FF00FF);
     size_t behind = 0, i = 0;
     while (i + sizeof ones <= s.n) {
-        uint64_t
-            sums = 0,
-            v; /* one sum for each of the eight byte positions; after 255 rounds each is at most 255 */
+        /* sums: a sum for each of the eight byte positions; after 255 rounds each is at most 255. */
+        uint64_t sums = 0, v;
         size_t end = i + size_min((s.n - i) / sizeof v, 255) * sizeof v;
         for (; i < end; i += sizeof v) {
             memcpy(&v, s.p + i, sizeof v);
@@ -43,7 +42,7 @@ void text_utf8(struct buf *b, struct slice s)
     buf_add(b, s.p + from, s.n - from);
 }
 
-/* Characters that move the cursor, change colours, reorder text or end the line. */
+/* Returns true for characters that move the cursor, change colours, reorder text or end the line. */
 static bool controls_terminal(uint32_t c)
 {
     return c < 0x20 || (c >= 0x7F && c < 0xA0) || c == 0x061C || (c >= 0x200B && c <= 0x200F) ||
@@ -51,8 +50,8 @@ static bool controls_terminal(uint32_t c)
            (c >= 0xFFF9 && c <= 0xFFFB) || (c >= 0xE0000 && c <= 0xE007F);
 }
 
-/* Writes c in hexadecimal, with at least two digits. */
-static size_t add_hex(uint32_t c, char *ret)
+/* Writes c in hexadecimal, with at least two digits. Returns the number of digits. */
+static size_t write_hex(uint32_t c, char *ret)
 {
     size_t n = 2;
     while (n < 8 && c >> 4 * n != 0)
@@ -65,7 +64,7 @@ static size_t add_hex(uint32_t c, char *ret)
 size_t text_escape_byte(char byte, char ret[TEXT_ESCAPE_MAX])
 {
     memcpy(ret, "\\x", 2);
-    return 2 + add_hex((unsigned char)byte, ret + 2);
+    return 2 + write_hex((unsigned char)byte, ret + 2);
 }
 
 size_t text_escape(uint32_t code, char ret[TEXT_ESCAPE_MAX])
@@ -79,7 +78,7 @@ size_t text_escape(uint32_t code, char ret[TEXT_ESCAPE_MAX])
     if (code < 0x80)
         return text_escape_byte((char)code, ret);
     memcpy(ret, "\\u{", 3);
-    size_t n = 3 + add_hex(code, ret + 3);
+    size_t n = 3 + write_hex(code, ret + 3);
     ret[n] = '}';
     return n + 1;
 }
@@ -104,8 +103,8 @@ void text_visible(struct buf *b, struct slice s)
     buf_add(b, s.p + from, s.n - from);
 }
 
-/* Escapes characters that control a terminal or end a line. */
-static void add_json_code(struct buf *b, const char *p, size_t len)
+/* Appends a character outside of printable ASCII; escapes characters that control a terminal or end a line. */
+static void append_json_code(struct buf *b, const char *p, size_t len)
 {
     uint32_t c = text_utf8_code(p, len);
     if (!controls_terminal(c))
@@ -117,7 +116,7 @@ static void add_json_code(struct buf *b, const char *p, size_t len)
                    (unsigned)(0xDC00 | (c & 0x3FF)));
 }
 
-static void add_json_char(struct buf *b, const char *p, size_t len)
+static void append_json_char(struct buf *b, const char *p, size_t len)
 {
     unsigned char c = (unsigned char)*p;
     if (len == 0)
@@ -129,24 +128,24 @@ static void add_json_char(struct buf *b, const char *p, size_t len)
     else if (c >= 0x20 && c < 0x7F)
         buf_addc(b, (char)c);
     else
-        add_json_code(b, p, len);
+        append_json_code(b, p, len);
 }
 
-/* Tests eight bytes at a time. If a byte of the text ends the run, the highest bit of some byte of
- * `odd` is set; otherwise no such bit is set. */
+/* These functions test eight bytes at a time. A byte of the result with its highest bit set marks a byte that ends the
+ * run. (Other bytes may be marked too, but only if there is such a byte.) */
 #define EACH(byte) (UINT64_C(0x0101010101010101) * (uint64_t)(unsigned char)(byte))
 #define HIGH EACH(0x80)
 
-static uint64_t bytes_below_are_odd(uint64_t w, unsigned char least)
+static uint64_t mark_bytes_below(uint64_t w, unsigned char least)
 {
     return (w - EACH(least)) & ~w;
 }
 
 static bool is_plain_word(uint64_t w, char a, char b)
 {
-    uint64_t odd = w | bytes_below_are_odd(w, 0x20) | bytes_below_are_odd(w ^ EACH(0x7F), 1) |
-                   bytes_below_are_odd(w ^ EACH(a), 1) | bytes_below_are_odd(w ^ EACH(b), 1);
-    return (odd & HIGH) == 0;
+    uint64_t marked = w | mark_bytes_below(w, 0x20) | mark_bytes_below(w ^ EACH(0x7F), 1) |
+                      mark_bytes_below(w ^ EACH(a), 1) | mark_bytes_below(w ^ EACH(b), 1);
+    return (marked & HIGH) == 0;
 }
 
 size_t text_plain_run(struct slice s, char a, char b)
@@ -183,7 +182,7 @@ void text_json_truncated(struct buf *b, struct slice s, size_t max_chars)
             continue;
         size_t len = text_utf8_len(s.p + i, s.n - i);
         if (chars < max_chars)
-            add_json_char(b, s.p + i, len);
+            append_json_char(b, s.p + i, len);
         chars++;
         i += len != 0 ? len : 1;
     }
@@ -207,7 +206,7 @@ void text_json_visible(struct buf *b, struct slice valid)
             if (space)
                 buf_addc(b, ' ');
             else
-                add_json_code(b, valid.p + i, len);
+                append_json_code(b, valid.p + i, len);
             from = i + len;
         }
         i += len > 0 ? len : 1;
@@ -228,7 +227,7 @@ void text_json_cut(struct buf *b, struct slice s, size_t max_chars)
         if (i == s.n || chars == max_chars)
             break;
         size_t len = text_utf8_len(s.p + i, s.n - i);
-        add_json_char(b, s.p + i, len);
+        append_json_char(b, s.p + i, len);
         i += len != 0 ? len : 1;
         chars++;
     }

@@ -1,5 +1,5 @@
-/* token_kind.h - kinds of characters, for base/tokens.h: what a run consists of, and which class of pieces a character of
- * another script is.
+/* token_kind.h - classifies characters, for base/tokens.h: the type of run that a character belongs to, and the class of
+ * pieces that a character of another script is.
  *
  * Owns      nothing.
  * Blocks    never. Pure. */
@@ -9,10 +9,10 @@
 #include "base/tokens.h"
 
 enum token_kind {
-    TOKEN_START,
-    TOKEN_LOWER,
-    TOKEN_UPPER,
-    TOKEN_CAPITALS,
+    TOKEN_START,    /* before the first run */
+    TOKEN_LOWER,    /* a word: small letters, perhaps after one capital letter */
+    TOKEN_UPPER,    /* one capital letter */
+    TOKEN_CAPITALS, /* two or more capital letters */
     TOKEN_DIGIT,
     TOKEN_PUNCTUATION,
     TOKEN_SPACE,
@@ -20,7 +20,8 @@ enum token_kind {
     TOKEN_OTHER
 };
 
-extern const uint8_t token_kinds[256]; /* of ASCII characters; any other byte is TOKEN_START */
-enum tokens_class token_class_of_char(uint32_t c); /* not ASCII */
+extern const uint8_t token_kinds[256]; /* enum token_kind of ASCII characters; others: TOKEN_START */
+/* Returns the class of a character that is not ASCII. */
+enum tokens_class token_class_of_char(uint32_t c);
 
 #endif

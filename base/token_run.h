@@ -1,5 +1,5 @@
-/* token_run.h - runs of characters of one kind, for base/tokens.h: each character continues the current run or begins one,
- * and the end of a run counts its pieces.
+/* token_run.h - forms runs of characters of one kind, for base/tokens.h: each character continues the current run or
+ * begins another, and the pieces of a run are counted at its end.
  *
  * Owns      nothing.
  * Blocks    never. Pure. The functions are inline because they are called for each character. */
@@ -8,7 +8,7 @@
 
 #include "base/token_kind.h"
 
-/* Whether a word after a run of this kind is joined to it. */
+/* Returns true if a word directly after a run of this kind belongs to the same word, as in camelCase. */
 static inline bool tokens_join_next_word(uint8_t kind)
 {
     return (1u << kind & (1u << TOKEN_LOWER | 1u << TOKEN_UPPER | 1u << TOKEN_CAPITALS |
@@ -75,7 +75,7 @@ static inline void tokens_begin_run(struct tokens *t, enum token_kind kind)
     t->width = 0;
 }
 
-/* Continues the run, or begins one. */
+/* Continues the current run if it is of this kind; otherwise begins another. */
 static inline void tokens_extend_run(struct tokens *t, enum token_kind kind)
 {
     if (t->kind == kind)
@@ -86,8 +86,8 @@ static inline void tokens_extend_run(struct tokens *t, enum token_kind kind)
 
 static inline void tokens_add_letter(struct tokens *t, enum token_kind kind)
 {
-    if (kind == TOKEN_LOWER &&
-        t->kind == TOKEN_CAPITALS) { /* HTTPServer: the last capital begins a word */
+    if (kind == TOKEN_LOWER && t->kind == TOKEN_CAPITALS) {
+        /* The last capital letter begins a word, as in HTTPServer. */
         t->run--;
         t->kind = t->run > 1 ? TOKEN_CAPITALS : TOKEN_UPPER;
         tokens_begin_run(t, TOKEN_UPPER);
@@ -114,8 +114,8 @@ static inline void tokens_add_punctuation(struct tokens *t, unsigned char c)
     t->last = c;
 }
 
-/* Tokenizers have one token for up to about 128 spaces, 16 tabs or ends of line, or 4 pairs of \r\n; where white space changes from
- * one character to another, fewer go into one. */
+/* Tokenizers have one token for up to about 128 spaces, 16 tabs or ends of line, or 4 pairs of \r\n; for fewer where
+ * white space changes from one character to another. */
 static inline void tokens_add_white_space(struct tokens *t, enum token_kind kind, unsigned char c)
 {
     tokens_extend_run(t, t->kind == TOKEN_NEWLINE ? TOKEN_NEWLINE : kind);

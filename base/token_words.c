@@ -16,7 +16,7 @@ static unsigned tokens_lower_case_mask(__m128i v)
         _mm_cmpeq_epi8(_mm_min_epu8(letter, _mm_set1_epi8(25)), letter));
 }
 
-/* Bit i is about byte i: which of BLOCK bytes are small letters, which are spaces. */
+/* Sets bit i of *ret_lower if byte i is a small letter, and bit i of *ret_space if byte i is a space. */
 static void tokens_classify_block(const char *p, uint64_t *ret_lower, uint64_t *ret_space)
 {
     *ret_lower = *ret_space = 0;
@@ -28,7 +28,7 @@ static void tokens_classify_block(const char *p, uint64_t *ret_lower, uint64_t *
     }
 }
 
-/* Words of small letters, with one space between two of them, `n` in number. */
+/* Counts n words of small letters that are separated by single spaces. letters: the bits of their letters. */
 static void tokens_count_words(struct tokens *t, uint64_t letters, int n)
 {
     uint64_t two = letters & letters >> 1, four = two & two >> 2;
@@ -45,17 +45,17 @@ static void tokens_count_words(struct tokens *t, uint64_t letters, int n)
     t->n[TOKENS_WORD] += n;
 }
 
-/* Does the same as tokens_words(), for whole blocks of BLOCK bytes. */
+/* Does the same as tokens_words(), for complete blocks of BLOCK bytes. */
 static size_t tokens_block_words(struct tokens *t, const char *p, size_t i, size_t n)
 {
     uint64_t lower, space;
     while (n - i >= BLOCK) {
         tokens_classify_block(p + i, &lower, &space);
-        space &= lower >> 1 & (lower << 1 | 1); /* between two letters: the byte before the block is
-                                                 * a letter */
+        /* Keep only spaces between two letters. The byte before the block is a letter. */
+        space &= lower >> 1 & (lower << 1 | 1);
         uint64_t other = ~(lower | space);
         unsigned end = other != 0 ? (unsigned)__builtin_ctzll(other) : BLOCK;
-        space &= other ^ (other - 1); /* before `end` */
+        space &= other ^ (other - 1); /* keep only spaces before `end` */
         if (space == 0) {
             t->run += end;
         } else {
@@ -83,7 +83,7 @@ static size_t tokens_block_words(const struct tokens *t, const char *p, size_t i
 }
 #endif
 
-/* The end of the small letters from i on. */
+/* Returns the index of the first byte from i on that is not a small letter. */
 static size_t tokens_lower_end(const char *p, size_t i, size_t n)
 {
 #ifdef BLOCK

@@ -3,7 +3,7 @@
 #include "base/token_run.h"
 #include "base/token_words.h"
 
-/* Hundredths of a token. */
+/* The weight of a piece of each class, in hundredths of a token. */
 static const int64_t weights[TOKENS_CLASSES] = {
     [TOKENS_WORD] = 89,     [TOKENS_WORD_MIDDLE] = 117,   [TOKENS_WORD_LONG] = 113,
     [TOKENS_LETTER] = 12,   [TOKENS_JOINED] = 116,        [TOKENS_CAPITALS] = 148,
@@ -67,7 +67,7 @@ static void tokens_add_other(struct tokens *t, enum tokens_class class)
     t->n[class]++;
 }
 
-/* The first byte of a character of several; RFC 3629. */
+/* Reads the first byte of a character of several bytes (RFC 3629). */
 static void tokens_begin_multibyte(struct tokens *t, unsigned char c)
 {
     t->want = c < 0xC2 || c > 0xF4 ? 0 : c < 0xE0 ? 1 : c < 0xF0 ? 2 : 3;
@@ -94,7 +94,7 @@ void tokens_add(struct tokens *t, const char *p, size_t n)
                 tokens_add_other(t, token_class_of_char(t->code));
             continue;
         }
-        if (t->want > 0) { /* cut off */
+        if (t->want > 0) { /* the character is incomplete */
             t->want = 0;
             tokens_add_other(t, TOKENS_CONTROL);
         }

@@ -1,4 +1,4 @@
-/* units.h - durations and sizes as users write them.
+/* units.h - reads and writes durations and sizes as users write them.
  *
  * Durations `30s`, `500ms`, `5m`, `2h`, `1d`, `2w`, `1mo` (30 days), `250us`, `1.5s`; a bare number is seconds.
  * Sizes     `64MiB`, `10KiB`, `1GiB`, `500kB`, `2MB`, `1GB`, `512B`; a bare number is bytes.
@@ -11,11 +11,11 @@
 
 MI_MUST int units_duration(const char *text, int64_t *ret_us);
 MI_MUST int units_size(const char *text, size_t *ret_bytes);
-/* Whether the text of a duration or a size has a unit. */
+/* Returns true if the text of a duration or a size has a unit. */
 bool units_has_unit(const char *text);
 void units_show_duration(struct buf *b, int64_t us); /* 850us, 12.3ms, 4.20s, 3m12s, 2h05m */
 void units_show_size(struct buf *b, int64_t bytes);  /* 512B, 1.5KiB, 16.0MiB, 128MiB */
-/* The text as a value, for use in one expression. */
+/* A text that can be returned by value: units_bytes(n).s is valid until the end of the expression. */
 struct units_text {
     char s[32];
 };

@@ -7,7 +7,7 @@
 
 #define SECOND_US ((int64_t)1000000)
 
-/* Returns the start of the day that was `days` days ago. */
+/* Returns the start, in local time, of the day that was `days` days ago. */
 static int64_t midnight_days_ago(int64_t now_us, int days)
 {
     time_t s = (time_t)(now_us / SECOND_US);
@@ -31,11 +31,12 @@ static int read_n_digits(const char **at, int n)
     return v;
 }
 
+/* Skips the character c. Returns false if *at is another character. */
 static bool when_skip(const char **at, char c)
 {
-    bool there = **at == c;
-    *at += there;
-    return there;
+    bool found = **at == c;
+    *at += found;
+    return found;
 }
 
 /* Reads up to nine digits after a decimal point; digits after the sixth are ignored. */
@@ -51,8 +52,8 @@ static bool read_fraction(const char **at, int64_t *ret_us)
     return n > 0;
 }
 
-/* HH:MM, HH:MM:SS or HH:MM:SS.ssssss */
-static bool read_clock(const char **at, struct tm *tm, int64_t *ret_us)
+/* Reads HH:MM, HH:MM:SS or HH:MM:SS.ssssss. */
+static bool read_time_of_day(const char **at, struct tm *tm, int64_t *ret_us)
 {
     tm->tm_hour = read_n_digits(at, 2);
     if (tm->tm_hour < 0 || tm->tm_hour > 23 || !when_skip(at, ':'))
@@ -79,7 +80,7 @@ static int read_date(const char *text, int64_t *ret_us)
     tm.tm_mday = ok ? read_n_digits(&at, 2) : -1;
     ok = tm.tm_mday >= 1;
     if (ok && (when_skip(&at, 'T') || when_skip(&at, ' ')))
-        ok = read_clock(&at, &tm, &us);
+        ok = read_time_of_day(&at, &tm, &us);
     bool utc = ok && when_skip(&at, 'Z');
     if (!ok || *at != '\0')
         return MI_EINVAL;
@@ -87,7 +88,7 @@ static int read_date(const char *text, int64_t *ret_us)
     tm.tm_mon = month - 1;
     struct tm same = tm;
     time_t s = utc ? timegm(&same) : mktime(&same);
-    if (same.tm_mon != tm.tm_mon || same.tm_mday != tm.tm_mday) /* the 31st of June */
+    if (same.tm_mon != tm.tm_mon || same.tm_mday != tm.tm_mday) /* no such day, as the 31st of June */
         return MI_EINVAL;
     *ret_us = (int64_t)s * SECOND_US + us;
     return 0;

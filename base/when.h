@@ -1,4 +1,4 @@
-/* when.h - points in time as users write them.
+/* when.h - reads points in time as users write them.
  *
  * Forms     `2h`, `7d`, `90s`: a duration before now, with a unit; `now`; `today` and `yesterday`, which begin at
  *           midnight; `2026-01-31`, `2026-01-31 17:05`, `2026-01-31T17:05:09` in the local time zone (TZ), or in

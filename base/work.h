@@ -1,4 +1,4 @@
-/* work.h - a limit for work on data that others chose: a number of steps, and the CPU time of this thread.
+/* work.h - limits the work on data that others chose: the number of steps, and the CPU time of this thread.
  *
  * Steps     the same data take the same number of steps on every machine. A step is some nanoseconds of work.
  * CPU time  a second limit, for steps that turn out to be expensive. It is checked every WORK_LOOK
@@ -11,19 +11,19 @@
 
 #include "base/base.h"
 
-#define WORK_LOOK 256
+#define WORK_LOOK 256 /* number of steps between two reads of the clock */
 
 struct work {
-    int64_t steps;      /* steps left; negative: the limit was exceeded */
-    int64_t look;       /* the clock is read when `steps` falls below this */
+    int64_t steps;      /* number of steps left; negative: a limit was exceeded */
+    int64_t look;       /* the clock is read when `steps` falls below this value */
     int64_t cpu_end_us; /* when to stop, by clock_thread_us(); 0: no limit */
 };
 
-/* cpu_us: 0 is no limit of CPU time. */
+/* cpu_us: limit of CPU time; 0: none. */
 struct work work_begin(int64_t steps, int64_t cpu_us);
-/* Counts n steps, and looks at the limits. */
+/* Counts n steps and checks both limits. Called by work_count_steps(). */
 bool work_check_limits(struct work *w, size_t n);
-/* Counts n steps. */
+/* Counts n steps. Returns false if a limit is exceeded. */
 static inline bool work_count_steps(struct work *w, size_t n)
 {
     int64_t left = w->steps - (int64_t)n;

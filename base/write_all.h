@@ -1,6 +1,6 @@
 /* write_all.h - writes a whole text to a file, despite interruptions and short writes.
  *
- * If the descriptor is non-blocking, like the pipes of Node, it waits until the descriptor is
+ * If the descriptor is non-blocking, like the pipes of Node.js, the functions wait until it is
  * writable.
  *
  * Errors    MI_EIO, with errno.
