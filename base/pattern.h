@@ -1,7 +1,7 @@
 /* pattern.h - matches untrusted regular expressions in bounded time. Only pattern.c uses PCRE2.
  *
  * Syntax    PCRE2, or ECMA-262 as in JSON Schema as far as PCRE2 supports it: `$` matches only at the end of the text,
- *           \u0041 is a character, \d and \w are ASCII; see ecma.h. A match may begin anywhere; `.` and classes match
+ *           \u0041 is a character, \d and \w are ASCII; see pattern.c. A match may begin anywhere; `.` and classes match
  *           characters, not bytes.
  * Limits    PATTERN_MAX bytes of expression; struct pattern_rules limits steps, depth and memory of
  *           one search. If the expression comes from a peer (`ecma`), a quota limits the memory of

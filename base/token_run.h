@@ -6,7 +6,22 @@
 #ifndef MI_BASE_TOKEN_RUN_H
 #define MI_BASE_TOKEN_RUN_H
 
-#include "base/token_kind.h"
+#include "base/tokens.h"
+
+/* Types of characters and of runs. */
+enum token_kind {
+    TOKEN_START,    /* before the first run */
+    TOKEN_LOWER,    /* a word: small letters, perhaps after one capital letter */
+    TOKEN_UPPER,    /* one capital letter */
+    TOKEN_CAPITALS, /* two or more capital letters */
+    TOKEN_DIGIT,
+    TOKEN_PUNCTUATION,
+    TOKEN_SPACE,
+    TOKEN_NEWLINE,
+    TOKEN_OTHER
+};
+
+extern const uint8_t token_kinds[256]; /* enum token_kind of ASCII characters; others: TOKEN_START */
 
 /* Returns true if a word directly after a run of this kind belongs to the same word, as in camelCase. */
 static inline bool tokens_join_next_word(uint8_t kind)
