@@ -38,7 +38,7 @@ enum tokens_class {
     TOKENS_LATIN,       /* each letter of this script, and so on for the scripts below */
     TOKENS_GREEK_CYRILLIC,
     TOKENS_NEAR_EAST,
-    TOKENS_INDIC, /* Indic and other scripts up to U+1FFF */
+    TOKENS_INDIC, /* each character of Indic and other scripts, from U+0900 to U+1DFF */
     TOKENS_SYMBOL, /* each character from U+2000 to U+2E7F */
     TOKENS_KANA,
     TOKENS_HAN, /* Han and the punctuation of East Asia */

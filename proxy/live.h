@@ -59,7 +59,7 @@ struct proxy {
     struct outbox handshake_box; /* bytes for a restarted process that come before all others */
     struct buf start_error;      /* owned; why no process could be started */
     size_t start_error_short;    /* length of start_error without the part that is shown once */
-    bool resends;                /* true while requests wait to be sent again, and afterwards */
+    bool resends;                /* a request has waited to be sent again; stays true afterwards */
 };
 
 /* ---- server_process.c ---- */

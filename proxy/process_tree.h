@@ -24,7 +24,8 @@ struct process_tree {
 };
 
 /* The CPU time that the tree has used until one moment, and which processes ran at that moment. Helpers are all
- * processes except the real server and the processes that started it; and the exited children of these. */
+ * processes except the real server and the processes that started it. Exited children of the real server and of those
+ * processes count as helpers. */
 struct process_sample {
     int64_t at_us;        /* clock_mono_us(); 0: never taken */
     int64_t cpu_ticks;    /* CPU time of all processes */

@@ -7,7 +7,7 @@
  * the last one wins. 0 means no deadline.
  *
  * Rules     `initialize` has DEADLINE_INITIALIZE_US, or DEADLINE_LOGIN_US if the server may wait for a login in the
- *           browser, unless a rule with a WHAT matches it, or the rule for all requests allows more.
+ *           browser, unless a rule that is not for all requests matches it, or the rule for all requests allows more.
  *           A method that may remain unanswered (mcp-wire.md 6.1: subscriptions/listen, tasks/result,
  *           server/discover) has no deadline unless a rule has exactly the name of the method.
  * Owns      the rules; deadlines_close() frees them.
