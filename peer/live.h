@@ -37,7 +37,7 @@ enum live_result {
 /* Starts the server. dir: working directory of the server; NULL: that of this process. Returns 0, MI_ENOMEM, or MI_EIO
  * with a sentence in `error`. */
 MI_MUST int live_open(struct live **ret, char *const *argv, const char *dir, struct buf *error);
-/* Call it if the server's command is `mcp-interposer wrap`, a proxy. */
+/* Call it if the server is a proxy of this program, which needs more time to exit. */
 void live_is_proxy(struct live *l);
 /* Queues a line, given without its newline; live_receive_line() writes it. Returns 0 or MI_ENOMEM. */
 MI_MUST int live_send_line(struct live *l, struct slice line);

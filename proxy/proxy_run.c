@@ -223,7 +223,7 @@ static int open_recorder(struct proxy *p)
 }
 
 /* Records the event that distinguishes the sessions of `send` from others. */
-static void record_sent(struct proxy *p)
+static void record_send_event(struct proxy *p)
 {
     struct buf detail = {0};
     struct json_out j = json_out_to(&detail);
@@ -398,7 +398,7 @@ int proxy_run(const struct proxy_config *cfg)
         proxy_refuse("recording cannot begin; stderr of mcp-interposer has the reason");
         return PROXY_FAILED;
     }
-    record_sent(&p);
+    record_send_event(&p);
     (void)process_adopt_orphans();
     ev_set_allocator(reserve_realloc); /* libev's own allocator ends the program without memory */
     p.loop = ev_default_loop(EVFLAG_AUTO);

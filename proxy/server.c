@@ -229,7 +229,7 @@ void server_note_line(struct proxy *p)
 }
 
 /* Called when the time of a state in which the server is in doubt has passed. */
-static void end_doubted_state(struct proxy *p)
+static void handle_doubt_timeout(struct proxy *p)
 {
     server_note_line(p); /* handle the line that session/odd.h holds back */
     if (!server_state_is_in_doubt(&p->machine))
@@ -258,7 +258,7 @@ static void on_state_timer(struct ev_loop *loop, ev_timer *w, int revents)
     if (relay_is_paused(&p->relay[ROW_S2C]))
         server_state_extend_wait(&p->machine, clock_mono_us());
     if (server_state_is_in_doubt(&p->machine)) {
-        end_doubted_state(p);
+        handle_doubt_timeout(p);
         if (p->machine.state == before)
             set_state_timer(p, clock_mono_us());
         return;
