@@ -21,8 +21,8 @@
 
 enum tokens_class {
     TOKENS_WORD,        /* a word of up to 6 letters, alone or after a space */
-    TOKENS_WORD_MIDDLE, /* such a word of 7 to 10 letters */
-    TOKENS_WORD_LONG,   /* such a word of more than 10 letters */
+    TOKENS_WORD_MIDDLE, /* a word of 7 to 10 letters, alone or after a space */
+    TOKENS_WORD_LONG,   /* a word of more than 10 letters, alone or after a space */
     TOKENS_LETTER,      /* each letter beyond the 10th, also in words of the next two classes */
     TOKENS_JOINED,      /* a word after a letter or digit, as in camelCase, hex and base64 */
     TOKENS_CAPITALS,    /* a run of two or more capital letters */
@@ -35,7 +35,7 @@ enum tokens_class {
     TOKENS_BLANK,       /* a longer run of spaces */
     TOKENS_NEWLINE,     /* a run of white space that begins with an end of line */
     TOKENS_WIDTH,       /* each 128 spaces (or fewer other characters) in runs of white space */
-    TOKENS_LATIN,       /* each letter of this script, and so on for the scripts below */
+    TOKENS_LATIN,       /* each letter of this script; the next classes are other scripts */
     TOKENS_GREEK_CYRILLIC,
     TOKENS_NEAR_EAST,
     TOKENS_INDIC, /* each character of Indic and other scripts, from U+0900 to U+1DFF */

@@ -28,7 +28,7 @@ struct live {
     uint64_t sent;     /* bytes given to live_send_line() */
     uint64_t unread;   /* number of sent bytes that the server can no longer read */
     pid_t group;       /* the server's process group; stays valid after the process was reaped */
-    int in, out;       /* our ends of the server's stdin and stdout; -1: closed */
+    int in, out;       /* this process's ends of the server's stdin and stdout; -1: closed */
     struct line_reader lines;
     struct lines read;  /* interprets the lines */
     struct buf waiting; /* owned; bytes for the server's stdin; `done` of them are written */

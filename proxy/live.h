@@ -47,7 +47,7 @@ struct proxy {
     ev_timer deadline_timer;    /* never later than the next deadline; inactive if there is none */
     struct relay relay[2];      /* [ROW_C2S], [ROW_S2C] */
     struct relay server_stderr; /* the server's stderr */
-    struct stderr_relay stderr_relay; /* what waits to be written to our stderr */
+    struct stderr_relay stderr_relay; /* writes to the stderr of this program */
     struct incidents incidents;
     struct silence silence;
 

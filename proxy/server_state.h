@@ -46,7 +46,7 @@ enum server_state {
     SERVER_DRAINING_INPUT_CLOSED, /* DRAINING, and the server closed its stdin; it may never exit */
     SERVER_KILLED,                /* the process is being killed; a restart follows if allowed */
     SERVER_EXITED,                /* the process exited; its output is being read */
-    SERVER_EXITED_IDLE,  /* it exited with status 0 while no request was pending; a request restarts it */
+    SERVER_EXITED_IDLE,  /* the server exited with status 0, no request was pending; a request restarts it */
     SERVER_CRASHED_IDLE, /* the server crashed with no pending request; no restart is possible */
     SERVER_STOPPING,     /* the process is being stopped, or exited; no restart follows */
     SERVER_BACKOFF,      /* no process; the next one is started after a delay */
@@ -115,11 +115,11 @@ enum server_action {
 enum server_cause {
     SERVER_CAUSE_EXIT,         /* the process exited, or another process killed it */
     SERVER_CAUSE_START_FAILED, /* the server could not be started */
-    SERVER_CAUSE_HUNG,         /* it was killed because it hung */
-    SERVER_CAUSE_CLOSED,       /* it was killed because it closed its output */
-    SERVER_CAUSE_CHANGED,      /* it was killed: it answered initialize differently than before */
-    SERVER_CAUSE_STOPPED,      /* it was stopped: the client or a signal ended the session */
-    SERVER_CAUSE_NO_MEMORY,    /* it was stopped: the interposer ran out of memory */
+    SERVER_CAUSE_HUNG,         /* the process was killed because it hung */
+    SERVER_CAUSE_CLOSED,       /* the process was killed because it closed its output */
+    SERVER_CAUSE_CHANGED,      /* the process was killed: it answered initialize with other data */
+    SERVER_CAUSE_STOPPED,      /* the process was stopped: the client or a signal ended the session */
+    SERVER_CAUSE_NO_MEMORY,    /* the process was stopped: the interposer ran out of memory */
 };
 
 /* Why the session ends. The first reason stays, except that RECORD_ERROR replaces it. */

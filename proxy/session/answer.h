@@ -32,7 +32,7 @@ uint64_t answer_with_late_result(struct traffic *t, struct message *x, struct sl
 /* Records the server's answer to p as rejected; the client gets an error instead. */
 void answer_reject_answer(struct traffic *t, struct message *x, struct pending *p, const char *why,
                           const char *cause);
-/* Answers p with an error in place of an answer that the caller has recorded. */
+/* Answers p with an error instead of the server's answer, which the caller has recorded. */
 void answer_refused_request(struct traffic *t, struct pending *p, const char *why,
                             const char *cause);
 /* Sends an error with this id (JSON text; {NULL, 0} stands for null). Closes no pending request. */

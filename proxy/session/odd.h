@@ -36,8 +36,8 @@ struct odd_rejection {
     int code;
     const char *why, *cause;
 };
-/* Handles the other objects on the line, at most ODD_OTHERS_MAX: requests are answered with the same error, and so are
- * requests of the server that the line answers. */
+/* Handles the other objects on the line, at most ODD_OTHERS_MAX: a request is answered with the same error; if an
+ * object answers a request of the server, the server gets an error. */
 void odd_reject_others(struct traffic *t, const struct message *x, struct slice rest,
                        const struct odd_rejection *r);
 

@@ -46,8 +46,8 @@
 /* Which messages are rejected: none; invalid messages; or also messages that violate a MUST of MCP. */
 enum validate { VALIDATE_NONE, VALIDATE_WIRE, VALIDATE_PROTOCOL };
 
-/* Whether the arguments of tools/call are checked against the tool's schema: not at all, with a warning, or by
- * rejecting the call. */
+/* What happens if the arguments of a tools/call violate the tool's schema: they are not checked, a warning is logged, or
+ * the call is rejected. */
 enum check_arguments { ARGUMENTS_OFF, ARGUMENTS_WARN, ARGUMENTS_REJECT };
 
 /* The tools of the server's previous session, compared with the first complete list of this one. */
@@ -154,7 +154,7 @@ struct traffic {
     unsigned clients;
     bool client_said_shutdown; /* by `shutdown` or `exit` of LSP: the server should exit */
     size_t unfinished[2];      /* bytes of a line that has long been incomplete; 0: none */
-    bool unfinished_logged[2]; /* such a line was logged */
+    bool unfinished_logged[2]; /* an incomplete line was logged */
 
     void *owner; /* first argument of the callbacks below; each callback may be NULL */
     /* A deadline has passed, and the server has sent nothing since the request. Returns the judgement about the
