@@ -55,14 +55,14 @@ void json_out_end(struct json_out *j)
     j->comma = true;
 }
 
-static bool value_is_left_out(const struct json_out *j, const char *name, struct slice value)
+static bool value_is_omitted(const struct json_out *j, const char *name, struct slice value)
 {
     return j->max_text > 0 && name != NULL && value.p == NULL;
 }
 
 void json_out_text(struct json_out *j, const char *name, struct slice text)
 {
-    if (value_is_left_out(j, name, text))
+    if (value_is_omitted(j, name, text))
         return;
     json_out_name(j, name);
     if (text.p == NULL) {
@@ -118,7 +118,7 @@ void json_out_null(struct json_out *j, const char *name)
 
 void json_out_raw(struct json_out *j, const char *name, struct slice valid)
 {
-    if (value_is_left_out(j, name, valid))
+    if (value_is_omitted(j, name, valid))
         return;
     json_out_name(j, name);
     if (valid.p != NULL)

@@ -238,7 +238,7 @@ enum opt_from opt_source(const struct opt_set *s, const char *name)
 #define HELP_COLUMNS 80
 #define HELP_LEFT_MAX 30 /* if an option is longer, its help text begins on a new line */
 
-static void help_left_column(struct buf *b, const struct opt *o)
+static void opt_write_syntax(struct buf *b, const struct opt *o)
 {
     buf_clear(b);
     if (o->letter != 0)
@@ -256,14 +256,14 @@ void opt_write_help(struct buf *b, const struct opt *table)
     for (const struct opt *o = table; o->name != NULL; o++) {
         if (o->help == NULL)
             continue;
-        help_left_column(&left, o);
+        opt_write_syntax(&left, o);
         if (left.n <= HELP_LEFT_MAX && left.n + 2 > indent)
             indent = left.n + 2;
     }
     for (const struct opt *o = table; o->name != NULL; o++) {
         if (o->help == NULL)
             continue;
-        help_left_column(&left, o);
+        opt_write_syntax(&left, o);
         buf_clear(&text);
         buf_adds(&text, o->help);
         if (o->def != NULL)

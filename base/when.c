@@ -32,7 +32,7 @@ static int read_n_digits(const char **at, int n)
 }
 
 /* Skips the character c. Returns false if *at is another character. */
-static bool when_skip(const char **at, char c)
+static bool skip_character(const char **at, char c)
 {
     bool found = **at == c;
     *at += found;
@@ -56,16 +56,16 @@ static bool read_fraction(const char **at, int64_t *ret_us)
 static bool read_time_of_day(const char **at, struct tm *tm, int64_t *ret_us)
 {
     tm->tm_hour = read_n_digits(at, 2);
-    if (tm->tm_hour < 0 || tm->tm_hour > 23 || !when_skip(at, ':'))
+    if (tm->tm_hour < 0 || tm->tm_hour > 23 || !skip_character(at, ':'))
         return false;
     tm->tm_min = read_n_digits(at, 2);
     if (tm->tm_min < 0 || tm->tm_min > 59)
         return false;
-    if (!when_skip(at, ':'))
+    if (!skip_character(at, ':'))
         return true;
     tm->tm_sec = read_n_digits(at, 2);
     return tm->tm_sec >= 0 && tm->tm_sec <= 59 &&
-           (!when_skip(at, '.') || read_fraction(at, ret_us));
+           (!skip_character(at, '.') || read_fraction(at, ret_us));
 }
 
 static int read_date(const char *text, int64_t *ret_us)
@@ -74,14 +74,14 @@ static int read_date(const char *text, int64_t *ret_us)
     int64_t us = 0; /* microseconds within the second */
     struct tm tm = {.tm_isdst = -1};
     int year = read_n_digits(&at, 4);
-    bool ok = year >= 1970 && when_skip(&at, '-');
+    bool ok = year >= 1970 && skip_character(&at, '-');
     int month = ok ? read_n_digits(&at, 2) : -1;
-    ok = month >= 1 && month <= 12 && when_skip(&at, '-');
+    ok = month >= 1 && month <= 12 && skip_character(&at, '-');
     tm.tm_mday = ok ? read_n_digits(&at, 2) : -1;
     ok = tm.tm_mday >= 1;
-    if (ok && (when_skip(&at, 'T') || when_skip(&at, ' ')))
+    if (ok && (skip_character(&at, 'T') || skip_character(&at, ' ')))
         ok = read_time_of_day(&at, &tm, &us);
-    bool utc = ok && when_skip(&at, 'Z');
+    bool utc = ok && skip_character(&at, 'Z');
     if (!ok || *at != '\0')
         return MI_EINVAL;
     tm.tm_year = year - 1900;

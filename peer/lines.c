@@ -5,7 +5,7 @@
 
 /* ---- requests that wait --------------------------------------------------------------------- */
 
-static bool peer_lines_has(void *ctx, struct json_value id)
+static bool lines_id_is_awaited(void *ctx, struct json_value id)
 {
     const struct lines *l = ctx;
     return (id.type == JSON_NUMBER || id.type == JSON_STRING) &&
@@ -27,7 +27,7 @@ void lines_set_asked(struct lines *l, uint64_t id, struct slice method)
 
 /* ---- results -------------------------------------------------------------------------------- */
 
-static void peer_lines_add_result(struct lines *l, struct slice text)
+static void lines_add_result(struct lines *l, struct slice text)
 {
     buf_slice_add(&l->out, text);
     buf_addc(&l->out, '\n');
@@ -44,11 +44,11 @@ static void write_malformed_answer_error(struct buf *b, struct slice id, const c
 static void end_wait_for_valid_answer(struct lines *l, bool answered)
 {
     if (l->refused.n > 0 && !answered)
-        peer_lines_add_result(l, buf_slice(&l->refused));
+        lines_add_result(l, buf_slice(&l->refused));
     buf_clear(&l->refused);
 }
 
-static int peer_on_line(void *ctx, const struct server_line *line)
+static int lines_on_server_line(void *ctx, const struct server_line *line)
 {
     struct lines *l = ctx;
     bool same = l->refused.n > 0 && line->id.type != JSON_NONE &&
@@ -69,7 +69,7 @@ static int peer_on_line(void *ctx, const struct server_line *line)
         struct rpc m;
         if (same && rpc_read(line->text, &m) == 0 && (m.kind == RPC_RESULT || m.kind == RPC_ERROR))
             end_wait_for_valid_answer(l, true);
-        peer_lines_add_result(l, line->text);
+        lines_add_result(l, line->text);
     }
     return 0;
 }
@@ -136,8 +136,8 @@ bool lines_out_of_memory(const struct lines *l)
 void lines_open(struct lines *l, size_t max)
 {
     struct server_lines_rules rules = {.max = max,
-                                       .open = {peer_lines_has, lines_id_has_method, l},
-                                       .line = peer_on_line,
+                                       .open = {lines_id_is_awaited, lines_id_has_method, l},
+                                       .line = lines_on_server_line,
                                        .ctx = l};
     *l = (struct lines){0};
     server_lines_open(&l->read, &rules);

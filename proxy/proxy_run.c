@@ -40,7 +40,7 @@ static enum row_direction direction_of_relay(const struct relay *r)
 
 /* Reports that the client has asked the server to shut down, or that the server has rejected that request. before:
  * client_said_shutdown before the last line was handled. */
-static void report_shutdown(struct proxy *p, bool before)
+static void report_client_shutdown(struct proxy *p, bool before)
 {
     if (p->traffic.client_said_shutdown != before)
         server_handle_event(p, before ? SERVER_EV_SHUTDOWN_FAILED : SERVER_EV_SHUTDOWN);
@@ -52,7 +52,7 @@ static void proxy_on_line(struct relay *r, struct line *line)
     bool shutdown = p->traffic.client_said_shutdown;
     incidents_note_message(&p->incidents, direction_of_relay(r), line);
     traffic_handle_line(&p->traffic, direction_of_relay(r), line);
-    report_shutdown(p, shutdown);
+    report_client_shutdown(p, shutdown);
     server_note_line(p);
 }
 
@@ -67,7 +67,7 @@ static void proxy_on_last_line(struct relay *r, struct line *line)
     struct proxy *p = r->data;
     bool shutdown = p->traffic.client_said_shutdown;
     traffic_handle_last_line(&p->traffic, direction_of_relay(r), line);
-    report_shutdown(p, shutdown);
+    report_client_shutdown(p, shutdown);
 }
 
 static void proxy_on_unfinished_line(struct relay *r, size_t n)
@@ -107,7 +107,7 @@ static void proxy_on_no_memory(struct relay *r)
     p->exit_status = PROXY_FAILED;
 }
 
-static bool line_must_wait(struct relay *r, size_t n, int64_t waited_us)
+static bool line_must_wait_for_recorder(struct relay *r, size_t n, int64_t waited_us)
 {
     struct proxy *p = r->data;
     return recorder_is_behind(p->recorder, n, waited_us);
@@ -115,7 +115,7 @@ static bool line_must_wait(struct relay *r, size_t n, int64_t waited_us)
 
 static const struct relay_calls client_calls = {
     .line = proxy_on_line,
-    .must_wait = line_must_wait,
+    .must_wait = line_must_wait_for_recorder,
     .too_long = proxy_on_too_long_line,
     .last_line = proxy_on_last_line,
     .closed = proxy_on_client_closed,
@@ -126,7 +126,7 @@ static const struct relay_calls client_calls = {
 
 static const struct relay_calls server_calls = {
     .line = proxy_on_line,
-    .must_wait = line_must_wait,
+    .must_wait = line_must_wait_for_recorder,
     .too_long = proxy_on_too_long_line,
     .last_line = proxy_on_last_line,
     .closed = on_server_closed_output,
@@ -248,7 +248,7 @@ static void close_session(struct proxy *p)
     recorder_close(p->recorder);
 }
 
-static void run_loop(struct proxy *p)
+static void run_loop_and_close_relays(struct proxy *p)
 {
     ev_run(p->loop, 0);
     /* The relays are closed here, so that the client does not wait for the rest of the cleanup. */
@@ -268,7 +268,7 @@ static void run_with_server(struct proxy *p, struct stream in, struct stream out
     server_process_connect(p, pipes);
     relay_write_to(&p->relay[ROW_S2C], out);
     relay_read_from(&p->relay[ROW_C2S], in);
-    run_loop(p);
+    run_loop_and_close_relays(p);
 }
 
 /* Answers each request with the reason why no server was started: most clients show the answer to the user, but not
@@ -281,7 +281,7 @@ static void run_without_server(struct proxy *p, struct stream in, struct stream 
     outbox_discard_after_error(&p->traffic.out[ROW_C2S]); /* drops the client's messages */
     relay_write_to(&p->relay[ROW_S2C], out);
     relay_read_from(&p->relay[ROW_C2S], in);
-    run_loop(p);
+    run_loop_and_close_relays(p);
 }
 
 static void on_missing_credentials(void *owner, const struct pending *q, struct slice answer)

@@ -34,7 +34,7 @@ static void answer_crashing_request(struct proxy *p, struct pending *q, const ch
 }
 
 /* Answers the requests that the new process must not get, and marks the others to be sent again. */
-static void settle_requests(struct proxy *p)
+static void settle_pending_requests(struct proxy *p)
 {
     struct traffic *t = &p->traffic;
     struct buf why = {0};
@@ -82,7 +82,7 @@ static void cancel_server_requests(struct proxy *p)
 void restart_prepare(struct proxy *p)
 {
     struct traffic *t = &p->traffic;
-    settle_requests(p);
+    settle_pending_requests(p);
     repeats_note_process_ended(&t->repeats, server_process_bytes_read(p));
     cancel_server_requests(p);
     /* The outbox holds bytes for the old process; its requests are sent again from the table of pending requests. */

@@ -87,7 +87,7 @@ static void replace_buf_content(struct buf *to, struct slice from)
     buf_slice_add(to, from);
 }
 
-static struct slice copied_or_missing(const struct buf *b, struct slice from)
+static struct slice slice_of_copy(const struct buf *b, struct slice from)
 {
     return from.p != NULL && !b->failed ? buf_slice(b) : (struct slice){0};
 }
@@ -105,9 +105,9 @@ static void remember_request(struct proxy *p, const struct pending *q, int64_t w
     buf_clear(&s->found);
     s->call = (struct incident_call){
         .seq = q->request_seq,
-        .method = copied_or_missing(&s->method, q->method),
-        .target = copied_or_missing(&s->target, q->target),
-        .text = copied_or_missing(&s->text, q->text),
+        .method = slice_of_copy(&s->method, q->method),
+        .target = slice_of_copy(&s->target, q->target),
+        .text = slice_of_copy(&s->text, q->text),
     };
     s->asked = (struct process_sample){0};
     s->messages = p->traffic.timers.server_messages;

@@ -43,7 +43,7 @@ static void record_and_stage_answer(struct traffic *t, struct row *row, struct c
 }
 
 /* Records and stages the answer in t->scratch. Returns the length of the answer; 0: out of memory. */
-static size_t send_scratch(struct traffic *t, struct row *row)
+static size_t send_scratch_answer(struct traffic *t, struct row *row)
 {
     struct buf *b = &t->scratch;
     buf_addc(b, '\n');
@@ -58,7 +58,7 @@ static size_t send_scratch(struct traffic *t, struct row *row)
 
 /* Sends the reply from memory that was set aside, so that a message that cannot be handled is at
  * least refused. Returns the length of the reply, or 0 if this memory is full as well. */
-static size_t send_spare(struct traffic *t, struct row *row, const struct reply *r)
+static size_t send_reply_from_spare(struct traffic *t, struct row *row, const struct reply *r)
 {
     struct chunk *c = t->spare;
     if (c != NULL && c->refs == 1)
@@ -92,9 +92,9 @@ static size_t send_error(struct traffic *t, enum row_direction dir, const struct
     answer_set_aside(t);
     buf_clear(&t->scratch);
     reply_write(&t->scratch, r);
-    size_t n = send_scratch(t, &row);
+    size_t n = send_scratch_answer(t, &row);
     if (n == 0)
-        n = send_spare(t, &row, r);
+        n = send_reply_from_spare(t, &row, r);
     if (n == 0)
         close_connection(t, dir, r->cause);
     return n;
@@ -116,7 +116,7 @@ static bool member_is_present(struct json_value v)
     return v.type != JSON_NONE && v.type != JSON_NULL;
 }
 
-static const char *find_member_fault(const struct rpc *m)
+static const char *find_fault_of_members(const struct rpc *m)
 {
     if (member_is_present(m->result) && member_is_present(m->error))
         return "it has both a result and an error";
@@ -137,7 +137,7 @@ static const char *find_answer_fault(const struct message *x)
         return answer_fault_text(x->m.findings);
     if (x->batch_seq != 0 && x->m.kind != RPC_INVALID)
         return "it is in a batch that cannot be forwarded";
-    return find_member_fault(&x->m);
+    return find_fault_of_members(&x->m);
 }
 
 /* Returns the pending request with the id of x; NULL if there is none, or x is no answer. */
@@ -261,7 +261,7 @@ uint64_t answer_with_late_result(struct traffic *t, struct message *x, struct sl
     reply_write_late(&t->scratch, x->m.id.text, text, t->journal->uid, r);
     row.request_seq = v.seq = message_record(t, x, KIND_REQUEST, ROW_SWALLOWED);
     request_refused(t, x->m.id, v.seq);
-    v.response_bytes = send_scratch(t, &row);
+    v.response_bytes = send_scratch_answer(t, &row);
     if (v.response_bytes == 0)
         close_connection(t, ROW_S2C, finding_name(FIND_REPEAT_OF_UNCERTAIN));
     journal_append_invocation(t->journal, &v);
@@ -314,8 +314,9 @@ static void send_error_and_close(struct traffic *t, struct pending *p, const str
     request_close(t, ROW_C2S, p);
 }
 
-static void answer_and_close(struct traffic *t, struct pending *p, int code, const char *why,
-                             const char *cause, enum call_status status, findings f)
+static void answer_pending_and_close(struct traffic *t, struct pending *p, int code,
+                                     const char *why, const char *cause, enum call_status status,
+                                     findings f)
 {
     struct reply r = reply_to_pending(t, p, code, why, cause);
     send_error_and_close(t, p, &r, status, f);
@@ -334,8 +335,8 @@ static findings finding_for_ended_server(enum call_status status)
 void answer_for_missing_server(struct traffic *t, struct pending *p, enum call_status status,
                                const char *cause, const char *why)
 {
-    answer_and_close(t, p, error_code_for_ended_server(p), why, cause, status,
-                     finding_for_ended_server(status));
+    answer_pending_and_close(t, p, error_code_for_ended_server(p), why, cause, status,
+                             finding_for_ended_server(status));
 }
 
 void answer_because_server_ended(struct traffic *t, struct pending *p, enum call_status status,
@@ -380,7 +381,7 @@ void answer_listen_end(struct traffic *t, struct pending *p)
         reply_write_listen_end(&t->scratch, p->id);
         struct invocation v = begin_invocation(t, p);
         v.status = CALL_OK;
-        v.response_bytes = send_scratch(t, &row);
+        v.response_bytes = send_scratch_answer(t, &row);
         if (v.response_bytes == 0)
             close_connection(t, ROW_S2C, "session-ended");
         journal_append_invocation(t->journal, &v);
@@ -419,7 +420,7 @@ void answer_refused_request(struct traffic *t, struct pending *p, const char *wh
 {
     if (!p->cancelled)
         uncertain_note_call(t, p, "rejected-answer");
-    answer_and_close(t, p, RPC_INTERNAL_ERROR, why, cause, CALL_ERROR, 0);
+    answer_pending_and_close(t, p, RPC_INTERNAL_ERROR, why, cause, CALL_ERROR, 0);
 }
 
 void answer_reject_answer(struct traffic *t, struct message *x, struct pending *p, const char *why,

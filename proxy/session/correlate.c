@@ -57,7 +57,7 @@ static bool handle_request_not_added(struct traffic *t, struct message *x, int s
     return true;
 }
 
-static bool check_request(struct traffic *t, struct message *x, struct protocol_asked *ret)
+static bool request_passes_checks(struct traffic *t, struct message *x, struct protocol_asked *ret)
 {
     if (pending_is_open(&t->open[x->dir], &x->id))
         x->m.findings |= FINDING(FIND_REUSED_ID);
@@ -74,7 +74,7 @@ static bool handle_request(struct traffic *t, struct message *x)
     struct pending *p;
     struct protocol_asked asked;
     x->id = pending_make_id(&t->open[x->dir], &x->m);
-    if (!check_request(t, x, &asked)) {
+    if (!request_passes_checks(t, x, &asked)) {
         if (x->dir == ROW_C2S)
             protocol_forget_asked(&t->protocol, &asked);
         return false;
@@ -105,7 +105,7 @@ static bool handle_request(struct traffic *t, struct message *x)
 
 /* Restarts the deadline of the request that a progress notification is about. Returns false if the request has timed
  * out: its progress must not reach the client (mcp-wire.md 6.1). */
-static bool handle_progress(struct traffic *t, struct message *x)
+static bool handle_progress_notification(struct traffic *t, struct message *x)
 {
     struct pending *p =
         pending_find_token(&t->open[opposite_direction(x->dir)], x->m.progress_token);
@@ -125,7 +125,7 @@ static bool handle_progress(struct traffic *t, struct message *x)
 
 /* Returns false for the second acknowledgement of a subscription that the interposer repeated after a restart: it must
  * not reach the client. */
-static bool handle_acknowledged(struct traffic *t, const struct message *x)
+static bool handle_acknowledged_notification(struct traffic *t, const struct message *x)
 {
     bool type_changed;
     if (x->m.meta.type != JSON_OBJECT)
@@ -140,7 +140,8 @@ static bool handle_acknowledged(struct traffic *t, const struct message *x)
 }
 
 /* Handles a notification that cancels a request of its sender. */
-static void handle_cancelled(struct traffic *t, const struct message *x, struct row *row)
+static void handle_cancelled_notification(struct traffic *t, const struct message *x,
+                                          struct row *row)
 {
     bool type_changed;
     struct pending *p = pending_find(&t->open[x->dir], x->m.request_id, &type_changed);
@@ -198,9 +199,9 @@ static bool handle_notification(struct traffic *t, struct message *x)
         tool_gate_on_notification(t, x);
     bool in_time = true; /* false: the notification comes too late and must be dropped */
     if (x->m.progress_token.type != JSON_NONE && rpc_method_is(&x->m, "notifications/progress"))
-        in_time = handle_progress(t, x);
+        in_time = handle_progress_notification(t, x);
     else if (x->dir == ROW_S2C && rpc_method_is(&x->m, "notifications/subscriptions/acknowledged"))
-        in_time = handle_acknowledged(t, x);
+        in_time = handle_acknowledged_notification(t, x);
     if (in_time && !rules_check_progress(t, x))
         return false;
     struct row row =
@@ -208,7 +209,7 @@ static bool handle_notification(struct traffic *t, struct message *x)
     if (!in_time)
         row.findings |= FINDING(FIND_LATE_PROGRESS);
     if (x->m.request_id.type != JSON_NONE && rpc_method_is(&x->m, "notifications/cancelled"))
-        handle_cancelled(t, x, &row);
+        handle_cancelled_notification(t, x, &row);
     if (x->dir == ROW_C2S) {
         if (rpc_method_is(&x->m, "notifications/initialized"))
             handshake_note_initialized(&t->handshake);

@@ -10,7 +10,8 @@
 #include "wire/mcp/own.h"
 #include "wire/rpc_out.h"
 
-static int64_t earlier_set_time(int64_t a, int64_t b)
+/* Returns the smaller time; a negative time stands for never. */
+static int64_t earlier_due_us(int64_t a, int64_t b)
 {
     return a < 0 || (b >= 0 && b < a) ? b : a;
 }
@@ -24,11 +25,11 @@ int64_t expire_next_us(struct traffic *t)
     int64_t now = journal_now_us(t->journal);
     int64_t us = odd_next_due_us(t, now);
     if (list_us != INT64_MAX)
-        us = earlier_set_time(us, list_us > now ? list_us - now : 0);
+        us = earlier_due_us(us, list_us > now ? list_us - now : 0);
     if (none)
         return us;
     timers_note_written(&t->timers, outbox_accepted(&t->out[ROW_C2S]), now);
-    return earlier_set_time(timers_next(&t->timers, now), us);
+    return earlier_due_us(timers_next(&t->timers, now), us);
 }
 
 /* Cancels the request at the server. The task that a tasks/result waits for is cancelled by another

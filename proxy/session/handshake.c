@@ -31,7 +31,7 @@ void handshake_close(struct handshake *h)
 
 /* ---- sets of strings: JSON strings, each between newlines (JSON strings contain no newlines) ------ */
 
-static void append_normalized_uri(struct buf *b, struct slice raw)
+static void append_normalized_string(struct buf *b, struct slice raw)
 {
     struct buf plain = {0};
     json_unescape(&plain, raw);
@@ -43,19 +43,20 @@ static void append_normalized_uri(struct buf *b, struct slice raw)
     buf_close(&plain);
 }
 
-static const char *uri_set_find(const struct buf *set, const struct buf *item)
+static const char *string_set_find(const struct buf *set, const struct buf *item)
 {
     return set->n < item->n ? NULL : memmem(set->p, set->n, item->p, item->n);
 }
 
 /* Adds the string to the set, or removes it if `in` is false. Returns false if out of memory; then the set is
  * unchanged. */
-static bool uri_set_add_or_remove(struct handshake *h, struct buf *set, struct slice raw, bool in)
+static bool string_set_add_or_remove(struct handshake *h, struct buf *set, struct slice raw,
+                                     bool in)
 {
     struct buf item = {0};
-    append_normalized_uri(&item, raw);
+    append_normalized_string(&item, raw);
     bool looked = !item.failed;
-    const char *at = item.failed || item.n == 0 ? NULL : uri_set_find(set, &item);
+    const char *at = item.failed || item.n == 0 ? NULL : string_set_find(set, &item);
     if (at != NULL && !in) {
         size_t from = (size_t)(at - set->p);
         memmove(set->p + from, set->p + from + item.n, set->n - from - item.n);
@@ -113,7 +114,7 @@ static void learn_tools(struct handshake *h, struct json_value tools)
             hints.type == JSON_OBJECT && (json_get(hints, "readOnlyHint").type == JSON_TRUE ||
                                           json_get(hints, "idempotentHint").type == JSON_TRUE);
         if (name.type == JSON_STRING && (safe || h->repeatable.n > 0) &&
-            !uri_set_add_or_remove(h, &h->repeatable, json_string_raw(name), safe))
+            !string_set_add_or_remove(h, &h->repeatable, json_string_raw(name), safe))
             buf_clear(&h->repeatable); /* the set may still contain this tool, which has effects */
     }
 }
@@ -140,7 +141,7 @@ void handshake_learn_answer(struct handshake *h, const struct pending *p, const 
     else if (level)
         (void)handshake_keep_copy(h, &h->level, request.params.text);
     else if (request.uri.type == JSON_STRING)
-        (void)uri_set_add_or_remove(h, &h->subscribed, json_string_raw(request.uri), subscribe);
+        (void)string_set_add_or_remove(h, &h->subscribed, json_string_raw(request.uri), subscribe);
 }
 
 void handshake_note_initialized(struct handshake *h)
@@ -164,8 +165,8 @@ bool handshake_is_harmless(const struct handshake *h, const struct pending *p)
 bool handshake_tool_is_harmless(const struct handshake *h, struct slice raw_name)
 {
     struct buf item = {0};
-    append_normalized_uri(&item, raw_name);
-    bool has = !item.failed && item.n > 0 && uri_set_find(&h->repeatable, &item) != NULL;
+    append_normalized_string(&item, raw_name);
+    bool has = !item.failed && item.n > 0 && string_set_find(&h->repeatable, &item) != NULL;
     buf_close(&item);
     return has;
 }

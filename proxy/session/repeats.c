@@ -86,7 +86,7 @@ void repeats_close(struct repeats *r)
 }
 
 /* Appends a member of params to the text of a call's key; the character `mark` identifies the member. */
-static void call_key_add(struct buf *b, char mark, struct json_value v, bool as_written)
+static void add_member_to_call_key(struct buf *b, char mark, struct json_value v, bool as_written)
 {
     if (v.type == JSON_NONE)
         return;
@@ -106,13 +106,13 @@ uint64_t repeats_key(const struct repeats *r, const struct rpc *call)
         call->name.text.n + call->arguments.text.n + responses.text.n + call->request_state.text.n >
         REPEATS_CANONICAL_MAX;
     if (as_written) {
-        call_key_add(&text, 'n', call->name, true);
-        call_key_add(&text, 'a', call->arguments, true);
+        add_member_to_call_key(&text, 'n', call->name, true);
+        add_member_to_call_key(&text, 'a', call->arguments, true);
     } else {
         canon_write_call(&text, call->name, call->arguments);
     }
-    call_key_add(&text, 'r', responses, as_written);
-    call_key_add(&text, 's', call->request_state, as_written);
+    add_member_to_call_key(&text, 'r', responses, as_written);
+    add_member_to_call_key(&text, 's', call->request_state, as_written);
     uint64_t h = text.failed ? 0 : keyed_hash(&r->key, buf_slice(&text));
     h += !text.failed && h == 0;
     buf_close(&text);

@@ -47,7 +47,7 @@ static bool must_reject_message(struct traffic *t, const struct message *x, enum
     return true;
 }
 
-static enum protocol_party sender_party(const struct message *x)
+static enum protocol_party party_of_sender(const struct message *x)
 {
     return x->dir == ROW_C2S ? PARTY_CLIENT : PARTY_SERVER;
 }
@@ -74,7 +74,7 @@ bool rules_check_request(struct traffic *t, struct message *x, struct protocol_a
 {
     struct buf why = {0};
     enum rule r;
-    x->rules = protocol_check_request(&t->protocol, sender_party(x), &x->m, ret) |
+    x->rules = protocol_check_request(&t->protocol, party_of_sender(x), &x->m, ret) |
                check_form_request(t, x);
     if (request_reuses_token(t, x))
         x->rules |= RULE(RULE_REUSED_TOKEN);
@@ -96,7 +96,7 @@ bool rules_check_notification(struct traffic *t, struct message *x)
 {
     struct buf why = {0};
     enum rule r;
-    x->rules = protocol_check_notification(&t->protocol, sender_party(x), &x->m) |
+    x->rules = protocol_check_notification(&t->protocol, party_of_sender(x), &x->m) |
                check_form_request(t, x);
     if (!must_reject_message(t, x, &r, &why))
         return true;
@@ -109,7 +109,7 @@ bool rules_check_answer(struct traffic *t, struct message *x, struct pending *p)
 {
     struct buf why = {0};
     enum rule r;
-    x->rules = protocol_check_answer(&t->protocol, sender_party(x), &x->m, &p->asked) |
+    x->rules = protocol_check_answer(&t->protocol, party_of_sender(x), &x->m, &p->asked) |
                check_form_request(t, x);
     if (!must_reject_message(t, x, &r, &why))
         return true;
@@ -130,7 +130,7 @@ bool rules_check_answer(struct traffic *t, struct message *x, struct pending *p)
 
 bool rules_check_late(struct traffic *t, struct message *x, const struct pending *p)
 {
-    x->rules = protocol_check_answer(&t->protocol, sender_party(x), &x->m, &p->asked);
+    x->rules = protocol_check_answer(&t->protocol, party_of_sender(x), &x->m, &p->asked);
     return t->validate != VALIDATE_PROTOCOL || rules_keep_errors(x->rules) == 0;
 }
 

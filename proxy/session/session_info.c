@@ -5,7 +5,7 @@
 #include "wire/meta.h"
 #include "wire/rpc_id.h"
 
-static void update_peer(struct traffic *t, struct json_value info, bool client)
+static void record_peer_info(struct traffic *t, struct json_value info, bool client)
 {
     struct json_value name = json_get(info, "name");
     struct json_value version = json_get(info, "version");
@@ -29,7 +29,7 @@ static void update_peer(struct traffic *t, struct json_value info, bool client)
     buf_close(&v);
 }
 
-static void update_version(struct traffic *t, struct json_value version)
+static void record_protocol_version(struct traffic *t, struct json_value version)
 {
     char text[sizeof t->version];
     size_t n;
@@ -57,7 +57,7 @@ static bool note_another_client(struct traffic *t, struct json_value info)
     return true;
 }
 
-static void report_client(struct traffic *t, struct json_value info)
+static void record_client_event(struct traffic *t, struct json_value info)
 {
     static const char *const members[] = {"name", "version"};
     struct buf b = {0};
@@ -85,12 +85,12 @@ void session_info_learn_request(struct traffic *t, const struct rpc *m, bool mod
         first ? json_get(m->params, "clientInfo") : json_get(m->meta, META_CLIENT);
     bool another = info.type == JSON_OBJECT && note_another_client(t, info);
     if (first || !t->knows_client) {
-        update_peer(t, info, true);
+        record_peer_info(t, info, true);
         if (!first)
-            update_version(t, json_get(m->meta, META_VERSION));
+            record_protocol_version(t, json_get(m->meta, META_VERSION));
         t->knows_client = true;
     } else if (another) {
-        report_client(t, info);
+        record_client_event(t, info);
     }
 }
 
@@ -98,13 +98,13 @@ void session_info_learn_result(struct traffic *t, const struct pending *p, const
 {
     handshake_learn_answer(&t->handshake, p, m);
     if (json_key_is(p->method, "initialize")) {
-        update_version(t, json_get(m->result, "protocolVersion"));
-        update_peer(t, json_get(m->result, "serverInfo"), false);
+        record_protocol_version(t, json_get(m->result, "protocolVersion"));
+        record_peer_info(t, json_get(m->result, "serverInfo"), false);
         t->knows_server = true;
     } else if (p->modern && !t->knows_server && m->result_meta.type == JSON_OBJECT) {
         struct json_value info = json_get(m->result_meta, META_SERVER);
         t->knows_server = info.type == JSON_OBJECT;
         if (t->knows_server)
-            update_peer(t, info, false);
+            record_peer_info(t, info, false);
     }
 }

@@ -229,7 +229,7 @@ static bool is_name_char(char c)
 
 /* Returns true for a text such as "ValueError: …", "java.io.IOException: …" or "Error [ERR_X]: …", or such a name
  * alone. */
-static bool names_exception(struct slice s)
+static bool line_names_exception(struct slice s)
 {
     static const char *const last[] = {"Error", "Exception", "Interrupt", "Rejection", "Fault"};
     struct slice name = {s.p, 0};
@@ -271,7 +271,7 @@ enum stderr_says stderr_rule_classify(struct slice line, struct slice *ret_text,
     } else {
         r = find_first_rule(rules, MI_COUNT(rules), line);
     }
-    if ((r == NULL || r->says == STDERR_MAYBE) && names_exception(line))
+    if ((r == NULL || r->says == STDERR_MAYBE) && line_names_exception(line))
         r = &exception;
     *ret_text = line;
     *ret_rule = r;
