@@ -400,7 +400,7 @@ int proxy_run(const struct proxy_config *cfg)
     }
     record_send_event(&p);
     (void)process_adopt_orphans();
-    ev_set_allocator(reserve_realloc); /* libev's own allocator ends the program without memory */
+    ev_set_allocator(reserve_realloc); /* libev's own allocator ends the program if memory runs out */
     p.loop = ev_default_loop(EVFLAG_AUTO);
     if (p.loop == NULL) {
         log_error("cannot create an event loop: %s", strerror(errno));

@@ -88,7 +88,8 @@ struct cell {
     {                                                                                              \
         to, REPORT_HANG | DISCONNECT | KILL, SERVER_CAUSE_HUNG                                     \
     }
-/* Kills a server that is silent at a deadline and has closed a stream: it could not read a question, or not answer. */
+/* Kills a server that is silent at a deadline and has closed a stream: it could not read a question, or not answer
+ * it. */
 #define CANNOT_ANSWER(to) [SERVER_EV_SILENT] = KILL_SILENT(to), [SERVER_EV_HUNG] = KILL_SILENT(to)
 #define KILL_CHANGED                                                                               \
     {                                                                                              \

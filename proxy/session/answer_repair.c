@@ -114,9 +114,9 @@ MI_MUST static int repair_members(struct traffic *t, const struct message *batch
     struct json_walk w = json_walk_begin((struct json_value){JSON_ARRAY, batch->m.text});
     struct slice key, nothing = {"", 0};
     struct json_value v;
-    struct repairs unused = {0};   /* the repairs are noted later, when each member is handled */
-    const char *refused = NULL;    /* start of the first refused member, if no member precedes it */
-    const char *before = NULL;     /* end of the member before the current one */
+    struct repairs unused = {0}; /* the repairs are noted later, when each member is handled */
+    const char *refused = NULL;  /* start of the first refused member, if no kept member precedes it */
+    const char *before = NULL;   /* end of the member before the current one */
     int st = 0;
     *ret_kept = 0;
     while (st == 0 && json_walk_next(&w, &key, &v)) {

@@ -80,7 +80,7 @@ ssize_t channel_receive(int fd, void *p, size_t max, int *ret_file)
     if (n == 0)
         return MI_ENOENT;
     if (ret_file != NULL) {
-        const struct cmsghdr *c = CMSG_FIRSTHDR(&m);
+        struct cmsghdr *c = CMSG_FIRSTHDR(&m);
         *ret_file = -1;
         if (c != NULL && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS)
             memcpy(ret_file, CMSG_DATA(c), sizeof *ret_file);
