@@ -8,7 +8,7 @@
 
 #include <stdio.h>
 
-#define NAME_SHOWN 80 /* bytes of a method or target that message_name() shows */
+#define NAME_SHOWN 80 /* characters of a method or target that message_name() shows */
 
 void message_close(struct message *x)
 {

@@ -22,7 +22,7 @@ enum mode {
 /* State while the lines are read. */
 struct reading {
     enum mode mode;
-    unsigned continues;    /* with CONTINUED: number of lines */
+    unsigned continues;    /* with CONTINUED: number of lines that still belong to `reason` */
     enum stderr_says says; /* class of the line in `reason`, if there is one */
     const void *rule;      /* rule that matched the line in `reason` */
     unsigned since;        /* number of lines after `reason` that are not its details */
@@ -60,7 +60,7 @@ static struct slice make_plain_line(struct slice line, char buffer[STDERR_LINE_R
             buffer[n++] = line.p[i++];
         i += skip;
     }
-    struct slice s = text_head((struct slice){buffer, n}, n); /* drops an incomplete last character */
+    struct slice s = {buffer, n}; /* the last character may be incomplete */
     while (s.n > 0 && is_blank(s.p[s.n - 1]))
         s.n--;
     size_t frame = 0;
