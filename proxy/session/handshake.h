@@ -30,13 +30,13 @@ struct handshake {
     bool initialize_lost;  /* initialize did not fit: no new process can serve this client */
     /* Prefix of the ids of the interposer's own requests; a number follows. */
     char own_id[sizeof HANDSHAKE_ID + HANDSHAKE_SECRET_MAX + 1];
-    uint64_t last_id;       /* number of the last own request */
+    uint64_t last_id;       /* number of the interposer's last request */
     uint64_t initialize_id; /* number of the pending repeated initialize; 0: none */
 };
 
 void handshake_open(struct handshake *h);
 void handshake_close(struct handshake *h);
-/* Call it before the first own request. secret: at most HANDSHAKE_SECRET_MAX random characters that need
+/* Call it before the interposer's first request. secret: at most HANDSHAKE_SECRET_MAX random characters that need
  * no escape. */
 void handshake_set_secret(struct handshake *h, const char *secret);
 
@@ -68,11 +68,11 @@ bool handshake_next(struct handshake *h, size_t *at, struct buf *b);
  * may have other lists. */
 bool handshake_list_changed(const struct handshake *h, size_t *at, struct buf *b);
 
-/* Returns true if this is the id of an own request. */
+/* Returns true if this is the id of a request of the interposer. */
 bool handshake_is_own_id(const struct handshake *h, struct json_value id);
-/* Returns true if this is the id of the own request with the number n. */
+/* Returns true if this is the id of the interposer's request with the number n. */
 bool handshake_is_id(const struct handshake *h, struct json_value id, uint64_t n);
-/* Starts an own request with a new id. The caller adds the params and ends the object. */
+/* Starts a request of the interposer, with a new id. The caller adds the params and ends the object. */
 void handshake_begin_request(struct handshake *h, struct json_out *j, const char *method);
 
 #endif

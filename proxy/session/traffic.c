@@ -13,7 +13,7 @@
 #include <stdio.h>
 
 #define LARGE_MESSAGE ((size_t)10 << 20) /* mcp-wire.md 7.2: the TypeScript SDK's buffer */
-#define OWN_BYTES_MAX ((size_t)1 << 20)  /* unread own answers at which the client is not read */
+#define OWN_BYTES_MAX ((size_t)1 << 20)  /* unread bytes of the interposer's answers at which the client is not read */
 #define HEAD_RECORDED 4096               /* bytes of a line over --max-message that are recorded */
 
 void traffic_open(struct traffic *t, const struct journal *j, const char *server, enum validate v,
