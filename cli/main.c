@@ -3,6 +3,7 @@
 #include "base/nearest.h"
 #include "base/os/memory.h"
 #include "base/os/title.h"
+#include "cli/command_table.h"
 #include "cli/complete/complete.h"
 #include "cli/frame/session.h"
 #include "cli/proxy/bypass.h"
@@ -10,7 +11,6 @@
 #include "cli/run.h"
 #include "cli/settings/guess.h"
 #include "cli/ship/commands.h"
-#include "cli/command_table.h"
 #include "cli/version.h"
 #include "redact/sanitizer.h"
 
@@ -83,8 +83,7 @@ static int run_here(const struct settings *s, char **argv)
     return elsewhere ? run_ship_command(argv) : s->command->run(s);
 }
 
-/* argv[0]: the name of the command, or the second word of its name; argv[-1]: the word before
- * it. */
+/* argv[0]: the last word of the command's name; argv[-1]: the word before that. */
 static int command_run(const struct command *c, int argc, char **argv)
 {
     int status = c == &command_proxy ? bypass_if_wanted(argc, argv) : EXIT_FINE;
@@ -124,7 +123,7 @@ int main(int argc, char **argv)
     argv = title_open(argc, argv);
     command_prepare();
     log_set_filter(redact_log_filter, NULL);
-    /* otherwise one large message would enlarge the proxy for the rest of its life */
+    /* without this, the proxy would never return the memory of one large message */
     memory_return_large_blocks();
 
     const char *word = argc > 1 ? argv[1] : NULL;

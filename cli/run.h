@@ -8,15 +8,16 @@
 
 #include "cli/settings/config.h"
 
-/* Writes the text to stdout, and frees it. If that fails, reports the error. */
+/* Writes the text to stdout and frees it. Reports a failed write. */
 int run_print(struct buf *b);
+/* Prints the help of the command. */
 int run_help(const struct command *c);
-/* Reports that the command has no such second word, and suggests the nearest one. verb: NULL if
- * none was given. */
+/* Reports that the command has no such second word, and suggests the nearest one. verb: the second
+ * word; NULL: it is missing. */
 int run_unknown_verb(const struct command *c, const char *verb);
-/* Reads the settings of the command, then calls `run` with them and argv. argv[0]: the name of the
- * command, or the second word of its name. */
 typedef int (*run_fn)(const struct settings *s, char **argv);
+/* Reads the settings of the command, then calls `run` with the settings and argv. argv[0]: the last
+ * word of the command's name. */
 int run_command(const struct command *c, run_fn run, int argc, char **argv);
 
 #endif

@@ -14,9 +14,9 @@
 struct advice {
     struct buf clients; /* owned; names of clients to restart, each once */
     struct buf remotes; /* owned; names of servers with a URL, which were not changed */
-    /* owned; names of servers that were wrapped before; new `proxy` arguments do not reach them */
+    /* owned; names of servers that were wrapped before and keep their old `proxy` arguments */
     struct buf kept;
-    struct buf elsewhere; /* owned; paths of files of other directories with wrapped servers */
+    struct buf elsewhere; /* owned; paths of files in other directories that have wrapped servers */
     struct buf lines;     /* owned; other advice, as complete lines */
 };
 
@@ -25,12 +25,12 @@ void advice_close(struct advice *a);
 void advice_add_client(struct advice *a, const char *client, const char *path);
 /* A server with a URL was not changed: advises `wrap --remote`. */
 void advice_add_remote(struct advice *a, const char *server);
-/* A server was wrapped before, so that arguments given now do not reach it. */
+/* A server was wrapped before, so that it keeps its old `proxy` arguments. */
 void advice_add_kept(struct advice *a, const char *server);
-/* A file of another directory, with wrapped servers, was not changed: advises `unwrap --all`. */
+/* A file in another directory has wrapped servers and was not changed: advises `unwrap --all`. */
 void advice_add_elsewhere(struct advice *a, const char *path);
-/* The servers of this file are started by a name that should work on other systems too. Tells the
- * user whether that name works here. */
+/* The file must also work on other systems (it is in git, or for a container). Tells the user how
+ * its servers are started, and what to install. */
 void advice_add_portable(struct advice *a, const struct launch *l, const struct client_file *where);
 /* Warns if the client, which is started from a desktop, may not find a package runner in its short
  * PATH. */

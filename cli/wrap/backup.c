@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Bytes of the temporary name of a backup. It has no %, so that it is not taken for a path. */
+/* Bytes of a backup's temporary name. The name has no %, so that it is not decoded as a path. */
 #define PART_MAX 64
 
 /* Appends the name of the file's backup. */
@@ -57,7 +57,8 @@ static void append_old_backup_path(const char *path, struct buf *b)
     buf_adds(b, ".mcp-interposer.bak");
 }
 
-/* Returns a descriptor of the directory; -1 on an error. */
+/* Opens the directory of backups, and makes it private. Returns its descriptor; -1 with a sentence
+ * in `error`. */
 static int open_directory(const char *path, bool create, struct buf *error)
 {
     struct stat st;
@@ -76,6 +77,7 @@ fail:
     return -1;
 }
 
+/* Returns false with errno set on an error. */
 static bool backup_write_file(int dir, const char *name, struct slice text)
 {
     char part[PART_MAX];
@@ -123,18 +125,6 @@ static bool file_has_content(int fd, struct slice text)
     }
 }
 
-enum backup_content { BACKUP_NONE, BACKUP_SAME, BACKUP_OTHER };
-
-static enum backup_content compare_backup_content(int dir, const char *name, struct slice text)
-{
-    int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    if (fd < 0)
-        return errno == ENOENT ? BACKUP_NONE : BACKUP_OTHER;
-    bool same = file_has_content(fd, text);
-    close(fd);
-    return same ? BACKUP_SAME : BACKUP_OTHER;
-}
-
 bool backup_exists(const char *where, const char *path)
 {
     struct buf name = {0}, error = {0};
@@ -166,11 +156,17 @@ int backup_list(const char *where, struct buf *paths)
     return paths->failed ? MI_ENOMEM : 0;
 }
 
+/* Removes a backup if its content is `text`. If it still exists, sets `kept` to `shown`. */
 static void backup_drop_file(int dir, const char *name, struct slice text, const char *shown,
                              struct buf *kept)
 {
-    enum backup_content c = compare_backup_content(dir, name, text);
-    if (c == BACKUP_OTHER || (c == BACKUP_SAME && unlinkat(dir, name, 0) != 0)) {
+    int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0 && errno == ENOENT)
+        return;
+    bool same = fd >= 0 && file_has_content(fd, text);
+    if (fd >= 0)
+        close(fd);
+    if (!same || unlinkat(dir, name, 0) != 0) {
         buf_clear(kept);
         buf_adds(kept, shown);
     }

@@ -3,9 +3,10 @@
  *
  * Files     WHERE/NAME with mode 0600. NAME is the absolute path of the file, links resolved, with
  *           %2F for each slash (and %XX for %, control characters and bytes above 126), so that two
- *           files never share a backup. WHERE is private and not in a vault: configuration files
- *           contain secrets, vaults do not. It is created if it is missing. Older versions kept a
- *           backup beside the file, as FILE.mcp-interposer.bak: it is recognized and removed too.
+ *           files never share a backup. The directory WHERE is private and not in a vault:
+ *           configuration files contain secrets, vaults do not. A missing WHERE is created. Older
+ *           versions kept a backup beside the file, as FILE.mcp-interposer.bak: such a backup is
+ *           recognized and removed too.
  * Errors    in `error`: one sentence.
  * Blocks    on the disk. */
 #ifndef MI_CLI_WRAP_BACKUP_H
@@ -17,7 +18,7 @@
 MI_MUST int backup_make(const char *where, const char *path, struct slice text, struct buf *error);
 /* Whether the file has a backup. */
 bool backup_exists(const char *where, const char *path);
-/* Appends the path of each file with a backup in WHERE, each with its NUL. Returns 0 or
+/* Appends the path of each file with a backup in WHERE, each path with its NUL. Returns 0 or
  * MI_ENOMEM. */
 MI_MUST int backup_list(const char *where, struct buf *paths);
 /* Removes the file's backups whose content is `text`. If one differs, sets `kept` to its path. */

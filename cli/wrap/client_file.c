@@ -7,18 +7,18 @@
 #include "cli/settings/paths.h"
 #include "cli/wrap/backup.h"
 #include "cli/wrap/edit_diff.h"
-#include "cli/wrap/wrap_edit.h"
-#include "cli/wrap/git.h"
 #include "cli/wrap/limits.h"
 #include "cli/wrap/mcpfile/string.h"
 #include "cli/wrap/remote.h"
 #include "cli/wrap/row.h"
 #include "cli/wrap/which.h"
+#include "cli/wrap/wrap_edit.h"
 
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-/* Work on one file. */
+/* The work on one file. */
 struct work {
     struct wrapping *w;
     const struct client_file *where;
@@ -69,7 +69,7 @@ static void list_server(struct work *k, const struct mcpfile_server *s, struct w
         .server = s->name,
         .client = k->where->client,
         .state = wrap_state_name(k, v, touched),
-        .what = v->state,
+        .state_as_read = v->state,
         .touched = touched,
         .command = v->command.n > 0 ? buf_str(&v->command) : NULL,
         .wraps = v->state == WRAP_WRAPPED ? buf_str(&wraps) : NULL,
@@ -87,14 +87,7 @@ static void list_server(struct work *k, const struct mcpfile_server *s, struct w
         log_warn("%s: server '%s' is not changed: %s", k->where->path, s->name, v->why);
 }
 
-/* Returns the directory for --path, which the proxy searches last: where a terminal finds the
- * command. Only for clients that are started from a desktop, with a short PATH. */
-static char *wrap_far_directory(const struct work *k, const char *command)
-{
-    bool named = k->where->desktop && !k->portable && strchr(command, '/') == NULL;
-    return named ? which_far_directory(command) : NULL;
-}
-
+/* Returns the words that start the interposer in this file. */
 static const char *const *wrap_command_words(const struct work *k)
 {
     static const char *const plain[] = {"mcp-interposer", NULL};
@@ -129,7 +122,11 @@ static bool add_server(struct work *k, const struct mcpfile_server *s, struct wr
     char name[SERVER_NAME_MAX];
     char *const argv[] = {s->name, NULL};
     bool remote = v->state == WRAP_REMOTE;
-    char *dir = wrap_far_directory(k, remote ? "npx" : buf_str(&v->command));
+    const char *command = remote ? "npx" : buf_str(&v->command);
+    /* A client that is started from a desktop has a short PATH: the proxy searches --path too, where
+     * a terminal finds the command. */
+    bool needs_path = k->where->desktop && !k->portable && strchr(command, '/') == NULL;
+    char *dir = needs_path ? which_far_directory(command) : NULL;
     server_name_choose(s->name, argv, name);
     if (name[0] != '-')
         n = add_option(options, n, "--name", name);
@@ -152,8 +149,8 @@ static bool add_server(struct work *k, const struct mcpfile_server *s, struct wr
     return added;
 }
 
-/* Sets *wrap if a server with a URL is to be wrapped; otherwise tells people why not, or how.
- * Returns 0 or MI_ENOMEM. */
+/* Decides whether a server with a URL is wrapped, and sets *wrap. If not, tells the user why, or
+ * advises --remote. Returns 0 or MI_ENOMEM. */
 static int consider_remote(struct work *k, const struct mcpfile_server *s, bool *wrap)
 {
     const char *why;
@@ -167,28 +164,24 @@ static int consider_remote(struct work *k, const struct mcpfile_server *s, bool 
     return st;
 }
 
-/* Whether a wrapped server names another version of the package than the one from which this
+/* Must the command that starts a wrapped server's interposer be replaced? Yes, if its program does
+ * not exist any more, or if it names another version of the package than the one from which this
  * program was started. */
-static bool has_other_version(const struct work *k, const struct mcpfile_server *s,
-                              struct wrap_view *v)
+static bool needs_redirect(const struct work *k, const struct mcpfile_server *s,
+                           struct wrap_view *v)
 {
+    const char *command = buf_str(&v->command);
     const struct launch *ours = &k->w->launch;
     struct buf package = {0};
-    if (!ours->by_runner || v->launch == 0 || strcmp(ours->words[0], buf_str(&v->command)) != 0)
+    bool here = k->where->kind != CLIENT_FILE_CONTAINER;
+    if (here && command[0] == '/' && access(command, X_OK) != 0)
+        return true;
+    if (!ours->by_runner || v->launch == 0 || strcmp(ours->words[0], command) != 0)
         return false;
     mcpfile_append_string(&k->conf, k->conf.arg[s->first_arg + v->launch - 1], &package);
     bool other = launch_is_other_version(ours, buf_slice(&package));
     buf_close(&package);
     return other;
-}
-
-/* Must the command that starts a wrapped server's interposer be replaced? */
-static bool needs_redirect(const struct work *k, const struct mcpfile_server *s,
-                           struct wrap_view *v)
-{
-    const char *path = buf_str(&v->command);
-    bool here = k->where->kind != CLIENT_FILE_CONTAINER;
-    return (here && path[0] == '/' && access(path, X_OK) != 0) || has_other_version(k, s, v);
 }
 
 /* Returns 0, MI_EFULL or MI_ENOMEM. */
@@ -210,14 +203,7 @@ static int wrap_server(struct work *k, size_t i, struct wrap_view *v)
     return room ? 0 : MI_EFULL;
 }
 
-static int unwrap_server(struct work *k, size_t i, const struct wrap_view *v)
-{
-    if (v->state != WRAP_WRAPPED)
-        return 0;
-    k->touched[i] = true;
-    return wrap_edit_remove(&k->edits, &k->conf, &k->conf.server[i], v) ? 0 : MI_EFULL;
-}
-
+/* Inspects a server, and adds the edits that it needs. Returns 0, MI_EFULL or MI_ENOMEM. */
 static int process_server(struct work *k, size_t i)
 {
     const struct mcpfile_server *s = &k->conf.server[i];
@@ -234,10 +220,12 @@ static int process_server(struct work *k, size_t i)
                                             : WANTED_FIXED);
     if (wanted && v.state == WRAP_WRAPPED && k->verb != k->w->verb && elsewhere)
         k->left_wrapped = true;
-    if (wanted && k->verb == WRAP_VERB_WRAP)
+    if (wanted && k->verb == WRAP_VERB_WRAP) {
         st = wrap_server(k, i, &v);
-    else if (wanted && k->verb == WRAP_VERB_UNWRAP)
-        st = unwrap_server(k, i, &v);
+    } else if (wanted && k->verb == WRAP_VERB_UNWRAP && v.state == WRAP_WRAPPED) {
+        k->touched[i] = true;
+        st = wrap_edit_remove(&k->edits, &k->conf, s, &v) ? 0 : MI_EFULL;
+    }
     wrap_view_close(&v);
     return st;
 }
@@ -250,8 +238,8 @@ static void fail_file(struct work *k, const char *why)
     k->w->failed = true;
 }
 
-/* Reports that the file cannot be read: an error if the file was named or would be changed, else a
- * warning. */
+/* Reports that the file cannot be read. This is only a warning if the file was not named and its
+ * kind is never changed. */
 static void fail_reading(struct work *k, const char *why, bool named)
 {
     if (!named && k->verb == WRAP_VERB_LIST && client_file_fixed[k->where->kind].state != NULL)
@@ -260,7 +248,8 @@ static void fail_reading(struct work *k, const char *why, bool named)
         fail_file(k, why);
 }
 
-/* Whether the new text has as many servers as the old one. Close `conf` in any case. */
+/* Parses the new text into `conf`, which the caller closes in any case. Returns whether it has as
+ * many servers as the old text. */
 static bool has_same_servers(const struct work *k, struct slice new, struct mcpfile *conf)
 {
     return mcpfile_read(conf, new, mcpfile_format_of(k->where->path)) == 0 &&
@@ -301,27 +290,8 @@ static bool wrapped_text_is_valid(const struct work *k, struct slice new)
     return good;
 }
 
-static void drop_backups(struct work *k, struct slice text)
-{
-    struct buf kept = {0};
-    backup_drop(k->w->backups, k->file.path, text, &kept);
-    if (kept.n > 0)
-        log_warn("%s: the file has changed since it was wrapped; its backup is kept: %s "
-                 "(delete it when you do not need it: it may contain secrets)",
-                 k->where->path, buf_str(&kept));
-    buf_close(&kept);
-}
-
-static void wrap_file_advise(struct work *k)
-{
-    bool wraps = k->verb == WRAP_VERB_WRAP;
-    advice_add_client(&k->w->advice, k->where->client, k->where->path);
-    if (wraps && k->portable)
-        advice_add_portable(&k->w->advice, &k->w->launch, k->where);
-    if (wraps && k->w->launch.by_runner && k->where->kind != CLIENT_FILE_CONTAINER)
-        advice_add_runner(&k->w->advice, &k->w->launch, k->where);
-}
-
+/* Writes the file, makes or removes its backup, and collects advice. Returns false after a
+ * message. */
 static bool change_file(struct work *k, struct slice new)
 {
     bool wraps = k->verb == WRAP_VERB_WRAP;
@@ -337,13 +307,25 @@ static bool change_file(struct work *k, struct slice new)
         fail_file(k, st == MI_ENOMEM ? "out of memory" : buf_str(&k->file.error));
         return false;
     }
-    if (!wraps && touched == k->wrapped_before)
-        drop_backups(k, new);
-    wrap_file_advise(k);
+    if (!wraps && touched == k->wrapped_before) { /* the file has no wrapped server any more */
+        struct buf kept = {0};
+        backup_drop(k->w->backups, k->file.path, new, &kept);
+        if (kept.n > 0)
+            log_warn("%s: the file has changed since it was wrapped; its backup is kept: %s "
+                     "(delete it when you do not need it: it may contain secrets)",
+                     k->where->path, buf_str(&kept));
+        buf_close(&kept);
+    }
+    advice_add_client(&k->w->advice, k->where->client, k->where->path);
+    if (wraps && k->portable)
+        advice_add_portable(&k->w->advice, &k->w->launch, k->where);
+    if (wraps && k->w->launch.by_runner && k->where->kind != CLIENT_FILE_CONTAINER)
+        advice_add_runner(&k->w->advice, &k->w->launch, k->where);
     return true;
 }
 
-/* Applies the edits to the file, or prints them as a diff. */
+/* Applies the edits to the file; with --dry-run prints them as a diff, unless --json was given.
+ * Returns false after a message. */
 static bool finish_file(struct work *k)
 {
     struct buf new = {0};
@@ -368,7 +350,8 @@ static bool finish_file(struct work *k)
     return good;
 }
 
-/* Lists the servers as they were read, because positions refer to the old text. */
+/* Lists the servers as they were read, because positions refer to the old text. A file that the
+ * command does not change is listed only if the user should know why. */
 static void list_servers(struct work *k)
 {
     bool fixed = client_file_fixed[k->where->kind].state != NULL;
@@ -393,17 +376,8 @@ static void list_servers(struct work *k)
     }
 }
 
-/* Returns false, after a message, if the file was named but must not be changed. */
-static bool may_change(struct work *k, bool named)
-{
-    const char *why = client_file_fixed[k->where->kind].why;
-    if (!named || why == NULL || k->verb == k->w->verb)
-        return true;
-    fail_file(k, why);
-    return false;
-}
-
-static void read_servers(struct work *k, bool named)
+/* Processes all servers of the file, writes the changes, and lists the servers. */
+static void process_servers(struct work *k, bool named)
 {
     int st = mcpfile_read(&k->conf, buf_slice(&k->file.text), mcpfile_format_of(k->where->path));
     if (st == 0) {
@@ -460,6 +434,26 @@ static void report_script(struct work *k, bool named)
         log_warn("%s: %s", k->where->path, why);
 }
 
+/* Whether a directory above the file contains a directory or file `.git` (gitrepository-layout(5)).
+ * path: absolute, links resolved. Returns false if memory is short. */
+static bool is_in_git_work_tree(const char *path)
+{
+    struct buf b = {0};
+    struct stat st;
+    bool found = false;
+    for (size_t n = strlen(path); n-- > 0 && !found;) {
+        if (path[n] != '/')
+            continue;
+        buf_clear(&b);
+        buf_add(&b, path, n);
+        buf_adds(&b, "/.git");
+        found = !b.failed && lstat(buf_str(&b), &st) == 0 &&
+                (S_ISDIR(st.st_mode) || S_ISREG(st.st_mode));
+    }
+    buf_close(&b);
+    return found;
+}
+
 int wrap_file(struct wrapping *w, const struct client_file *where, bool named)
 {
     struct work *k = calloc(1, sizeof *k); /* struct work is too large for the stack */
@@ -467,7 +461,7 @@ int wrap_file(struct wrapping *w, const struct client_file *where, bool named)
         return MI_ENOMEM;
     k->w = w;
     k->where = where;
-    /* what to do with a file of this kind */
+    const char *fixed = client_file_fixed[where->kind].why;
     bool changed = where->kind == CLIENT_FILE_EDITED || where->kind == CLIENT_FILE_CONTAINER ||
                    (where->kind == CLIENT_FILE_UNUSED && w->verb == WRAP_VERB_UNWRAP) ||
                    (where->kind == CLIENT_FILE_ELSEWHERE && w->all);
@@ -476,9 +470,11 @@ int wrap_file(struct wrapping *w, const struct client_file *where, bool named)
         fail_reading(k, k->file.error.n > 0 ? buf_str(&k->file.error) : "out of memory", named);
     } else if (where->kind == CLIENT_FILE_SCRIPT) {
         report_script(k, named);
-    } else if (may_change(k, named)) {
-        k->portable = where->kind == CLIENT_FILE_CONTAINER || git_repository_contains(k->file.path);
-        read_servers(k, named);
+    } else if (named && fixed != NULL && k->verb != w->verb) {
+        fail_file(k, fixed);
+    } else {
+        k->portable = where->kind == CLIENT_FILE_CONTAINER || is_in_git_work_tree(k->file.path);
+        process_servers(k, named);
     }
     edits_close(&k->edits);
     mcpfile_close(&k->conf);

@@ -4,8 +4,9 @@
  *           bytes. A backup is made when the first server of a file is wrapped, and removed when
  *           the last one is unwrapped. A file in a git work tree gets no path of this machine that
  *           the user did not ask for: the command is the plain name if PATH leads to this program,
- *           and --path and variables are left out. This also holds for a devcontainer.json, where
- *           the plain name is always written, because the container has another PATH. The command
+ *           and --path and values of environment variables are left out. The same is true for a
+ *           devcontainer.json, but its command is always the plain name, because the container has
+ *           another PATH. The command
  *           of a wrapped server is replaced if its interposer no longer exists, or if it names
  *           another version of the package than the one that this program was started from.
  * Errors    are logged, and set wrapping.failed.
@@ -34,12 +35,12 @@ struct wrapping {
     struct wanted wanted;
     struct out out;
     struct table table;
-    bool changes; /* a file was changed; with --dry-run: it would be changed */
+    bool changes; /* a file was changed; with --dry-run: a file would be changed */
     bool failed;
 };
 
-/* named: the user named the file, so that a file without servers is an error. Returns 0 or
- * MI_ENOMEM. */
+/* Processes one file. named: the user named the file, so that a file without servers is an error.
+ * Returns 0 or MI_ENOMEM. */
 MI_MUST int wrap_file(struct wrapping *w, const struct client_file *where, bool named);
 
 #endif

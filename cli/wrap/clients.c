@@ -64,12 +64,12 @@ enum base {
 static const struct place {
     const char *client; /* name of the client; "-": no known client reads the file */
     enum base base;
-    /* below: `*` stands for any name that does not begin with a dot */
+    /* below: path below the base; `*` stands for any name that does not begin with a dot */
     const char *below, *variable;
     enum client_file_kind kind; /* CLIENT_FILE_UNUSED applies only if .mcp.json exists */
 } places[] = {
-    /* The first row that matches a file applies. So the file of a plugin is treated as one even in
-     * the working directory. */
+    /* The first row that matches a file applies: the rows of plugins come first, so that the file of
+     * a plugin counts as such even if it is in the working directory. */
     {"claude-code", ROOT, "etc/claude-code/managed-mcp.json", NULL, CLIENT_FILE_MANAGED},
     {"claude-code", ROOT, MAC "ClaudeCode/managed-mcp.json", NULL, CLIENT_FILE_MANAGED},
     {"claude-code", HOME, ".claude/" PLUGINS ".mcp.json", NULL, CLIENT_FILE_PLUGIN},
@@ -211,15 +211,8 @@ const char *client_name(size_t i)
     return i < MI_COUNT(clients) ? clients[i].name : NULL;
 }
 
-static bool client_is_desktop(const char *client)
-{
-    for (size_t i = 0; i < MI_COUNT(clients); i++)
-        if (strcmp(client, clients[i].name) == 0)
-            return clients[i].desktop;
-    return false;
-}
-
-/* Returns NULL if there is no such directory; also if memory is short, which sets *failed. */
+/* Returns the path of a file or pattern in `places`. Returns NULL if the base directory is unknown,
+ * or memory is short. */
 static char *client_path_of_place(const struct place *p, bool *failed)
 {
     char *dir = NULL;
@@ -257,7 +250,7 @@ bool client_files_contain(const struct client_files *l, const char *path)
     return false;
 }
 
-/* Takes ownership of `path`; NULL means out of memory. */
+/* Takes ownership of `path`; NULL means out of memory. Returns 0 or MI_ENOMEM. */
 static int clients_append(struct client_files *l, const char *client, enum client_file_kind kind,
                           char *path)
 {
@@ -265,18 +258,16 @@ static int clients_append(struct client_files *l, const char *client, enum clien
         free(path);
         return MI_ENOMEM;
     }
-    l->file[l->n++] = (struct client_file){client, client_is_desktop(client), kind, path};
+    bool desktop = false;
+    for (size_t i = 0; i < MI_COUNT(clients); i++)
+        desktop |= clients[i].desktop && strcmp(client, clients[i].name) == 0;
+    l->file[l->n++] = (struct client_file){client, desktop, kind, path};
     return 0;
 }
 
-static enum client_file_kind client_file_kind_of_place(const struct place *p)
-{
-    bool edited = p->kind == CLIENT_FILE_UNUSED && access(".mcp.json", F_OK) != 0;
-    return edited ? CLIENT_FILE_EDITED : p->kind;
-}
-
 /* Is this version of a plugin in use? Claude Code leaves old versions in its cache, and lists the
- * directories that it reads. For other clients, which have no such list, returns true. */
+ * directories that it reads in installed_plugins.json. Returns true for clients without such a
+ * list. */
 static bool plugin_version_is_installed(const char *path)
 {
     struct buf list = {0}, name = {0};
@@ -298,19 +289,22 @@ static bool plugin_version_is_installed(const char *path)
     return found;
 }
 
-/* Takes ownership of `path`. Adds the file, unless it does not exist or is in the list already. */
+/* Takes ownership of `path`. Adds the file, unless it does not exist, is in the list already, or
+ * belongs to a version of a plugin that is not in use. */
 static int append_found(struct client_files *l, const struct place *p, char *path)
 {
     struct stat st;
+    bool edited = p->kind == CLIENT_FILE_UNUSED && access(".mcp.json", F_OK) != 0;
     if (path != NULL && stat(path, &st) == 0 && S_ISREG(st.st_mode) &&
         !client_files_contain(l, path) &&
         (p->kind != CLIENT_FILE_PLUGIN || plugin_version_is_installed(path)))
-        return clients_append(l, p->client, client_file_kind_of_place(p), path);
+        return clients_append(l, p->client, edited ? CLIENT_FILE_EDITED : p->kind, path);
     free(path);
     return 0;
 }
 
-/* The last `n` bytes of `path` are a pattern; the bytes before them are literal. */
+/* Adds the files that match `path`, whose last `n` bytes are a pattern (glob(7)); the bytes before
+ * them are literal. */
 static int append_matching(struct client_files *l, const struct place *p, const char *path,
                            size_t n)
 {

@@ -12,20 +12,20 @@
 /* What `wrap` and `unwrap` may do with a file. */
 enum client_file_kind {
     CLIENT_FILE_EDITED, /* `wrap` and `unwrap` change the file */
-    /* wrap changes the file; its servers run in a container, where paths of this system are not
-     * valid */
+    /* `wrap` and `unwrap` change the file; its servers run in a container, where paths of this
+     * system are not valid */
     CLIENT_FILE_CONTAINER,
     CLIENT_FILE_UNUSED, /* the file is only unwrapped, because its client reads another file instead */
-    CLIENT_FILE_ELSEWHERE, /* the file is listed, and unwrapped with --all; found by elsewhere_find() */
-    /* the file is only listed: it belongs to a plugin or an extension, and each update replaces it
-     * */
+    /* the file is in another directory (elsewhere.h); it is listed, and unwrapped with --all */
+    CLIENT_FILE_ELSEWHERE,
+    /* the file is only listed: it belongs to a plugin or an extension, whose updates replace it */
     CLIENT_FILE_PLUGIN,
     CLIENT_FILE_MANAGED, /* the file is only listed: it belongs to the administrator */
     CLIENT_FILE_SCRIPT,  /* the file is a program: the user is told what to do by hand */
 };
 
-/* For kinds of files that `wrap` does not change: the state of their servers, and the reason. NULL
- * for other kinds. */
+/* For each kind of files that `wrap` does not change: the state of their servers, and the reason.
+ * Both are NULL for other kinds. */
 extern const struct client_file_fixed {
     const char *state, *why;
 } client_file_fixed[];
@@ -42,15 +42,15 @@ struct client_files {
     size_t n, cap;
 };
 
-/* Adds each file that exists, once. Returns 0 or MI_ENOMEM. */
+/* Adds each configuration file that exists. Returns 0 or MI_ENOMEM. */
 MI_MUST int client_files_find(struct client_files *l);
 /* Adds a file that the user named. Returns 0 or MI_ENOMEM. */
 MI_MUST int client_files_add(struct client_files *l, const char *path);
-/* Whether this file is in the list, under this or another path; false if the file does not exist.
- * */
+/* Whether this file is in the list, under this or another path. Returns false if the file does not
+ * exist. */
 bool client_files_contain(const struct client_files *l, const char *path);
 void client_files_close(struct client_files *l);
 
-const char *client_name(size_t i); /* such as "claude-code"; NULL after the last one */
+const char *client_name(size_t i); /* returns a name such as "claude-code"; NULL after the last */
 
 #endif

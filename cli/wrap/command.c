@@ -6,8 +6,8 @@
 #include "base/nearest.h"
 #include "cli/settings/deadlines.h"
 #include "cli/settings/paths.h"
-#include "cli/wrap/elsewhere.h"
 #include "cli/wrap/client_file.h"
+#include "cli/wrap/elsewhere.h"
 #include "cli/wrap/row.h"
 #include "cli/wrap/which.h"
 
@@ -152,7 +152,7 @@ static int check_options(const struct settings *s, bool all)
     return EXIT_FINE;
 }
 
-/* Takes ownership of `path`; NULL means that a message was shown. */
+/* Takes ownership of `path`; NULL means that an error was reported. Returns the exit status. */
 static int make_absolute(char *path, char **ret)
 {
     *ret = path != NULL ? which_absolute_path(path) : NULL;
@@ -162,8 +162,8 @@ static int make_absolute(char *path, char **ret)
     return *ret != NULL ? EXIT_FINE : EXIT_TROUBLE;
 }
 
-/* Finds the directories for the arguments of `proxy`: those that an option or a variable gives,
- * because the proxy will not run in our environment. */
+/* Finds the directories for the arguments of `proxy`. Only those that an option or an environment
+ * variable names are written, because the proxy reads the configuration file itself. */
 static int find_directories(struct wrapping *w)
 {
     const struct opt_set *set = &w->settings->set;
@@ -205,8 +205,8 @@ static int find_deadlines(struct wrapping *w)
     return status;
 }
 
-/* Finds how to start this program. Only `wrap` needs it; for the other commands an error is
- * ignored. */
+/* Finds how to start this program. Only `wrap` needs the result: other commands ignore an
+ * error. */
 static int find_this_program(struct wrapping *w)
 {
     struct buf error = {0};

@@ -13,8 +13,8 @@ static size_t line_begin(struct slice text, size_t at)
     return at;
 }
 
-/* Returns the offset of the next line. */
-static size_t wrap_diff_line_end(struct slice text, size_t at)
+/* Returns the offset of the line after the one that contains `at`. */
+static size_t next_line_begin(struct slice text, size_t at)
 {
     const char *nl = at < text.n ? memchr(text.p + at, '\n', text.n - at) : NULL;
     return nl != NULL ? (size_t)(nl - text.p) + 1 : text.n;
@@ -23,12 +23,12 @@ static size_t wrap_diff_line_end(struct slice text, size_t at)
 static size_t count_lines_in(struct slice text)
 {
     size_t n = 0;
-    for (size_t at = 0; at < text.n; at = wrap_diff_line_end(text, at))
+    for (size_t at = 0; at < text.n; at = next_line_begin(text, at))
         n++;
     return n;
 }
 
-static struct slice wrap_diff_part(struct slice text, size_t from, size_t to)
+static struct slice slice_from_to(struct slice text, size_t from, size_t to)
 {
     return (struct slice){text.p + from, to - from};
 }
@@ -62,8 +62,8 @@ static struct slice next_string(struct slice *array)
     return (struct slice){from, (size_t)(p - from)};
 }
 
-/* Appends the text with its arguments replaced by the sanitized ones. Line breaks of the original
- * are kept. */
+/* Appends the text with the arguments `clean` in place of `args`. Line breaks of the replaced
+ * arguments are kept. */
 static void replace_args(const struct mcpfile *f, struct slice args, struct slice clean,
                          struct buf *b)
 {
@@ -72,19 +72,19 @@ static void replace_args(const struct mcpfile *f, struct slice args, struct slic
         struct slice was = next_string(&args), is = next_string(&clean);
         if (slice_eq(was, is) || f->arg[i].at < at)
             continue;
-        buf_slice_add(b, wrap_diff_part(f->text, at, f->arg[i].at));
+        buf_slice_add(b, slice_from_to(f->text, at, f->arg[i].at));
         buf_slice_add(b, is);
         at = f->arg[i].at + f->arg[i].n;
         for (size_t c = f->arg[i].at; c < at; c++)
             if (f->text.p[c] == '\n')
                 buf_addc(b, '\n');
     }
-    buf_slice_add(b, wrap_diff_part(f->text, at, f->text.n));
+    buf_slice_add(b, slice_from_to(f->text, at, f->text.n));
 }
 
 /* Appends the text without the secrets in its arguments. The arguments are sanitized as a JSON
- * array, where the sanitizer knows that an option's value follows its name; it cannot read the
- * lists and quotes of TOML, YAML and JSON5. */
+ * array, because the sanitizer recognizes an option and its value there; it cannot read the lists
+ * and quotes of TOML, YAML and JSON5. A text that cannot be parsed is appended unchanged. */
 static int append_sanitized_args(struct slice text, enum mcpfile_format format, struct buf *b)
 {
     struct mcpfile f = {0};
@@ -104,25 +104,25 @@ static int append_sanitized_args(struct slice text, enum mcpfile_format format, 
     return st == MI_ENOMEM || b->failed ? MI_ENOMEM : 0;
 }
 
-/* A text without secrets, whose lines are read in order. It is sanitized as a whole, because in a
- * list of arguments the name of a secret is on one line and the secret on the next. */
-struct clean {
+/* A text without secrets, whose lines are read in order. The text is sanitized in one piece, because
+ * in a list of arguments the name of a secret is on one line and the secret on the next. */
+struct clean_text {
     struct buf text;
     size_t line, at; /* number and offset of the next line */
-    /* text is sanitized and has as many lines as the original; else each line is sanitized when
-     * read */
-    bool whole;
+    /* `text` is sanitized. False: sanitizing would change the number of lines, so that each line is
+     * sanitized when it is read. */
+    bool sanitized;
     bool failed; /* out of memory */
 };
 
-static void open_sanitized_text(struct clean *c, struct slice text, enum mcpfile_format format)
+static void open_sanitized_text(struct clean_text *c, struct slice text, enum mcpfile_format format)
 {
     struct buf args = {0};
-    *c = (struct clean){.line = 0};
+    *c = (struct clean_text){.line = 0};
     c->failed = append_sanitized_args(text, format, &args) < 0 ||
                 redact_append(buf_slice(&args), &c->text) < 0;
-    c->whole = count_lines_in(buf_slice(&c->text)) == count_lines_in(text);
-    if (!c->whole) {
+    c->sanitized = count_lines_in(buf_slice(&c->text)) == count_lines_in(text);
+    if (!c->sanitized) {
         buf_close(&c->text);
         c->text = args;
         args = (struct buf){0};
@@ -130,25 +130,25 @@ static void open_sanitized_text(struct clean *c, struct slice text, enum mcpfile
     buf_close(&args);
 }
 
-/* Appends a line without its newline. */
-static int append_sanitized_line(struct clean *c, size_t number, struct buf *b)
+/* Appends line `number` without its newline. Returns 0 or MI_ENOMEM. */
+static int append_sanitized_line(struct clean_text *c, size_t number, struct buf *b)
 {
     struct slice text = buf_slice(&c->text);
     while (c->line < number) {
-        c->at = wrap_diff_line_end(text, c->at);
+        c->at = next_line_begin(text, c->at);
         c->line++;
     }
-    size_t end = wrap_diff_line_end(text, c->at);
+    size_t end = next_line_begin(text, c->at);
     size_t n = end - c->at - (end > c->at && text.p[end - 1] == '\n');
     if (c->failed)
         return MI_ENOMEM;
-    if (!c->whole)
+    if (!c->sanitized)
         return redact_append((struct slice){text.p + c->at, n}, b);
     buf_add(b, text.p + c->at, n);
     return b->failed ? MI_ENOMEM : 0;
 }
 
-/* Prints a line. On a terminal escapes control characters other than tabs. */
+/* Prints a line. On a terminal, escapes control characters other than tabs. */
 static void wrap_diff_print_text(struct out *o, struct slice line)
 {
     if (!o->is_terminal) {
@@ -168,14 +168,15 @@ static void wrap_diff_print_text(struct out *o, struct slice line)
     }
 }
 
-/* Prints the lines of `text`, which begins with line `number` of c. Returns how many there are. */
-static size_t print_lines(struct out *o, char sign, enum out_style style, struct clean *c,
+/* Prints the lines of `text` without secrets: its first line is line `number` of c. Returns their
+ * number. */
+static size_t print_lines(struct out *o, char sign, enum out_style style, struct clean_text *c,
                           size_t number, struct slice text)
 {
     size_t n = 0;
     for (size_t at = 0; at < text.n; n++) {
-        size_t end = wrap_diff_line_end(text, at);
-        bool whole = text.p[end - 1] == '\n';
+        size_t end = next_line_begin(text, at);
+        bool has_newline = text.p[end - 1] == '\n';
         struct buf line = {0};
         if (append_sanitized_line(c, number + n, &line) < 0) {
             buf_clear(&line);
@@ -186,7 +187,7 @@ static size_t print_lines(struct out *o, char sign, enum out_style style, struct
         wrap_diff_print_text(o, buf_slice(&line));
         out_style(o, OUT_PLAIN);
         out_end_line(o);
-        if (!whole) {
+        if (!has_newline) {
             out_raw(o, "\\ No newline at end of file");
             out_end_line(o);
         }
@@ -196,7 +197,7 @@ static size_t print_lines(struct out *o, char sign, enum out_style style, struct
     return n;
 }
 
-/* The lines of edits that are near each other, with context. */
+/* Edits whose lines are close enough to be printed together, with context. */
 struct hunk {
     size_t from, to;      /* range of the hunk in the old text, including context lines */
     size_t first, beyond; /* the hunk contains the edits first..beyond-1 */
@@ -213,7 +214,7 @@ static size_t go_lines_back(struct slice text, size_t at, size_t lines)
 static size_t go_lines_forward(struct slice text, size_t at, size_t lines)
 {
     while (lines-- > 0 && at < text.n)
-        at = wrap_diff_line_end(text, at);
+        at = next_line_begin(text, at);
     return at;
 }
 
@@ -223,7 +224,7 @@ static struct hunk hunk_of_edits(struct slice old, const struct edits *e, size_t
     h.from = go_lines_back(old, line_begin(old, e->edit[first].at), CONTEXT);
     for (;;) {
         const struct edit *edit = &e->edit[h.beyond++];
-        h.change_end = wrap_diff_line_end(old, edit->at + edit->del);
+        h.change_end = next_line_begin(old, edit->at + edit->del);
         h.to = go_lines_forward(old, h.change_end, CONTEXT);
         if (h.beyond == e->n)
             return h;
@@ -233,21 +234,21 @@ static struct hunk hunk_of_edits(struct slice old, const struct edits *e, size_t
     }
 }
 
-/* Both texts without secrets, and the number of the next line to print of each. */
-struct sides {
-    struct clean old_text, new_text;
+/* The old and the new text, without secrets, and the number of the next line to print of each. */
+struct diff_texts {
+    struct clean_text old_text, new_text;
     size_t old_line, new_line;
 };
 
-static void print_unchanged_lines(struct out *o, struct sides *s, struct slice text)
+static void print_unchanged_lines(struct out *o, struct diff_texts *s, struct slice text)
 {
     size_t n = print_lines(o, ' ', OUT_PLAIN, &s->old_text, s->old_line, text);
     s->old_line += n;
     s->new_line += n;
 }
 
-static void print_changes(struct out *o, struct sides *s, struct slice old, const struct edits *e,
-                          const struct hunk *h)
+static void print_changes(struct out *o, struct diff_texts *s, struct slice old,
+                          const struct edits *e, const struct hunk *h)
 {
     size_t at = h->from;
     for (size_t i = h->first; i < h->beyond;) {
@@ -255,22 +256,22 @@ static void print_changes(struct out *o, struct sides *s, struct slice old, cons
         size_t to = from;
         /* edits on the same line or adjacent lines are one change */
         for (; i < h->beyond && line_begin(old, e->edit[i].at) <= to; i++)
-            to = wrap_diff_line_end(old, e->edit[i].at + e->edit[i].del);
+            to = next_line_begin(old, e->edit[i].at + e->edit[i].del);
         struct buf new = {0};
         edits_apply_part(e, old, from, to, &new);
-        print_unchanged_lines(o, s, wrap_diff_part(old, at, from));
+        print_unchanged_lines(o, s, slice_from_to(old, at, from));
         s->old_line +=
-            print_lines(o, '-', OUT_RED, &s->old_text, s->old_line, wrap_diff_part(old, from, to));
+            print_lines(o, '-', OUT_RED, &s->old_text, s->old_line, slice_from_to(old, from, to));
         s->new_line += print_lines(o, '+', OUT_GREEN, &s->new_text, s->new_line, buf_slice(&new));
         buf_close(&new);
         at = to;
     }
-    print_unchanged_lines(o, s, wrap_diff_part(old, at, h->to));
+    print_unchanged_lines(o, s, slice_from_to(old, at, h->to));
 }
 
 void diff_print(struct out *o, const char *path, struct slice old, const struct edits *e)
 {
-    struct sides s = {.old_line = 0};
+    struct diff_texts s = {.old_line = 0};
     struct buf new = {0};
     size_t at = 0;
     edits_apply_part(e, old, 0, old.n, &new);
@@ -288,12 +289,12 @@ void diff_print(struct out *o, const char *path, struct slice old, const struct 
     for (size_t i = 0; i < e->n;) {
         struct hunk h = hunk_of_edits(old, e, i);
         edits_apply_part(e, old, h.from, h.to, &new);
-        size_t between = count_lines_in(wrap_diff_part(old, at, h.from));
+        size_t between = count_lines_in(slice_from_to(old, at, h.from));
         s.old_line += between;
         s.new_line += between;
         out_style(o, OUT_CYAN);
         out_printf(o, "@@ -%zu,%zu +%zu,%zu @@", s.old_line + 1,
-                   count_lines_in(wrap_diff_part(old, h.from, h.to)), s.new_line + 1,
+                   count_lines_in(slice_from_to(old, h.from, h.to)), s.new_line + 1,
                    count_lines_in(buf_slice(&new)));
         out_style(o, OUT_PLAIN);
         out_end_line(o);

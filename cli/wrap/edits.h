@@ -23,8 +23,9 @@ struct edits {
 };
 
 void edits_close(struct edits *e);
-/* Begins a replacement. Text appended to e->text before edits_end() is inserted; without
- * edits_end(), the bytes are only deleted. Returns false if there is no room for more edits. */
+/* Begins a replacement of `del` bytes. Text appended to e->text before edits_end() is inserted;
+ * without edits_end(), the bytes are only deleted. Returns false if there is no room for more
+ * edits. */
 MI_MUST bool edits_begin(struct edits *e, size_t at, size_t del);
 void edits_end(struct edits *e);
 

@@ -1,7 +1,7 @@
-/* elsewhere.h - files of other directories with wrapped servers: projects in which `wrap` was run
- * before.
+/* elsewhere.h - finds configuration files with wrapped servers in other directories: projects in
+ * which `wrap` was run before.
  *
- * The files are known from their backups, which exist while any server of a file is wrapped.
+ * Their backups name them: a file has a backup while any of its servers is wrapped.
  *
  * Blocks    on the file system only. */
 #ifndef MI_CLI_WRAP_ELSEWHERE_H
@@ -9,8 +9,9 @@
 
 #include "cli/wrap/clients.h"
 
-/* Adds files that have a backup in `backups` and a wrapped server and are not in the list, sorted
- * by path. Skips files that cannot be read or parsed. Returns 0 or MI_ENOMEM. */
+/* Adds the files that have a backup in the directory `backups` and a wrapped server, sorted by path.
+ * Skips files that are in the list already, or cannot be read or parsed. Returns 0 or
+ * MI_ENOMEM. */
 MI_MUST int elsewhere_find(struct client_files *l, const char *backups);
 
 #endif

@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-#define WORDS_MAX 4096 /* most args of a server */
+#define WORDS_MAX 4096 /* maximum number of args of a server */
 
 /* Whether the command includes arguments. Some clients split a command like a shell; the proxy does
  * not. */

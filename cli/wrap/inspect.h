@@ -9,7 +9,7 @@
 
 #include "cli/wrap/mcpfile/servers.h"
 
-#define WRAP_ORIGINALS_MAX 3 /* most --original options: a URL, headers and a type */
+#define WRAP_ORIGINALS_MAX 3 /* maximum number of --original options: URL, headers, type */
 
 enum wrap_state {
     WRAP_PLAIN,   /* the server is not wrapped, but can be wrapped */
@@ -25,8 +25,9 @@ struct wrap_view {
     bool ours;          /* the server starts the interposer; state is WRAP_WRAPPED or WRAP_ODD */
     bool is_mcp;        /* if WRAP_ODD: the server is the interposer's own MCP server, `mcp` */
     size_t launch;      /* if ours: number of args before the interposer's args (launch.h) */
-    size_t own;         /* if WRAP_WRAPPED: number of args before the server's command */
-    /* it had no `args` before it was wrapped (older versions: our args do not end with `--`) */
+    size_t own;         /* if WRAP_WRAPPED: number of args before the server's own command */
+    /* the server had no `args` before it was wrapped. Older versions of this program recorded that
+     * by leaving out `--` before the server's command. */
     bool had_no_args;
     /* owned; if WRAP_WRAPPED: values of --original (remote.h) */
     struct buf original[WRAP_ORIGINALS_MAX];

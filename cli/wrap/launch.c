@@ -26,8 +26,8 @@ static bool word_is_package(const char *word)
     return strncmp(word, name, n) == 0 && (word[n] == '\0' || word[n] == '@');
 }
 
-/* Returns how many args a package runner has before the package: `verb`, if it has one, and
- * options. SIZE_MAX: `command` is not a package runner. */
+/* Returns the number of args that a package runner has before the package: its verb, such as `exec`,
+ * and options. Returns SIZE_MAX if the command is not a package runner. */
 static size_t count_runner_args(const char *command, const char *const *args)
 {
     static const struct {
@@ -76,6 +76,8 @@ static bool launch_split(struct launch *l)
     return n > 0;
 }
 
+/* Sets the words to those of the environment variable. Returns 0; MI_EINVAL with a sentence in
+ * `error`; MI_ENOMEM. */
 static int launch_read_variable(struct launch *l, const char *value, struct buf *error)
 {
     size_t n;
@@ -121,19 +123,15 @@ int launch_open(struct launch *l, struct buf *error)
     return error->failed ? MI_ENOMEM : error->n > 0 ? MI_EIO : 0;
 }
 
-static const char *package_word(const struct launch *l)
-{
-    size_t n = 0;
-    while (l->words[n + 1] != NULL)
-        n++;
-    return l->words[n];
-}
-
 bool launch_is_other_version(const struct launch *l, struct slice word)
 {
-    size_t n = sizeof name - 1;
-    return l->by_runner && slice_begins(word, "mcp-interposer@") && n + 1 < word.n &&
-           isdigit((unsigned char)word.p[n + 1]) && !slice_is(word, package_word(l));
+    size_t n = sizeof name - 1, last = 0;
+    if (!l->by_runner || !slice_begins(word, "mcp-interposer@") || n + 1 >= word.n ||
+        !isdigit((unsigned char)word.p[n + 1]))
+        return false;
+    while (l->words[last + 1] != NULL)
+        last++;
+    return !slice_is(word, l->words[last]); /* our last word is the package */
 }
 
 void launch_add(const struct launch *l, struct buf *b)

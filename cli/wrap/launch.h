@@ -2,10 +2,10 @@
  * as `npx -y mcp-interposer@1.2.3`.
  *
  * Rules     package launchers set MCP_INTERPOSER_COMMAND to the command that starts the program
- *           again, as words separated by blanks. `mcp-interposer` means that the package is
- *           installed and PATH leads to its launcher. With `npx -y mcp-interposer@1.2.3`, npx may
- *           remove the directory of this program, so that its path must not be written into a
- *           configuration file.
+ *           again, as words separated by blanks. The value `mcp-interposer` means that the
+ *           package is installed and PATH leads to its launcher. With the value
+ *           `npx -y mcp-interposer@1.2.3`, the path of this program must not be written into a
+ *           configuration file, because npx may remove its directory.
  * Owns      the words.
  * Blocks    on the file system only. */
 #ifndef MI_CLI_WRAP_LAUNCH_H
@@ -30,11 +30,11 @@ MI_MUST int launch_open(struct launch *l, struct buf *error);
 void launch_close(struct launch *l); /* safe to call twice */
 
 /* Does this command, with these args (ended by NULL), start the interposer? *ret_n: number of args
- * before the interposer's own; 0 if the command is the program itself. */
+ * before the interposer's own args; 0 if the command is the interposer itself. */
 bool launch_is_ours(const char *command, const char *const *args, size_t *ret_n);
-/* Whether the word is the package with a version, such as mcp-interposer@1.2.3, other than the one
- * of `l`? */
-bool launch_is_other_version(const struct launch *l, struct slice package);
+/* Whether the word is the package with a version, such as mcp-interposer@1.2.3, and `l` starts
+ * another version. */
+bool launch_is_other_version(const struct launch *l, struct slice word);
 /* Appends the command that starts this program in a shell. */
 void launch_add(const struct launch *l, struct buf *b);
 

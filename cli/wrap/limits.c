@@ -6,12 +6,12 @@
 #include <stdlib.h>
 
 #define MAX_TIMEOUT_US INT64_C(600000000) /* default of --max-timeout */
-/* 30 days; longer limits are cut to this, as they mean never */
+/* 30 days: a longer limit means never, and is reduced to this value */
 #define LONGEST_US INT64_C(2592000000000)
 
-enum meaning { CALLS = 1, START = 2 };
+enum meaning { CALLS = 1, START = 2 }; /* what a limit applies to */
 
-/* client NULL: any client, as the key's name says the unit. */
+/* The rules for each key. client: NULL: any client, because the key has one meaning in all of them. */
 static const struct {
     const char *client;
     enum mcpfile_limit limit;

@@ -10,7 +10,7 @@ static size_t end_of_member_value(const struct mcpfile_member *m)
 
 /* ---- wrapping ---- */
 
-/* Whether mcp-remote connects to this URL without --allow-http. It allows http:// only for these
+/* Whether mcp-remote connects to this http:// URL without --allow-http: it does so only for local
  * hosts. */
 static bool url_is_local(const char *url)
 {
@@ -87,7 +87,7 @@ static void add_headers(struct edits *e, const struct mcpfile *f, const struct m
     }
 }
 
-/* Whether this string of the file has this text. */
+/* Whether a string of the file has this text. */
 static bool token_has_text(struct edits *e, const struct mcpfile *f, struct span token,
                            const char *text)
 {
@@ -100,7 +100,7 @@ static bool token_has_text(struct edits *e, const struct mcpfile *f, struct span
     return is;
 }
 
-/* Adds the args, from the word `proxy` on. */
+/* Appends the args, beginning with "proxy", without brackets. */
 static void add_args(struct edits *e, const struct mcpfile *f, const struct mcpfile_server *s,
                      const struct wrap_with *with)
 {
@@ -132,20 +132,22 @@ static void add_args_member(struct edits *e, const struct mcpfile *f,
     buf_addc(&e->text, ']');
 }
 
-static bool begin_member(struct edits *e, const struct mcpfile_member *m)
+/* Begins the replacement of a member, with its key. */
+static bool begin_member_edit(struct edits *e, const struct mcpfile_member *m)
 {
     return edits_begin(e, m->key.at, end_of_member_value(m) - m->key.at);
 }
 
-static bool set_type(struct edits *e, const struct mcpfile_server *s, const char *value)
+static bool set_type_if_present(struct edits *e, const struct mcpfile_server *s, const char *value)
 {
     return s->type.key.n == 0 || member_set_string(e, &s->type, value);
 }
 
+/* Wraps a server of opencode, whose `command` is one array. */
 static bool add_array(struct edits *e, const struct mcpfile *f, const struct mcpfile_server *s,
                       const struct wrap_with *with)
 {
-    if (!begin_member(e, &s->url))
+    if (!begin_member_edit(e, &s->url))
         return false;
     member_add_key(e, f, &s->url, "command");
     buf_addc(&e->text, '[');
@@ -155,23 +157,22 @@ static bool add_array(struct edits *e, const struct mcpfile *f, const struct mcp
     buf_addc(&e->text, ']');
     edits_end(e);
     if (s->headers.key.n > 0) {
-        if (!begin_member(e, &s->headers))
+        if (!begin_member_edit(e, &s->headers))
             return false;
         member_add_key(e, f, &s->headers, "environment");
         buf_adds(&e->text, "{}");
         edits_end(e);
     }
-    return set_type(e, s, "local");
+    return set_type_if_present(e, s, "local");
 }
 
 bool remote_add(struct edits *e, const struct mcpfile *f, const struct mcpfile_server *s,
                 const struct wrap_with *with)
 {
-    if (token_has_text(
-            e, f, s->type.value,
-            "remote")) /* opencode: the type becomes "local", and the command is an array */
+    /* opencode: the type becomes "local", and the command is an array */
+    if (token_has_text(e, f, s->type.value, "remote"))
         return add_array(e, f, s, with);
-    if (!begin_member(e, &s->url))
+    if (!begin_member_edit(e, &s->url))
         return false;
     bool goose = f->format == MCPFILE_YAML && token_has_text(e, f, s->url.key, "uri");
     member_add_key(e, f, &s->url, goose ? "cmd" : "command");
@@ -182,12 +183,12 @@ bool remote_add(struct edits *e, const struct mcpfile *f, const struct mcpfile_s
     }
     edits_end(e);
     if (s->headers.key.n > 0) {
-        if (!begin_member(e, &s->headers))
+        if (!begin_member_edit(e, &s->headers))
             return false;
         add_args_member(e, f, s, with);
         edits_end(e);
     }
-    return set_type(e, s, "stdio");
+    return set_type_if_present(e, s, "stdio");
 }
 
 /* ---- unwrapping ---- */
@@ -242,8 +243,9 @@ bool remote_remove(struct edits *e, const struct mcpfile *f, const struct mcpfil
                    const struct wrap_view *v)
 {
     const struct buf *headers = find_original(v, "headers");
-    const struct buf *type =
-        find_original(v, "t"); /* the key is type, transport or transportType */
+    /* the key of the type is `type`, `transport` or `transportType` */
+    const struct buf *type = find_original(v, "t");
+    /* the member that `wrap` wrote in place of the headers, if the server had headers */
     const struct mcpfile_member *in_place = s->one_array ? &s->env : &s->args;
     size_t end = s->one_array ? s->command.end : end_of_member_value(&s->command);
     bool follows = !s->one_array && headers == NULL && member_follows(f, &s->command, &s->args);

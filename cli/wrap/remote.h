@@ -6,7 +6,7 @@
  *           "--original", "\"type\": …", "--", "npx", "-y", "mcp-remote@VERSION",
  *           "https://x/mcp"]`. Each --original has the bytes of a member that was replaced, so
  *           that unwrapping restores them. Headers become `--header "NAME: VALUE"`.
- * Place     `command` replaces the URL, and `args` replaces the headers. Without headers, `args`
+ * Layout    `command` replaces the URL, and `args` replaces the headers. Without headers, `args`
  *           follows `command`. In opencode, the array `command` replaces the URL, and an empty
  *           `environment` replaces the headers.
  * Errors    if memory runs out, edits.text.failed is set. Functions return false if there is no
@@ -23,6 +23,7 @@
 /* Sets *why to the reason why a server with a URL cannot be wrapped; to NULL if it can. Returns 0
  * or MI_ENOMEM. */
 MI_MUST int remote_check(const struct mcpfile *f, const struct mcpfile_server *s, const char **why);
+/* Add the edits that wrap, or unwrap, a server with a URL. */
 MI_MUST bool remote_add(struct edits *e, const struct mcpfile *f, const struct mcpfile_server *s,
                         const struct wrap_with *with);
 MI_MUST bool remote_remove(struct edits *e, const struct mcpfile *f, const struct mcpfile_server *s,

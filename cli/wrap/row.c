@@ -30,10 +30,10 @@ void server_row_append_path(struct buf *b, const char *path)
 
 void server_row_add(struct table *t, const struct server_row *r)
 {
-    enum out_style style = r->touched                ? OUT_GREEN
-                           : r->what == WRAP_WRAPPED ? OUT_CYAN
-                           : r->what == WRAP_ODD     ? OUT_YELLOW
-                                                     : OUT_DIM;
+    enum out_style style = r->touched                         ? OUT_GREEN
+                           : r->state_as_read == WRAP_WRAPPED ? OUT_CYAN
+                           : r->state_as_read == WRAP_ODD     ? OUT_YELLOW
+                                                              : OUT_DIM;
     const char *command = r->wraps != NULL ? r->wraps : r->command;
     struct buf path = {0};
     server_row_append_path(&path, r->named_path);

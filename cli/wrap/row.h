@@ -11,7 +11,7 @@
 struct server_row {
     const char *server, *client;
     const char *state;             /* state in words for people */
-    enum wrap_state what;          /* state when the file was read */
+    enum wrap_state state_as_read; /* state when the file was read */
     bool touched;                  /* the server was changed; with --dry-run: it would be changed */
     const char *command;           /* NULL: none */
     const char *wraps;             /* the server's own command; NULL: it is not wrapped */

@@ -35,7 +35,8 @@ size_t member_line_start(const struct mcpfile *f, size_t at)
     return from == 0 || f->text.p[from - 1] == '\n' ? from : at;
 }
 
-static const char *members_line_end(const struct mcpfile *f, size_t at)
+/* Returns the line end of the line before `at`. */
+static const char *line_end_before(const struct mcpfile *f, size_t at)
 {
     while (at > 0 && f->text.p[at - 1] != '\n')
         at--;
@@ -45,7 +46,7 @@ static const char *members_line_end(const struct mcpfile *f, size_t at)
 void member_add_line(struct buf *b, const struct mcpfile *f, size_t at)
 {
     size_t from = member_line_start(f, at);
-    buf_adds(b, members_line_end(f, at));
+    buf_adds(b, line_end_before(f, at));
     buf_add(b, f->text.p + from, at - from);
 }
 
@@ -86,8 +87,8 @@ void member_add_separator(struct edits *e, const struct mcpfile *f,
         buf_addc(&e->text, ' '); /* the key is not the first token of its line */
         return;
     }
-    buf_adds(&e->text, members_line_end(f, key));
-    /* The dash of a list element becomes a blank, as the new member belongs to the same element. */
+    buf_adds(&e->text, line_end_before(f, key));
+    /* a dash becomes a blank, because the new member belongs to the same list element */
     for (; from < key; from++)
         buf_addc(&e->text, f->text.p[from] == '-' ? ' ' : f->text.p[from]);
 }

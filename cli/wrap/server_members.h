@@ -1,5 +1,5 @@
-/* server_members.h - writes members of a server in the language of its file, with the layout of the
- * members beside them.
+/* server_members.h - writes members of a server in the language of its file, laid out like the
+ * server's other members.
  *
  * Errors    edits.text.failed: out of memory.
  * Blocks    never. Pure. */
@@ -24,20 +24,20 @@ void member_add_args(struct edits *e, const struct wrap_with *with, const char *
                      struct slice sep);
 /* Value of --original for a server that had no `args`, so that `unwrap` removes `args`. */
 #define MEMBER_NO_ARGS "no args"
-/* Appends a key and what separates it from its value. `beside`: another member of the same
- * server. */
+/* Appends a key, and the colon or equals sign after it. beside: another member of the same server,
+ * from which a key in TOML takes its prefix. */
 void member_add_key(struct edits *e, const struct mcpfile *f, const struct mcpfile_member *beside,
                     const char *name);
-/* Appends what separates a new member from the member before it: a comma, or a line end and
+/* Appends the separator between a member and a new member after it: a comma, or a line end and
  * indentation. */
 void member_add_separator(struct edits *e, const struct mcpfile *f,
                           const struct mcpfile_member *before);
-/* Whether the two members are separated only by such a separator. */
+/* Whether only such a separator is between the two members. */
 bool member_follows(const struct mcpfile *f, const struct mcpfile_member *first,
                     const struct mcpfile_member *second);
 /* Returns the start of the line if only blanks and dashes precede `at` on it; otherwise `at`. */
 size_t member_line_start(const struct mcpfile *f, size_t at);
-/* Appends a line end like that of the line before, and the blanks and dashes that precede `at`. */
+/* Appends a line end like that of the previous line, and the blanks and dashes that precede `at`. */
 void member_add_line(struct buf *b, const struct mcpfile *f, size_t at);
 /* Replaces the member's value with a string. Returns false if there is no room for more edits. */
 MI_MUST bool member_set_string(struct edits *e, const struct mcpfile_member *m, const char *text);

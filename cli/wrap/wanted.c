@@ -35,21 +35,15 @@ void wanted_note_found(struct wanted *w, const char *name, enum wanted_where whe
     buf_add(&w->names, name, strlen(name) + 1);
 }
 
-static const char *nearest_name(const struct wanted *w, const char *word)
-{
-    struct nearest near = nearest_to(word);
-    struct slice names = w->names.failed ? (struct slice){0} : buf_slice(&w->names);
-    for (size_t at = 0; at < names.n; at += strlen(names.p + at) + 1)
-        nearest_consider(&near, names.p + at);
-    return near.best;
-}
-
 bool wanted_report(const struct wanted *w)
 {
     bool all = true;
+    struct slice names = w->names.failed ? (struct slice){0} : buf_slice(&w->names);
     for (int i = 0; i < w->settings->operands_n; i++) {
         const char *word = w->settings->operands[i];
-        const char *near = nearest_name(w, word);
+        struct nearest nearest = nearest_to(word);
+        for (size_t at = 0; at < names.n; at += strlen(names.p + at) + 1)
+            nearest_consider(&nearest, names.p + at);
         all &= w->seen[i] == WANTED_HERE;
         if (w->seen[i] == WANTED_ELSEWHERE)
             log_error("server '%s' is in a file of another directory; to change it, add --all",
@@ -58,8 +52,8 @@ bool wanted_report(const struct wanted *w)
             log_error("server '%s' is in a file that is not changed; for the reason, see: "
                       "mcp-interposer wrap --list --json",
                       word);
-        else if (w->seen[i] == WANTED_NOWHERE && near != NULL)
-            log_error("unknown server '%s'; did you mean '%s'?", word, near);
+        else if (w->seen[i] == WANTED_NOWHERE && nearest.best != NULL)
+            log_error("unknown server '%s'; did you mean '%s'?", word, nearest.best);
         else if (w->seen[i] == WANTED_NOWHERE)
             log_error("unknown server '%s'; see: mcp-interposer wrap --list", word);
     }

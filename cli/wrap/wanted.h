@@ -8,9 +8,9 @@
 
 #include "cli/settings/config.h"
 
-#define WANTED_MAX 256 /* most SERVER arguments */
+#define WANTED_MAX 256 /* maximum number of SERVER arguments */
 
-/* Where a server was found. If it was found in several places, the last of these values counts. */
+/* Where a server was found. If a server was found several times, the highest value counts. */
 enum wanted_where {
     WANTED_NOWHERE,
     WANTED_FIXED,     /* the server is in a file that the command does not change */
@@ -25,14 +25,14 @@ struct wanted {
 };
 
 void wanted_close(struct wanted *w);
-/* Whether this client is to be processed. Without --client, all are. */
+/* Whether this client is to be processed. Without --client, all clients are. */
 bool wanted_has_client(const struct wanted *w, const char *client);
-/* Whether this server is to be processed. Without SERVER arguments, all are. */
+/* Whether this server is to be processed. Without SERVER arguments, all servers are. */
 bool wanted_has_server(const struct wanted *w, const char *name);
 /* Notes that a server of this name was found. */
 void wanted_note_found(struct wanted *w, const char *name, enum wanted_where where);
-/* Reports each SERVER that was not found here, with a suggestion. Returns false if there was
- * one. */
+/* Reports each SERVER argument that is not WANTED_HERE, with a suggestion. Returns whether all
+ * are. */
 bool wanted_report(const struct wanted *w);
 
 #endif

@@ -78,9 +78,9 @@ char *which_absolute_path(const char *path)
     if (path[0] == '/')
         return strdup(path);
     char *here = getcwd(NULL, 0);
-    char *whole;
-    if (here == NULL || asprintf(&whole, "%s/%s", here, path) < 0)
-        whole = NULL;
+    char *absolute;
+    if (here == NULL || asprintf(&absolute, "%s/%s", here, path) < 0)
+        absolute = NULL;
     free(here);
-    return whole;
+    return absolute;
 }

@@ -5,8 +5,8 @@
 
 #include <ctype.h>
 
-/* Appends what separates strings: a comma; in a YAML list with dashes, what stands before the
- * string at `at`. */
+/* Appends the separator of strings in `args`: a comma; in a YAML list with dashes, the line end, the
+ * indentation and the dash before the string at `at`. */
 static void add_separator(struct buf *sep, const struct mcpfile *f, const struct mcpfile_server *s,
                           size_t at)
 {
@@ -35,63 +35,45 @@ bool wrap_edit_redirect(struct edits *e, const struct mcpfile *f, const struct m
     return true;
 }
 
-/* The last words of our arguments. If the server has `args`, only those from the third on. */
-static const char *const end_words[] = {"--original", MEMBER_NO_ARGS, "--", NULL};
-
-/* Adds a member `args` after `command`. */
-static void add_member(struct edits *e, const struct mcpfile *f, const struct mcpfile_server *s,
-                       const struct wrap_with *with)
-{
-    member_add_separator(e, f, &s->command);
-    member_add_key(e, f, &s->command, "args");
-    buf_addc(&e->text, '[');
-    member_add_args(e, with, end_words, slice_of(", "));
-    member_add_span(e, f, s->command.value);
-    buf_addc(&e->text, ']');
-}
-
-/* Changes ["npx", "-y"] to ["mcp-interposer", "proxy", "--", "npx", "-y"]. */
-static bool add_to_array(struct edits *e, const struct mcpfile_server *s,
-                         const struct wrap_with *with)
-{
-    if (!edits_begin(e, s->command.value.at, 0))
-        return false;
-    text_json(&e->text, slice_of(with->command[0]));
-    buf_adds(&e->text, ", ");
-    member_add_args(e, with, end_words + 2, slice_of(", "));
-    edits_end(e);
-    return true;
-}
-
-/* Inserts our words before the first string of args. */
-static void add_before_args(struct edits *e, const struct mcpfile *f,
-                            const struct mcpfile_server *s, const struct wrap_with *with, size_t at)
-{
-    struct buf sep = {0};
-    add_separator(&sep, f, s, at);
-    member_add_args(e, with, end_words + 2, buf_slice(&sep));
-    member_add_span(e, f, s->command.value);
-    if (s->args_n > 0)
-        buf_slice_add(&e->text, buf_slice(&sep));
-    e->text.failed |= sep.failed;
-    buf_close(&sep);
-}
-
 bool wrap_edit_add(struct edits *e, const struct mcpfile *f, const struct mcpfile_server *s,
                    const struct wrap_with *with)
 {
-    if (s->one_array)
-        return add_to_array(e, s, with);
+    /* the last words of our args; all of them only if the server has no `args` */
+    static const char *const end_words[] = {"--original", MEMBER_NO_ARGS, "--", NULL};
+    const char *const *dashes = end_words + 2;
+    if (s->one_array) {
+        /* ["npx", "-y"] becomes ["mcp-interposer", "proxy", "--", "npx", "-y"] */
+        if (!edits_begin(e, s->command.value.at, 0))
+            return false;
+        text_json(&e->text, slice_of(with->command[0]));
+        buf_adds(&e->text, ", ");
+        member_add_args(e, with, dashes, slice_of(", "));
+        edits_end(e);
+        return true;
+    }
     bool has_args = s->args.key.n > 0;
     size_t at = !has_args        ? s->command.end
                 : s->args_n == 0 ? s->args.value.at + 1
                                  : f->arg[s->first_arg].at;
     if (!member_set_string(e, &s->command, with->command[0]) || !edits_begin(e, at, 0))
         return false;
-    if (has_args)
-        add_before_args(e, f, s, with, at);
-    else
-        add_member(e, f, s, with);
+    if (has_args) { /* our words and the server's command come before the first string of `args` */
+        struct buf sep = {0};
+        add_separator(&sep, f, s, at);
+        member_add_args(e, with, dashes, buf_slice(&sep));
+        member_add_span(e, f, s->command.value);
+        if (s->args_n > 0)
+            buf_slice_add(&e->text, buf_slice(&sep));
+        e->text.failed |= sep.failed;
+        buf_close(&sep);
+    } else { /* a member `args` comes after `command` */
+        member_add_separator(e, f, &s->command);
+        member_add_key(e, f, &s->command, "args");
+        buf_addc(&e->text, '[');
+        member_add_args(e, with, end_words, slice_of(", "));
+        member_add_span(e, f, s->command.value);
+        buf_addc(&e->text, ']');
+    }
     edits_end(e);
     return true;
 }
@@ -108,7 +90,7 @@ static size_t end_of_last_arg(const struct mcpfile *f, const struct mcpfile_serv
     return comma < close && f->text.p[comma] == ',' ? comma + 1 : at;
 }
 
-/* Replaces a YAML list with dashes by an empty one. */
+/* Replaces a YAML list with dashes by an empty list. */
 static bool replace_with_empty_list(struct edits *e, const struct mcpfile *f,
                                     const struct mcpfile_server *s)
 {
