@@ -1,5 +1,5 @@
-/* cost_line.h - what the tools of a server cost (vault/query/cost.h), as rows of a list, with
- * columns for all forms. cli/lists/cost.c has the columns for servers.
+/* cost_line.h - the tokens that each tool of a server costs (vault/query/cost.h), as rows of a list
+ * with columns for table, JSON and CSV. cli/lists/cost.c has the columns for servers.
  *
  * Owns      nothing: texts are borrowed from the cost.
  * Blocks    never. Pure. */
@@ -16,13 +16,13 @@ struct cost_tool_line {
     bool utf8;    /* is the terminal UTF-8? */
 };
 
-/* In show_list.when, of servers and of tools: */
+/* Flags for show_list.when, in the lists of servers and of tools: */
 #define COST_BAR 1u                       /* the bar is shown */
 #define COST_BINARIES 2u                  /* images, audio and blobs are shown */
 extern const struct show_list cost_tools; /* rows are struct cost_tool_line */
 
-/* *ret: an array of s->tool_n lines, the largest definition first; the caller frees it. Returns 0
- * or MI_ENOMEM. */
+/* Sets *ret to an array of s->tool_n lines, the largest definition first; the caller frees the array.
+ * Returns 0 or MI_ENOMEM. */
 MI_MUST int cost_tool_lines(const struct cost_server *s, struct cost_tool_line **ret);
 /* Appends the number and the size of images, audio and blobs: "3, 1.5MiB". */
 void cost_binaries_add(struct buf *b, const struct cost_binaries *x);

@@ -10,8 +10,8 @@ static const char *filter_option_text(const struct settings *s, const char *name
     return settings_has(s, name) ? settings_text(s, name) : NULL;
 }
 
-/* Returns the directory without symbolic links, as a recorder stores it. If the directory does not
- * exist, returns the text. */
+/* Returns the directory without symbolic links, as a recorder stores it. Returns the text unchanged
+ * if it is a glob, or if the directory does not exist. */
 static const char *resolve_project_path(const char *text)
 {
     static char path[PATH_MAX];
@@ -51,11 +51,12 @@ int filter_find_session(struct filter *f, const struct settings *s, struct query
 
 struct picking {
     struct query *q;
-    int64_t newest, used; /* used: id of the newest session that has a message; 0: none */
-    int status;
+    int64_t newest; /* id of the newest matching session; 0: none */
+    int64_t used;   /* id of the newest matching session that has a message; 0: none */
+    int status;     /* of the last query */
 };
 
-static bool filter_options_on_session(void *ctx, const struct query_session *s)
+static bool pick_on_session(void *ctx, const struct query_session *s)
 {
     struct picking *p = ctx;
     int64_t seq = 0, event;
@@ -82,7 +83,7 @@ int filter_pick(const struct filter *f, const struct settings *s, struct query *
     if (!narrowed) {
         st = query_session(q, ref, ret);
     } else {
-        st = query_matching_sessions(q, &names, FILTER_HOLDS, 0, filter_options_on_session, &p);
+        st = query_matching_sessions(q, &names, FILTER_HOLDS, 0, pick_on_session, &p);
         st = st == 0 ? p.status : st;
         if (st == 0 && p.newest == 0) {
             session_warn_none(q, "no matching session");

@@ -1,8 +1,8 @@
 /* filter.h - the options of several commands that select sessions, messages and calls.
  *
  * The options are read into a filter (vault/query/filter.h). --since and --until take a WHEN
- * (base/when.h), which lists of sessions compare with the start of a session, and other commands
- * with the time of a message or call.
+ * (base/when.h). Lists of sessions compare it with the start of a session, other commands with the
+ * time of a message or call.
  *
  * Owns      the path of --project, until the options are read again; the names belong to the
  *           settings.
@@ -49,10 +49,11 @@
 
 /* Reads the options that the command has into f. */
 void filter_read(struct filter *f, const struct settings *s);
-/* Looks up --session, which filter_read() does not. Returns 0, or the error of query_session(). */
+/* Looks up the session of --session, which filter_read() ignores. Returns 0, or the error of
+ * query_session(). */
 MI_MUST int filter_find_session(struct filter *f, const struct settings *s, struct query *q);
-/* Finds the session for a command that reads one: `ref`, else the newest that matches --server,
- * --client and --project. Returns EXIT_FINE or, after a message on stderr, the status to exit
+/* Finds the session for a command that reads one session: `ref`, else the newest session that matches
+ * --server, --client and --project. Returns EXIT_FINE or, after a message on stderr, the status to exit
  * with. */
 MI_MUST int filter_pick(const struct filter *f, const struct settings *s, struct query *q,
                         const char *ref, struct query_session *ret);

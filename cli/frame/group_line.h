@@ -1,5 +1,5 @@
-/* group_line.h - calls that were counted together (vault/query/count.h), as a row of a list, with
- * columns for all forms.
+/* group_line.h - a group of counted calls (vault/query/count.h), as a row of a list with columns for
+ * table, JSON and CSV.
  *
  * Owns      nothing: texts are borrowed from the count; the array of group_lines() belongs to the
  *           caller.
@@ -11,9 +11,8 @@
 #include "vault/query/count.h"
 
 struct group_line {
-    struct slice server, tool, client, day,
-        method;       /* the value that all calls of the group share, such as the tool */
-    struct slice key; /* key of the group in the count */
+    struct slice server, tool, client, day, method; /* those that all calls of the group share */
+    struct slice key;                               /* key of the group in the count */
     struct tally_group g;
     int64_t p50_us, p95_us, p99_us, max_us, bytes;
     int64_t result_tokens; /* tokens of all requests' results; -1: unknown */
@@ -24,12 +23,12 @@ struct group_line {
 
 /* Returns the columns for what was counted. */
 struct show_list group_line_columns(const struct count *c);
-/* Counts into c. If the vault has calls with several requests, also makes the other count in
- * *again: of requests if c counts operations, or the reverse. Call count_close() for both in any
- * case. */
+/* Counts the calls of the vault into c. If some calls have several requests, also makes the other
+ * count in *again: of requests if c counts operations, else of operations. Call count_close() for
+ * both in any case. */
 MI_MUST int count_groups(struct count *c, struct count *again, struct query *q);
-/* *ret: the groups, an array of c->tally.n lines that the caller frees. again: from count_groups();
- * may be c. sort: the beginning of a column's name; rows are sorted by this column, largest first,
+/* Sets *ret to the groups, an array of c->tally.n lines that the caller frees. again: from
+ * count_groups(); may be c. sort: the beginning of a column's name; rows are sorted by this column, largest first,
  * then by calls, then by key. NULL: by calls or, for days, the newest first. Returns 0 or
  * MI_ENOMEM. */
 MI_MUST int group_lines(struct count *c, const struct count *again, const char *sort,

@@ -42,15 +42,6 @@ int input_read(const char *path, size_t max, struct buf *b)
     return e == 0 ? EXIT_FINE : EXIT_TROUBLE;
 }
 
-static struct slice input_trimmed(struct slice s)
-{
-    while (s.n > 0 && memchr(" \t\r\n", s.p[0], 4) != NULL)
-        s = (struct slice){s.p + 1, s.n - 1};
-    while (s.n > 0 && memchr(" \t\r\n", s.p[s.n - 1], 4) != NULL)
-        s.n--;
-    return s;
-}
-
 int input_key(const char *key, struct public_key *ret)
 {
     struct buf b = {0};
@@ -63,7 +54,12 @@ int input_key(const char *key, struct public_key *ret)
         return EXIT_USAGE;
     }
     int status = input_read(key, KEY_FILE_MAX, &b);
-    if (status == EXIT_FINE && key_read_public(input_trimmed(buf_slice(&b)), ret) < 0) {
+    struct slice text = buf_slice(&b); /* without white space around the key */
+    while (text.n > 0 && memchr(" \t\r\n", text.p[0], 4) != NULL)
+        text = (struct slice){text.p + 1, text.n - 1};
+    while (text.n > 0 && memchr(" \t\r\n", text.p[text.n - 1], 4) != NULL)
+        text.n--;
+    if (status == EXIT_FINE && key_read_public(text, ret) < 0) {
         log_error("--key: %s does not contain exactly one verifier key (NAME+HASH+BASE64)", key);
         status = EXIT_USAGE;
     }

@@ -1,8 +1,8 @@
 #include "cli/frame/journals.h"
 
 #include "base/clock.h"
-#include "journal/journal_file.h"
 #include "journal/entry_form.h"
+#include "journal/journal_file.h"
 #include "vault/store/dir.h"
 
 #include <errno.h>
@@ -73,7 +73,7 @@ static int open_ring(struct ring *r, const struct journal_file *f, struct sessio
 }
 
 /* Whether the journal is damaged. st: result of open_ring(). A locked journal does not count as
- * damaged, because the writer of a new session locks the journal before writing anything. */
+ * damaged, because the proxy locks the journal of a new session before it writes anything. */
 static bool is_journal_damaged(const struct journal_file *f, int st)
 {
     return st == MI_EINVAL && !journal_file_is_held(f, JOURNAL_WRITER) &&
@@ -149,12 +149,13 @@ void journals_close(struct journals *j)
     *j = (struct journals){.n = 0};
 }
 
+/* What was removed. */
 struct removal {
     size_t unreadable;
     struct stranded stranded;
 };
 
-static bool remove_useless(void *ctx, const struct journal_file *f)
+static bool remove_if_useless(void *ctx, const struct journal_file *f)
 {
     struct removal *x = ctx;
     struct stranded stranded = x->stranded;
@@ -180,7 +181,7 @@ static bool remove_useless(void *ctx, const struct journal_file *f)
 int journals_remove(size_t *ret_unreadable, struct stranded *ret_stranded)
 {
     struct removal x = {.unreadable = 0};
-    int st = journal_file_each(remove_useless, &x);
+    int st = journal_file_each(remove_if_useless, &x);
     *ret_unreadable = x.unreadable;
     *ret_stranded = x.stranded;
     return st;
@@ -196,15 +197,15 @@ const struct journal_view *journals_find(const struct journals *j, const char *u
 
 /* ---- waiting for a recorder ---- */
 
-struct settling {
+struct awaited {
     struct journal_view *v;
-    uint64_t wanted;
-    bool found;
+    uint64_t wanted; /* position up to which rows must be stored */
+    bool found;      /* the journal still exists */
 };
 
-static bool refresh_settling_journal(void *ctx, const struct journal_file *f)
+static bool refresh_awaited_journal(void *ctx, const struct journal_file *f)
 {
-    struct settling *w = ctx;
+    struct awaited *w = ctx;
     struct ring r;
     struct session_start start;
     if (strcmp(f->uid, w->v->uid) != 0)
@@ -219,11 +220,11 @@ static bool refresh_settling_journal(void *ctx, const struct journal_file *f)
 
 bool journals_wait_until_stored(struct journal_view *v, int64_t limit_ms)
 {
-    struct settling w = {.v = v, .wanted = v->stored + v->unstored};
+    struct awaited w = {.v = v, .wanted = v->stored + v->unstored};
     int64_t end_us = clock_mono_us() + limit_ms * 1000;
     while (v->stored < w.wanted || !v->reader) {
         w.found = false;
-        if (journal_file_each(refresh_settling_journal, &w) < 0 || !w.found)
+        if (journal_file_each(refresh_awaited_journal, &w) < 0 || !w.found)
             return true; /* the journal was removed */
         if (clock_mono_us() > end_us)
             return v->stored >= w.wanted && v->reader;

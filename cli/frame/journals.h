@@ -18,11 +18,11 @@
 struct journal_view {
     char uid[UID_LEN + 1]; /* UID of the session */
     char name[80];         /* name of the server */
-    bool writer,
-        reader;        /* whether the proxy, and whether a recorder process, has the journal open */
-    pid_t recorder;    /* 0: not started yet */
-    uint64_t stored;   /* position up to which all rows are stored */
-    uint64_t unstored; /* bytes after that position */
+    bool writer;           /* the proxy has the journal open */
+    bool reader;           /* a recorder process has the journal open */
+    pid_t recorder;        /* process of the recorder; 0: not started yet */
+    uint64_t stored;       /* position up to which all rows are stored */
+    uint64_t unstored;     /* bytes after that position */
     enum ring_trouble trouble;
     unsigned confined;            /* result of the recorder's confine_self(); 0: not confined */
     bool filtered;                /* the recorder's confine_system_calls() succeeded */
@@ -30,18 +30,19 @@ struct journal_view {
     int64_t started_wall_us;
 };
 
-/* Journals that no process has open and whose vault is missing, not a directory, or not writable;
- * for all vaults. */
+/* Journals of all vaults that nothing can store now: no process has them open, and their vault is
+ * missing, not a directory, or not writable. */
 struct stranded {
     size_t n;
-    uint64_t bytes;  /* bytes of the messages in them that are not stored */
+    uint64_t bytes;  /* bytes of their messages that are not stored */
     char vault[256]; /* vault of the first journal, truncated; "": there is none */
 };
 
 struct journals {
     struct journal_view *row; /* owned */
     size_t n;
-    /* number of journals, for all vaults, that are damaged or of another version and open in no process */
+    /* number of journals of all vaults that are damaged or of another version, and that no process
+     * has open */
     size_t unreadable;
     struct stranded stranded; /* journals that are not among the rows */
 };
@@ -50,8 +51,8 @@ struct journals {
  * Returns 0, MI_EIO (see errno) or MI_ENOMEM. */
 MI_MUST int journals_open(struct journals *ret, const char *vault);
 void journals_close(struct journals *j); /* safe to call twice */
-/* Removes the journals that journals_open() counts as unreadable or stranded, with their content,
- * and counts them. Returns 0 or MI_EIO (see errno). */
+/* Removes the journals that journals_open() counts as unreadable or stranded, with their content.
+ * Sets the results to what was removed. Returns 0 or MI_EIO (see errno). */
 MI_MUST int journals_remove(size_t *ret_unreadable, struct stranded *ret_stranded);
 /* Returns the journal of this session; NULL if there is none. */
 const struct journal_view *journals_find(const struct journals *j, const char *uid);

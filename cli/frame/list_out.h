@@ -28,8 +28,7 @@ struct list_out {
     struct table table;
     struct table_column columns[TABLE_COLUMNS_MAX];
     struct buf text; /* scratch */
-    struct buf
-        more; /* printed below the table on a terminal: a note about rows that are not shown */
+    struct buf more; /* a note about rows that are not shown; printed below a table on a terminal */
 };
 
 /* Returns EXIT_FINE, or EXIT_USAGE if both options are given. */

@@ -35,16 +35,16 @@ void out_flush(struct out *o);           /* writes the buffer */
 bool out_has_ended(const struct out *o); /* returns true if further output is dropped */
 
 void out_raw(struct out *o, const char *text); /* writes our own text, unescaped */
-void out_printf(struct out *o, const char *fmt, ...)
-    MI_FORMAT(2, 3);                             /* writes our own text, at most 255 bytes */
+/* Writes our own text, at most 255 bytes. */
+void out_printf(struct out *o, const char *fmt, ...) MI_FORMAT(2, 3);
 void out_text(struct out *o, struct slice text); /* writes recorded text, escaped */
-void out_style(struct out *o,
-               enum out_style style); /* the style applies until the next call; OUT_PLAIN ends it */
-void out_styled_words(struct out *o, enum out_style style,
-                      const char *text); /* writes our own text in a style */
-void out_styled(struct out *o, enum out_style style,
-                struct slice text); /* writes recorded text in a style */
-void out_end_line(struct out *o);
+/* Sets the style of what follows, until the next call. OUT_PLAIN ends a style. */
+void out_style(struct out *o, enum out_style style);
+/* Writes our own text in a style. */
+void out_styled_words(struct out *o, enum out_style style, const char *text);
+/* Writes recorded text in a style. */
+void out_styled(struct out *o, enum out_style style, struct slice text);
+void out_end_line(struct out *o); /* writes a newline, and the buffer if it is large */
 /* Returns an arrow to the server or to the client; one column, or two without UTF-8. */
 const char *out_arrow(const struct out *o, bool to_server);
 
@@ -55,8 +55,9 @@ void out_fixed_cell(struct out *o, enum out_style style, struct slice text, size
 /* Adds text like out_fixed_cell(), but without padding. Returns the number of columns that were
  * printed. */
 size_t out_fit(struct out *o, enum out_style style, struct slice text, size_t width);
-/* Ends a line of sentences. The text added since b.n was `from`, without styles, begins at column
- * `indent`. On a terminal it is wrapped between words, and further lines are indented too. */
+/* Ends a line of sentences: the text in `b` from offset `from`, without styles, which begins at
+ * column `indent`. On a terminal the text is wrapped between words, and further lines are indented
+ * too. */
 void out_fill_line(struct out *o, size_t from, size_t indent);
 /* Prints each line of the text as a paragraph, wrapped like by out_fill_line(). */
 void out_paragraphs(struct out *o, size_t indent, struct slice text);

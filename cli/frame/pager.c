@@ -51,7 +51,7 @@ void pager_open(struct pager *p, const struct out *o)
         _exit(127);
     }
     if (p->pid > 0) {
-        /* Ctrl-C is left to the pager, in which it stops a search. */
+        /* Ctrl-C is only for the pager: it stops a search there */
         (void)signal(SIGINT, SIG_IGN);
         if (dup2(fd[1], STDOUT_FILENO) < 0) {
             kill(p->pid, SIGTERM);
@@ -68,8 +68,8 @@ void pager_open(struct pager *p, const struct out *o)
 void pager_close(struct pager *p)
 {
     if (p->terminal >= 0) {
-        (void)dup2(p->terminal,
-                   STDOUT_FILENO); /* closes the last writing end, so that the pager reads EOF */
+        /* closes the last writing end of the pipe, so that the pager reads EOF */
+        (void)dup2(p->terminal, STDOUT_FILENO);
         close(p->terminal);
     }
     while (p->pid > 0 && waitpid(p->pid, NULL, 0) < 0 && errno == EINTR)

@@ -1,9 +1,9 @@
 /* pager.h - sends output on a terminal through the user's pager.
  *
  * A shell runs $PAGER. Without it, `less` is used if it is installed. If $LESS is not set, it
- * becomes FRX: colours, and no paging of output that fits on the screen. If it is set, -R
- * (colours) is put before its value. If $LV is not set, it becomes -c, which means the same to
- * lv. PAGER=cat and an empty PAGER mean no pager.
+ * becomes FRX: colours, and no paging of output that fits on the screen. If $LESS is set, -R
+ * (colours) is put before its value. If $LV is not set, it becomes -c, the option of lv for
+ * colours. PAGER=cat and an empty PAGER mean no pager.
  * Owns      the pager's process, and stdout while it runs.
  * Blocks    pager_close() until the user quits the pager. */
 #ifndef MI_CLI_FRAME_PAGER_H

@@ -3,16 +3,16 @@
 #include "base/text.h"
 #include "wire/json/text.h"
 
-/* how many times longer indented JSON may be than the same JSON without white space */
+/* Indented JSON may be this many times longer than the same JSON without white space. */
 #define INDENT_FACTOR 4
 
-struct parts {
+struct rpc_members {
     struct json_value params, result, error;
 };
 
 static void preview_on_member(void *ctx, const struct json_member *m)
 {
-    struct parts *p = ctx;
+    struct rpc_members *p = ctx;
     if (m->depth != 1)
         return;
     if (json_key_is(m->key, "params"))
@@ -28,7 +28,8 @@ static void add_head(struct buf *b, struct slice text, size_t max)
     buf_slice_add(b, text_head(text, max));
 }
 
-/* Returns the beginning of a JSON string's raw text, without split characters or escapes. */
+/* Returns the beginning of a JSON string's raw text: at most `max` bytes, which end between two
+ * characters or escapes. */
 static struct slice json_string_prefix(struct slice raw, size_t max)
 {
     size_t i = 0;
@@ -112,7 +113,8 @@ static bool preview_add_list(struct buf *b, struct json_value result, size_t max
     return true;
 }
 
-/* Appends the text of a tool's result, a resource or a prompt, without the JSON around it. */
+/* Appends the text of a tool's result, a resource or a prompt, without the JSON around it. Returns
+ * false if there is no text. */
 static bool preview_add_content(struct buf *b, struct json_value result, size_t max)
 {
     struct json_value item = first_array_element(preview_get(result, "content"));
@@ -126,7 +128,8 @@ static bool preview_add_content(struct buf *b, struct json_value result, size_t 
     return text.type == JSON_STRING;
 }
 
-/* Appends who introduces itself in a handshake: "files 1.2, 2025-11-25". */
+/* Appends the client or server of a handshake: "files 1.2, 2025-11-25". Returns false if it has no
+ * name. */
 static bool add_peer(struct buf *b, struct json_value peer, struct json_value revision, size_t max)
 {
     struct json_value name = preview_get(peer, "name"), version = preview_get(peer, "version");
@@ -144,15 +147,7 @@ static bool add_peer(struct buf *b, struct json_value peer, struct json_value re
     return true;
 }
 
-static void preview_add_result(struct buf *b, struct json_value result, size_t max)
-{
-    if (add_peer(b, preview_get(result, "serverInfo"), preview_get(result, "protocolVersion"), max))
-        return;
-    if (!preview_add_list(b, result, max) && !preview_add_content(b, result, max))
-        add_head(b, result.text, max);
-}
-
-/* Appends progress such as `2 of 4: copying`. */
+/* Appends progress such as `2 of 4: copying`. Returns false if `progress` is not a number. */
 static bool add_progress(struct buf *b, struct json_value params, size_t max)
 {
     struct json_value done = preview_get(params, "progress");
@@ -225,18 +220,22 @@ static void add_partial(struct buf *b, const struct query_message *m, struct sli
 static void preview_add_body(struct buf *b, const struct query_message *m, struct slice body,
                              size_t max)
 {
-    struct parts p = {0};
+    struct rpc_members p = {0};
     struct json_scan scan;
-    if (json_scan(body, preview_on_member, &p, &scan) < 0 || scan.type != JSON_OBJECT)
+    if (json_scan(body, preview_on_member, &p, &scan) < 0 || scan.type != JSON_OBJECT) {
         add_partial(b, m, body, max);
-    else if (p.error.type != JSON_NONE && p.error.type != JSON_NULL)
+    } else if (p.error.type != JSON_NONE && p.error.type != JSON_NULL) {
         preview_add_error(b, p.error, max);
-    else if (p.result.type != JSON_NONE)
-        preview_add_result(b, p.result, max);
-    else if (p.params.type != JSON_NONE)
+    } else if (p.result.type != JSON_NONE) {
+        if (!add_peer(b, preview_get(p.result, "serverInfo"),
+                      preview_get(p.result, "protocolVersion"), max) &&
+            !preview_add_list(b, p.result, max) && !preview_add_content(b, p.result, max))
+            add_head(b, p.result.text, max);
+    } else if (p.params.type != JSON_NONE) {
         add_params(b, m, p.params, max);
-    else if (m->method.p == NULL)
-        add_head(b, body, max); /* the body is no known kind of message: appends the whole body */
+    } else if (m->method.p == NULL) {
+        add_head(b, body, max); /* not a message of a known type */
+    }
 }
 
 /* Replaces each run of white space with one blank, so that a line shows as much as possible of

@@ -1,4 +1,4 @@
-/* problem_files.h - the problems that need a person: the files in VAULT/Escalations.
+/* problem_files.h - the files in VAULT/Escalations: each describes a problem that needs a person.
  *
  * Owns      the directory and the names; problem_files_close() frees them.
  * Errors    MI_ENOMEM, or MI_EIO with the reason in errno.

@@ -29,12 +29,12 @@ static bool add_option(struct proxied *p, const char *name, const char *value)
  * another directory. */
 static bool add_path_option(struct proxied *p, const char *name, const char *path)
 {
-    char here[PATH_MAX], whole[2 * PATH_MAX];
+    char here[PATH_MAX], absolute[2 * PATH_MAX];
     bool relative = path != NULL && path[0] != '/' && path[0] != '~';
     if (!relative || getcwd(here, sizeof here) == NULL)
         return add_option(p, name, path);
-    int n = snprintf(whole, sizeof whole, "%s/%s", here, path);
-    return n > 0 && (size_t)n < sizeof whole && add_option(p, name, whole);
+    int n = snprintf(absolute, sizeof absolute, "%s/%s", here, path);
+    return n > 0 && (size_t)n < sizeof absolute && add_option(p, name, absolute);
 }
 
 int proxied_open(struct proxied *p, const struct settings *s, const char *const options[],

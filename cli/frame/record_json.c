@@ -62,17 +62,6 @@ void record_json_session(struct buf *b, const struct query_session *s, const str
     show_json(&j, &list, &line);
 }
 
-/* Adds operation_seq: the seq of the request with which the operation of this request or answer
- * began. */
-static void record_json_add_operation(struct json_out *j, const struct query_message *m,
-                                      const struct operation_list *l)
-{
-    if (m->kind != KIND_REQUEST && !query_is_answer(m))
-        return;
-    int64_t first = operation_list_continues(l, m->kind == KIND_REQUEST ? m->seq : m->request_seq);
-    record_json_add_number(j, "operation_seq", first != 0, first);
-}
-
 void record_json_message(struct buf *b, const struct query_session *s,
                          const struct query_message *m, const struct operation_list *operations,
                          struct slice body, const char *body_error)
@@ -82,8 +71,12 @@ void record_json_message(struct buf *b, const struct query_session *s,
     if (body_error != NULL)
         json_out_str(&j, "body_error", body_error);
     show_text(&j, "body", body);
-    if (operations != NULL)
-        record_json_add_operation(&j, m, operations);
+    if (operations != NULL && (m->kind == KIND_REQUEST || query_is_answer(m))) {
+        /* seq of the first request of the operation to which this request or answer belongs */
+        int64_t first =
+            operation_list_continues(operations, m->kind == KIND_REQUEST ? m->seq : m->request_seq);
+        record_json_add_number(&j, "operation_seq", first != 0, first);
+    }
     json_out_end(&j);
 }
 

@@ -46,12 +46,6 @@ static int open_session(struct recording *r, const char *ref, const char *server
     return recording_take_session(r, &session, error);
 }
 
-static int recording_open_file(struct recording *r, struct buf *error)
-{
-    buf_adds(&r->title, r->file);
-    return source_open_cassette(&r->source, r->file, error);
-}
-
 static int open_previous_session(struct recording *r, const struct recording *of, struct buf *error)
 {
     struct query_session session;
@@ -91,9 +85,10 @@ int recording_find(struct recording *r, const struct settings *s, const char *op
     int status = r->file == NULL ? session_vault_open(s, &r->query) : EXIT_FINE;
     if (status != EXIT_FINE)
         return status;
-    int st =
-        r->file != NULL ? recording_open_file(r, &error) : open_session(r, operand, server, &error);
-    return recording_finish(r, st, &error);
+    if (r->file == NULL)
+        return recording_finish(r, open_session(r, operand, server, &error), &error);
+    buf_adds(&r->title, r->file);
+    return recording_finish(r, source_open_cassette(&r->source, r->file, &error), &error);
 }
 
 int recording_find_before(struct recording *r, const struct settings *s, const struct recording *of)

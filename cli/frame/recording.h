@@ -4,7 +4,7 @@
  * Rules     an operand that contains `/` or `.` is a file. Without an operand, with `last` or with
  *           the name of a server, the newest finished session is used, except sessions that only
  *           probe a server and those made by `send` (replay/source/recording.h); a note on stderr
- *           says which one.
+ *           says which session.
  * Owns      the source, and the query from which it reads; recording_close() frees both.
  * Errors    are reported on stderr: EXIT_TROUBLE.
  * Blocks    on the vault or the file. */
@@ -20,15 +20,15 @@ struct recording {
     const char *file;   /* borrowed; NULL: the operand is a session */
     int64_t session_id; /* the session's number; 0: a file */
     struct slice name;  /* the file, or the session's UID; borrowed from the source */
-    struct buf
-        title;   /* owned; the file, or "session 7 of NAME (2026-01-31 23:59:59, 12 messages)" */
-    bool picked; /* the user named no session, so the newest matching one was chosen */
+    /* owned; the file, or "session 7 of NAME (2026-01-31 23:59:59, 12 messages)" */
+    struct buf title;
+    bool picked; /* the user named no session, so the newest matching session was chosen */
 };
 
 /* Whether the operand is a file; false if it is NULL. */
 bool recording_is_file(const char *operand);
-/* server: without an operand, only sessions of this server are considered; NULL: sessions of any server.
- * Returns EXIT_FINE, or the status to exit with. */
+/* Opens the recording that the operand names. server: without an operand, only sessions of this
+ * server are considered; NULL: sessions of any server. Returns EXIT_FINE, or the status to exit with. */
 MI_MUST int recording_open(struct recording *r, const struct settings *s, const char *operand,
                            const char *server);
 /* Like recording_open(), but without a note on stderr; `title` says which recording it is. */

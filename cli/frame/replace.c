@@ -62,10 +62,28 @@ void replace_close(struct replace *r)
     *r = (struct replace){0};
 }
 
+int replace_check(struct replace *r)
+{
+    struct stat now;
+    if ((r->was.st_mode & S_IWUSR) == 0 || access(r->path, W_OK) != 0)
+        return replace_set_error(r, MI_EINVAL, "it is read-only", "; to allow changes: chmod u+w");
+    if (stat(r->path, &now) != 0)
+        return replace_set_error(r, MI_EIO, strerror(errno), "");
+    struct timespec at = file_changed_at(&now), was_at = file_changed_at(&r->was);
+    if (now.st_ino != r->was.st_ino || now.st_dev != r->was.st_dev ||
+        now.st_size != r->was.st_size || at.tv_sec != was_at.tv_sec || at.tv_nsec != was_at.tv_nsec)
+        return replace_set_error(r, MI_EINVAL, "another program has changed it meanwhile",
+                                 "; try again");
+    return 0;
+}
+
 /* Writes and syncs a new file in the same directory, and renames it to the path. */
-static int replace_write_and_rename(struct replace *r, struct slice text)
+int replace_write(struct replace *r, struct slice text)
 {
     char *beside;
+    int st = replace_check(r);
+    if (st < 0)
+        return st;
     if (asprintf(&beside, "%s.%ld.part", r->path, (long)getpid()) < 0)
         return MI_ENOMEM;
     int fd = open(beside, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
@@ -91,25 +109,4 @@ static int replace_write_and_rename(struct replace *r, struct slice text)
         (void)unlink(beside);
     free(beside);
     return good ? 0 : replace_set_error(r, MI_EIO, strerror(why), "");
-}
-
-int replace_check(struct replace *r)
-{
-    struct stat now;
-    if ((r->was.st_mode & S_IWUSR) == 0 || access(r->path, W_OK) != 0)
-        return replace_set_error(r, MI_EINVAL, "it is read-only", "; to allow changes: chmod u+w");
-    if (stat(r->path, &now) != 0)
-        return replace_set_error(r, MI_EIO, strerror(errno), "");
-    struct timespec at = file_changed_at(&now), was_at = file_changed_at(&r->was);
-    if (now.st_ino != r->was.st_ino || now.st_dev != r->was.st_dev ||
-        now.st_size != r->was.st_size || at.tv_sec != was_at.tv_sec || at.tv_nsec != was_at.tv_nsec)
-        return replace_set_error(r, MI_EINVAL, "another program has changed it meanwhile",
-                                 "; try again");
-    return 0;
-}
-
-int replace_write(struct replace *r, struct slice text)
-{
-    int st = replace_check(r);
-    return st < 0 ? st : replace_write_and_rename(r, text);
 }

@@ -22,7 +22,7 @@ struct replace {
     struct buf error;
 };
 
-/* returns 0, MI_EIO, MI_EINVAL or MI_ENOMEM */
+/* Reads the file. Returns 0, MI_EIO, MI_EINVAL or MI_ENOMEM. */
 MI_MUST int replace_open(struct replace *r, const char *path);
 void replace_close(struct replace *r); /* safe to call twice */
 

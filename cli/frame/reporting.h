@@ -39,9 +39,8 @@ struct reporting {
 MI_MUST int reporting_open(struct reporting *r, const struct settings *s, bool json);
 /* Ends the output and writes the files. Returns EXIT_FINE or EXIT_TROUBLE. */
 MI_MUST int reporting_close(struct reporting *r);
-/* Ends the output without writing files. Call it after a failure, including one of
- * reporting_open(). Does
- * nothing after reporting_close(). */
+/* Ends the output without writing files. Call it after a failure, including a failure of
+ * reporting_open(). Does nothing after reporting_close(). */
 void reporting_drop(struct reporting *r);
 
 /* Begins a JSON object on its own line. The caller adds its members, then calls

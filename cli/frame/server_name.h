@@ -12,7 +12,8 @@
 
 #define SERVER_NAME_MAX 65
 
-/* given: the name from the options; NULL: none. ret must have SERVER_NAME_MAX bytes. */
+/* Writes the name to ret, which must have SERVER_NAME_MAX bytes. given: the name from the options;
+ * NULL: the name is derived from argv. */
 void server_name_choose(const char *given, char *const *argv, char *ret);
 
 #endif

@@ -48,7 +48,7 @@ struct reading {
     int (*query)(struct query **ret, const char *vault, struct buf *error);
     bool closes; /* closes the sessions of killed proxies before the vault is read */
 };
-static const struct reading normally = {query_open, true};
+static const struct reading with_closing = {query_open, true};
 
 static int open_query_at_path(const struct reading *how, const struct settings *s, const char *path,
                               struct query **ret, struct buf *error)
@@ -67,7 +67,7 @@ static int open_query_at_path(const struct reading *how, const struct settings *
 int session_vault_read(const struct settings *s, const char *path, struct query **ret,
                        struct buf *error)
 {
-    return open_query_at_path(&normally, s, path, ret, error);
+    return open_query_at_path(&with_closing, s, path, ret, error);
 }
 
 static session_store_fn open_store;
@@ -129,7 +129,7 @@ int session_vault_open(const struct settings *s, struct query **ret)
         return open_store(s, ret);
     if (settings_has(s, "from") && (narrows_vault(s, "host") || narrows_vault(s, "user")))
         return settings_fail_usage(s, "--host and --user need --from");
-    return open_configured_vault(&normally, s, ret);
+    return open_configured_vault(&with_closing, s, ret);
 }
 
 int session_vault_open_unclosed(const struct settings *s, struct query **ret)

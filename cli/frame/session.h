@@ -1,4 +1,4 @@
-/* session.h - for commands that read the vault: opens it, and derives the state of sessions and
+/* session.h - for commands that read the vault: opens the vault, and derives the state of sessions and
  * messages from rows.
  *
  * Owns      a view owns its summary; session_close() frees it.
@@ -92,14 +92,15 @@ bool session_is_of_this_host(const struct query_session *s);
 /* Determines the state of a session. Facts about its process that cannot be read count as not
  * recorded. */
 enum session_state session_state_of(struct query *q, const struct query_session *s);
-bool session_is_running(struct query *q,
-                        const struct query_session *s);   /* is its state SESSION_LIVE? */
-const char *session_state_name(enum session_state state); /* "ended", "live", "died", "elsewhere" */
+/* Whether the state of the session is SESSION_LIVE. */
+bool session_is_running(struct query *q, const struct query_session *s);
+/* Returns "ended", "live", "died" or "elsewhere". */
+const char *session_state_name(enum session_state state);
 /* Appends the reason why the session ended, with the exit status unless it is 0 ("client-closed",
  * "server-exited 1"). If no end is recorded, appends the state ("live", "died"). */
 void session_end_text(struct buf *b, const struct query_session *s, enum session_state state);
-const char *
-session_evidence_name(enum query_evidence e); /* "not covered", "not sealed", "sealed" */
+/* Returns "not covered", "not sealed" or "sealed". */
+const char *session_evidence_name(enum query_evidence e);
 /* Appends "session 7 of NAME (2026-01-31 23:59:59, 12 messages)". Returns 0, or the error of the
  * query. */
 MI_MUST int session_describe(struct query *q, const struct query_session *s, struct buf *b);
@@ -111,8 +112,8 @@ bool session_has_failed(const struct query_session *s, const struct session_view
 
 /* ---- a message ---- */
 
-/* Returns the body in *ret; of a large body at most `max` bytes, read into b. If its file cannot be
- * read, which is a property of the recording, *ret is {NULL, 0} and *ret_error the reason; else
+/* Sets *ret to the body; of a large body, reads at most `max` bytes into b. If the file of a large body
+ * cannot be read, the recording is damaged: *ret is {NULL, 0} and *ret_error the reason; else
  * *ret_error is NULL. Returns 0, MI_ESTORE or MI_ENOMEM; after an error the command must end,
  * because its output would be incomplete. */
 MI_MUST int session_read_body(struct query *q, struct slice uid, const struct query_message *m,

@@ -1,4 +1,4 @@
-/* session_line.h - a session as a row of a list, with columns for all forms.
+/* session_line.h - a session as a row of a list, with columns for table, JSON and CSV.
  *
  * Owns      nothing: texts are borrowed from the session.
  * Blocks    never. Pure. */
@@ -11,10 +11,10 @@
 struct session_line {
     struct query_session s;
     struct session_view v;
-    struct slice uid_head,
-        uid_shown; /* prefixes of the UID: one for a single vault, a longer one for a store of several vaults */
+    struct slice uid_head;  /* prefix of the UID that identifies the session in one vault */
+    struct slice uid_shown; /* longer prefix, for a store of several vaults */
     struct slice evidence, state;
-    int64_t errors, failed_requests; /* errors: failed operations */
+    int64_t errors, failed_requests; /* numbers of failed operations and of failed requests */
     bool imported;
 };
 

@@ -64,20 +64,9 @@ static void table_measure_columns(const struct table *t, struct out *o, size_t *
     }
 }
 
-/* Gives columns that were narrowed the columns that are left. */
-static void table_widen_narrowed(const struct table *t, size_t left, size_t *width,
-                                 const size_t *wanted)
-{
-    for (size_t i = 0; i < t->columns_n; i++) {
-        size_t more = width[i] > 0 ? size_min(wanted[i] - width[i], left) : 0;
-        width[i] += more;
-        left -= more;
-    }
-}
-
-/* Returns the widest text column that can be narrowed; columns_n if there is none. narrowed: only
- * columns with a negative `spare`, or only others. */
-static size_t widest_text(const struct table *t, const size_t *width, bool narrowed)
+/* Returns the widest text column that can be narrowed; columns_n if there is none. narrowed: considers
+ * only columns with a negative `spare`; false: only the others. */
+static size_t widest_text_column(const struct table *t, const size_t *width, bool narrowed)
 {
     size_t widest = t->columns_n;
     for (size_t i = 0; i < t->columns_n; i++)
@@ -85,19 +74,6 @@ static size_t widest_text(const struct table *t, const size_t *width, bool narro
             width[i] > SQUEEZED_MIN && (widest == t->columns_n || width[i] > width[widest]))
             widest = i;
     return widest;
-}
-
-/* Narrows the widest text columns until the row has at most `columns` columns. */
-static void table_squeeze(const struct table *t, size_t sum, size_t columns, size_t *width)
-{
-    for (; sum > columns; sum--) {
-        size_t widest = widest_text(t, width, false);
-        if (widest == t->columns_n)
-            widest = widest_text(t, width, true);
-        if (widest == t->columns_n)
-            return;
-        width[widest]--;
-    }
 }
 
 static bool column_has_value(const struct table *t, size_t column)
@@ -127,7 +103,8 @@ static size_t column_to_hide(const struct table *t, const size_t *width)
     return least;
 }
 
-/* Narrows columns with a negative `spare`; if the row is still too wide, hides others (width 0). */
+/* Makes the row at most `columns` wide: narrows columns with a negative `spare`, then hides other
+ * columns (width 0). */
 static void table_narrow_or_hide(const struct table *t, size_t columns, size_t *width)
 {
     size_t wanted[TABLE_COLUMNS_MAX];
@@ -136,19 +113,33 @@ static void table_narrow_or_hide(const struct table *t, size_t columns, size_t *
         if (t->columns[i].spare < 0)
             width[i] = size_min(width[i], (size_t)-t->columns[i].spare);
     }
+    size_t sum;
     for (;;) {
-        size_t sum = 0, least = column_to_hide(t, width);
+        size_t least = column_to_hide(t, width);
+        sum = 0;
         for (size_t i = 0; i < t->columns_n; i++)
             if (width[i] > 0)
                 sum += width[i] + (sum > 0 ? GAP : 0);
-        if (sum <= columns || least == t->columns_n) {
-            table_squeeze(t, sum, columns, width);
-            table_widen_narrowed(t, sum < columns ? columns - sum : 0, width, wanted);
-            return;
-        }
+        if (sum <= columns || least == t->columns_n)
+            break;
         width[least] = 0;
         if (t->columns[least].spare == TABLE_ABOVE)
             columns = columns > GAP ? columns - GAP : 0; /* the rows below the line are indented */
+    }
+    /* a row that is still too wide: narrow its widest text columns */
+    for (; sum > columns; sum--) {
+        size_t widest = widest_text_column(t, width, false);
+        if (widest == t->columns_n)
+            widest = widest_text_column(t, width, true);
+        if (widest == t->columns_n)
+            return;
+        width[widest]--;
+    }
+    /* a row that is not full: widen its narrowed columns */
+    for (size_t i = 0; i < t->columns_n; i++) {
+        size_t more = width[i] > 0 ? size_min(wanted[i] - width[i], columns - sum) : 0;
+        width[i] += more;
+        sum += more;
     }
 }
 
@@ -161,6 +152,7 @@ static size_t column_printed_above(const struct table *t, const size_t *width)
     return i;
 }
 
+/* Prints the cell as a line, unless the previous row has the same text. */
 static void print_above(const struct table *t, struct out *o, size_t column, size_t row)
 {
     const struct table_cell *cell = &t->cells[row * t->columns_n + column];

@@ -7,8 +7,8 @@
 
 #define PATH_MAX_KEYS 4
 
-/* Where servers are: after the path comes NAME, or a list whose elements have a member `name`. "*"
- * is any key. */
+/* Paths of the objects that contain servers. Each key in such an object is the name of a server; in
+ * a list in its place, each element has a member `name`. "*" matches any key. */
 static const struct place {
     enum mcpfile_format format;
     const char *path[PATH_MAX_KEYS + 1];
@@ -32,7 +32,7 @@ static const struct place {
 
 enum role {
     ROLE_NONE,
-    ROLE_NAME, /* name of an element of a list */
+    ROLE_NAME, /* name of a server that is an element of a list */
     ROLE_COMMAND,
     ROLE_ARGS,
     ROLE_URL,
@@ -40,7 +40,7 @@ enum role {
     ROLE_HEADERS,
     ROLE_ENV,
     ROLE_LOGIN,
-    ROLE_LIMIT, /* the role of a time limit is ROLE_LIMIT + its enum mcpfile_limit */
+    ROLE_LIMIT, /* first of the roles of time limits: ROLE_LIMIT + enum mcpfile_limit */
 };
 
 #define J (1u << MCPFILE_JSON)
@@ -50,8 +50,8 @@ enum role {
  * the same way. */
 static const struct {
     const char *name;
-    unsigned formats;
-    int role;
+    unsigned formats; /* bits: 1 << enum mcpfile_format */
+    int role;         /* enum role */
 } members[] = {
     {"name", J | T | Y, ROLE_NAME},
     {"command", J | T | Y, ROLE_COMMAND},
@@ -98,6 +98,7 @@ static const struct {
 #undef T
 #undef Y
 
+/* Whether the key at this level of the current path is `text`. */
 static bool level_has_text(struct mcpfile_scan *s, size_t level, const char *text)
 {
     struct buf b = {0};
@@ -221,7 +222,7 @@ static struct mcpfile_server *find_or_add_server(struct mcpfile_scan *s, size_t 
     return new;
 }
 
-/* Returns the limit that the path's last key means in an object `timeout`; MCPFILE_NLIMITS if the
+/* Returns the limit that the last key of the path sets in an object `timeout`; MCPFILE_NLIMITS if the
  * key is unknown. */
 static enum mcpfile_limit limit_of_timeout_key(struct mcpfile_scan *s)
 {
@@ -231,9 +232,9 @@ static enum mcpfile_limit limit_of_timeout_key(struct mcpfile_scan *s)
     return MCPFILE_NLIMITS;
 }
 
-/* Notes a limit of all servers (opencode): `experimental.mcp_timeout`, or `mcp.timeout` as a number
- * or object. */
-static void note_common_limit(struct mcpfile_scan *s, const struct mcpfile_value *v)
+/* Records a limit of all servers (opencode): `experimental.mcp_timeout`, or `mcp.timeout` as a
+ * number or object. */
+static void record_common_limit(struct mcpfile_scan *s, const struct mcpfile_value *v)
 {
     enum mcpfile_limit limit = MCPFILE_NLIMITS;
     if (v->type != MCPFILE_OTHER || s->f->format != MCPFILE_JSON)
@@ -248,16 +249,16 @@ static void note_common_limit(struct mcpfile_scan *s, const struct mcpfile_value
         s->f->limit[limit] = v->token;
 }
 
-/* Notes a member. Returns false if the server has it already. */
-static bool collect_note(struct mcpfile_member *m, const struct mcpfile_value *v)
+/* Records a member. Returns false if the server has this member already. */
+static bool record_member(struct mcpfile_member *m, const struct mcpfile_value *v)
 {
     bool first = m->key.n == 0;
     *m = (struct mcpfile_member){v->key, v->token, v->end, v->on_line};
     return first;
 }
 
-static void note_server_name(struct mcpfile_scan *s, struct mcpfile_server *server,
-                             const struct mcpfile_value *v)
+static void record_server_name(struct mcpfile_scan *s, struct mcpfile_server *server,
+                               const struct mcpfile_value *v)
 {
     struct buf b = {0};
     if (!server->unnamed || v->type != MCPFILE_STRING)
@@ -273,9 +274,9 @@ static void note_server_name(struct mcpfile_scan *s, struct mcpfile_server *serv
     buf_close(&b);
 }
 
-static void note_server_args(struct mcpfile_server *server, const struct mcpfile_value *v)
+static void record_server_args(struct mcpfile_server *server, const struct mcpfile_value *v)
 {
-    if (server->one_array || !collect_note(&server->args, v))
+    if (server->one_array || !record_member(&server->args, v))
         server->odd = server->one_array ? "its `command` is an array, and it has `args`"
                                         : "it has two members `args`";
     else if (v->type != MCPFILE_ARRAY || v->mixed)
@@ -287,11 +288,11 @@ static void note_server_args(struct mcpfile_server *server, const struct mcpfile
     server->dashes = v->dashes;
 }
 
-static void note_server_command(const struct mcpfile *f, struct mcpfile_server *server,
-                                const struct mcpfile_value *v)
+static void record_server_command(const struct mcpfile *f, struct mcpfile_server *server,
+                                  const struct mcpfile_value *v)
 {
     bool array = v->type == MCPFILE_ARRAY && !v->mixed && v->args_n > 0 && !v->dashes;
-    if (!collect_note(&server->command, v))
+    if (!record_member(&server->command, v))
         server->odd = "it has two members `command`";
     else if (array && server->args.key.n > 0)
         server->odd = "its `command` is an array, and it has `args`";
@@ -307,18 +308,18 @@ static void note_server_command(const struct mcpfile *f, struct mcpfile_server *
     }
 }
 
-static void note_server_url(struct mcpfile_server *server, const struct mcpfile_value *v)
+static void record_server_url(struct mcpfile_server *server, const struct mcpfile_value *v)
 {
-    if (!collect_note(&server->url, v))
+    if (!record_member(&server->url, v))
         server->remote_odd = "it has two URLs";
     else if (v->type != MCPFILE_STRING)
         server->remote_odd = "its URL is not a string";
 }
 
-static void note_server_headers(const struct mcpfile *f, struct mcpfile_server *server,
-                                const struct mcpfile_value *v)
+static void record_server_headers(const struct mcpfile *f, struct mcpfile_server *server,
+                                  const struct mcpfile_value *v)
 {
-    if (!collect_note(&server->headers, v) || v->type != MCPFILE_TABLE)
+    if (!record_member(&server->headers, v) || v->type != MCPFILE_TABLE)
         server->remote_odd = "its `headers` is not one object";
     server->first_header = v->first_header;
     server->headers_n = v->headers_n;
@@ -327,8 +328,9 @@ static void note_server_headers(const struct mcpfile *f, struct mcpfile_server *
             server->remote_odd = "a value in its `headers` is not a string";
 }
 
-static void note_server_member(struct mcpfile_scan *s, size_t level, int role,
-                               const struct mcpfile_value *v)
+/* Records a member of the server at this level of the path. */
+static void record_server_member(struct mcpfile_scan *s, size_t level, int role,
+                                 const struct mcpfile_value *v)
 {
     struct mcpfile_server *server = find_or_add_server(s, level);
     if (server == NULL)
@@ -337,29 +339,29 @@ static void note_server_member(struct mcpfile_scan *s, size_t level, int role,
     case ROLE_NONE:
         break;
     case ROLE_NAME:
-        note_server_name(s, server, v);
+        record_server_name(s, server, v);
         break;
     case ROLE_COMMAND:
-        note_server_command(s->f, server, v);
+        record_server_command(s->f, server, v);
         break;
     case ROLE_ARGS:
-        note_server_args(server, v);
+        record_server_args(server, v);
         break;
     case ROLE_URL:
-        note_server_url(server, v);
+        record_server_url(server, v);
         break;
     case ROLE_TYPE:
-        if (!collect_note(&server->type, v) || v->type != MCPFILE_STRING)
+        if (!record_member(&server->type, v) || v->type != MCPFILE_STRING)
             server->remote_odd = "it does not have one `type` that is a string";
         else if (level == 2 && level_has_text(s, 0, "mcp") &&
                  level_has_text(s, level + 1, "transport"))
             server->remote_odd = "OpenClaw has no `transport` for a command; remove this member";
         break;
     case ROLE_HEADERS:
-        note_server_headers(s->f, server, v);
+        record_server_headers(s->f, server, v);
         break;
     case ROLE_ENV:
-        (void)collect_note(&server->env, v);
+        (void)record_member(&server->env, v);
         break;
     case ROLE_LOGIN:
         server->remote_odd = "it has login settings that mcp-remote does not read";
@@ -377,34 +379,30 @@ static void note_server_member(struct mcpfile_scan *s, size_t level, int role,
     }
 }
 
-/* Notes headers as a TOML table ([mcp_servers.headers] after [[mcp_servers]]) or as `headers.NAME
- * =`: they are not in one place, so that they cannot be replaced. */
-static void note_headers_table(struct mcpfile_scan *s, size_t level)
-{
-    struct mcpfile_server *server = find_or_add_server(s, level);
-    if (server != NULL)
-        server->remote_odd = "its `headers` are not in braces";
-}
-
 void mcpfile_collect(struct mcpfile_scan *s, const struct mcpfile_value *v)
 {
-    note_common_limit(s, v);
+    record_common_limit(s, v);
     s->has_list |= s->depth == 1 && level_has_text(s, 0, "mcpServers");
     size_t level = find_server_level(s, 2);
     int role = level != NO_LEVEL ? role_of_level_key(s, level + 1) : ROLE_NONE;
-    if (role == ROLE_HEADERS && s->f->format == MCPFILE_TOML && v->on_line)
-        note_headers_table(s, level);
-    else if (role == ROLE_HEADERS)
+    if (role == ROLE_HEADERS && s->f->format == MCPFILE_TOML && v->on_line) {
+        /* a TOML table ([mcp_servers.headers] after [[mcp_servers]]), or `headers.NAME =`: headers
+         * on several lines cannot be replaced by one member */
+        struct mcpfile_server *server = find_or_add_server(s, level);
+        if (server != NULL)
+            server->remote_odd = "its `headers` are not in braces";
+    } else if (role == ROLE_HEADERS) {
         add_header(s, v);
-    else if (role == ROLE_LOGIN && s->f->format == MCPFILE_TOML)
-        note_server_member(s, level, role, v); /* in [mcp_servers.NAME.http_headers] */
-    else if (role == ROLE_LIMIT + MCPFILE_TIMEOUT && limit_of_timeout_key(s) != MCPFILE_NLIMITS)
+    } else if (role == ROLE_LOGIN && s->f->format == MCPFILE_TOML) {
+        record_server_member(s, level, role, v); /* in [mcp_servers.NAME.http_headers] */
+    } else if (role == ROLE_LIMIT + MCPFILE_TIMEOUT && limit_of_timeout_key(s) != MCPFILE_NLIMITS) {
         s->limit[limit_of_timeout_key(s)] = v->token;
+    }
     level = find_server_level(s, 1);
     role = level != NO_LEVEL ? role_of_level_key(s, s->depth - 1) : ROLE_NONE;
     /* `mcp.servers.command` may be a server named `command` (see places) */
-    bool server = v->type == MCPFILE_TABLE && level_has_text(s, 0, "mcp") &&
-                  level_has_text(s, 1, "servers") && level == 1;
-    if (role != ROLE_NONE && !server)
-        note_server_member(s, level, role, v);
+    bool is_server = v->type == MCPFILE_TABLE && level_has_text(s, 0, "mcp") &&
+                     level_has_text(s, 1, "servers") && level == 1;
+    if (role != ROLE_NONE && !is_server)
+        record_server_member(s, level, role, v);
 }

@@ -1,5 +1,5 @@
-/* collect.h - recognizes servers and their members among the values of a scan, by their paths, and
- * collects them. */
+/* collect.h - collects servers and their members from the values of a scan. Their paths identify
+ * them. */
 #ifndef MI_CLI_WRAP_MCPFILE_COLLECT_H
 #define MI_CLI_WRAP_MCPFILE_COLLECT_H
 
@@ -10,6 +10,7 @@ bool mcpfile_is_server(struct mcpfile_scan *s);
 /* Whether the value at the current path holds the args of a server, or an array of its command and
  * args. */
 bool mcpfile_is_args(struct mcpfile_scan *s);
+/* Appends a string to mcpfile.arg. */
 void mcpfile_add_arg(struct mcpfile_scan *s, struct span token);
 /* If the value is a member of a server, adds it to the server. */
 void mcpfile_collect(struct mcpfile_scan *s, const struct mcpfile_value *v);

@@ -6,8 +6,8 @@
 
 #include <ctype.h>
 
-/* Returns the length of the white space character here; 0 if it is none. JSON5 has more of them
- * than JSON. */
+/* Returns the length of the white space character at the current position; 0 if there is none. JSON5
+ * has more white space characters than JSON. */
 static size_t json5_space_len(const struct mcpfile_scan *s)
 {
     static const char *const wide[] = {
@@ -19,7 +19,7 @@ static size_t json5_space_len(const struct mcpfile_scan *s)
         return 1;
     if (slice_begins(rest, "\xE2\x80") && rest.n > 2 && (unsigned char)rest.p[2] >= 0x80 &&
         (unsigned char)rest.p[2] <= 0x8A)
-        return 3; /* length of a space character from U+2000 to U+200A in UTF-8 */
+        return 3; /* UTF-8 length of the space characters U+2000 to U+200A */
     for (size_t i = 0; i < MI_COUNT(wide); i++)
         if (slice_begins(rest, wide[i]))
             return strlen(wide[i]);
@@ -126,7 +126,7 @@ static bool scan_json_object(struct mcpfile_scan *s)
     s->p++;
     bool good = mcpfile_json_skip(s);
     while (good && !mcpfile_next_is(s, '}'))
-        good = mcpfile_json_scan_member(s) && mcpfile_has_next_element(s, '}');
+        good = mcpfile_json_scan_member(s) && mcpfile_end_element(s, '}');
     if (!good)
         return false;
     s->object = outer;

@@ -11,18 +11,18 @@
 
 struct mcpfile_language;
 
-/* A level of the path is a key as it is written, or an element of an array (n == 0). */
 struct mcpfile_scan {
     struct mcpfile *f;
     const struct mcpfile_language *language;
     const char *p, *end;
+    /* the current path; a level is a key as it is written, or an element of an array (n == 0) */
     struct span level[MCPFILE_LEVELS];
     size_t depth;   /* levels of the path, including those that are not stored */
     size_t nesting; /* number of open brackets */
     size_t object;  /* offset of the innermost object, or [[table]] of servers */
     /* TOML: path of the last [[table]] of servers; empty if there was none */
     struct span list[MCPFILE_LEVELS];
-    size_t list_depth, list_object;
+    size_t list_depth, list_object;     /* `depth` and `object` of that [[table]] */
     struct span limit[MCPFILE_NLIMITS]; /* limits of the object `timeout` that is being read */
     const char *why;                    /* the first error; NULL: no error */
     const char *at;                     /* position of the first error */
@@ -47,7 +47,7 @@ static inline bool mcpfile_next_is(const struct mcpfile_scan *s, char c)
 }
 
 bool mcpfile_fail(struct mcpfile_scan *s, const char *at, const char *why); /* returns false */
-void mcpfile_push(struct mcpfile_scan *s, struct span key);
-void mcpfile_pop(struct mcpfile_scan *s, size_t depth);
+void mcpfile_push(struct mcpfile_scan *s, struct span key); /* adds a level to the path */
+void mcpfile_pop(struct mcpfile_scan *s, size_t depth); /* shortens the path to `depth` levels */
 
 #endif

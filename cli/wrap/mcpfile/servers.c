@@ -16,7 +16,8 @@ enum mcpfile_format mcpfile_format_of(const char *path)
     return strcmp(dot, ".yaml") == 0 || strcmp(dot, ".yml") == 0 ? MCPFILE_YAML : MCPFILE_JSON;
 }
 
-static void report_fault(struct mcpfile_scan *s)
+/* Sets the error of the file to the first error of the scan. */
+static void report_scan_error(struct mcpfile_scan *s)
 {
     size_t line = 1;
     for (const char *p = s->f->text.p; p < s->at; p++)
@@ -61,14 +62,14 @@ int mcpfile_read(struct mcpfile *f, struct slice text, enum mcpfile_format forma
         mcpfile_fail(&s, text.p, "unexpected NUL byte: the file must be UTF-8 text");
     bool good = s.why == NULL && scan[format](&s) && s.why == NULL;
     if (!good)
-        report_fault(&s);
+        report_scan_error(&s);
     drop_non_servers(f);
     if (good && bare && f->servers == 0 && !s.has_list) {
         s.p = begin;
         s.bare = true;
         good = scan[format](&s) && s.why == NULL;
         if (!good)
-            report_fault(&s);
+            report_scan_error(&s);
         drop_non_servers(f);
     }
     if (s.no_memory || f->error.failed)

@@ -2,9 +2,9 @@
  * members.
  *
  * Files     JSON with the extensions that clients accept (comments, trailing commas, a byte order
- *           mark), JSON5, TOML or YAML. collect.c has the places of servers in each language. A
+ *           mark), JSON5, TOML or YAML. collect.c lists where servers are in each language. A
  *           server has a command and args, or both in one array (opencode), or a URL with headers.
- * Form      a list of positions: an editor replaces these bytes and leaves the rest of the file
+ * Result    a list of positions: an editor replaces these bytes and leaves the rest of the file
  *           unchanged. (A plain JSON tokenizer such as jsmn stops at the first comment, and does
  *           not read TOML.)
  * Owns      the list; the text is borrowed.
@@ -21,23 +21,24 @@ enum mcpfile_format {
     MCPFILE_JSON,
     MCPFILE_TOML,
     MCPFILE_YAML,
-    MCPFILE_BARE, /* JSON whose servers may be at the top level; read as MCPFILE_JSON */
+    MCPFILE_BARE, /* JSON whose servers may be at the top level; mcpfile.format: MCPFILE_JSON */
 };
 
 struct span {
     size_t at, n; /* offset and length in the text; n == 0: missing */
 };
 
+/* A member as it is written in the file. */
 struct mcpfile_member {
-    struct span
-        key; /* as written; in TOML with the parts before a dot; n == 0: there is no such member */
-    struct span
-        value;    /* with quotes or brackets; a YAML list without brackets: from its first dash */
-    size_t end;   /* offset at which a new member is inserted after this one */
+    /* the key; in TOML with its prefix, such as a.b.key; n == 0: there is no such member */
+    struct span key;
+    /* the value, with quotes or brackets; a YAML list without brackets begins at its first dash */
+    struct span value;
+    size_t end;   /* offset at which a new member is inserted after this member */
     bool on_line; /* the member has its own line; a new member gets its own line too */
 };
 
-/* Members with a time limit. Each client has its own (limits.h). */
+/* Members with a time limit; limits.h says what they mean for which client. */
 enum mcpfile_limit {
     MCPFILE_TIMEOUT,
     MCPFILE_TIMEOUT_STARTUP, /* `startup` in an object `timeout` */
@@ -54,21 +55,21 @@ enum mcpfile_limit {
 struct mcpfile_server {
     char *name;    /* owned */
     char *project; /* owned; project directory in which the server is used; NULL: all projects */
-    bool unnamed;  /* the server is an element of a list, and its `name` was not read yet */
+    bool unnamed;  /* the server is an element of a list, and its `name` has not been read yet */
     /* offset of the server's object or list element, used as an identifier; 0: a TOML table */
     size_t object;
-    struct mcpfile_member command, args, url, type, headers,
-        env; /* env: `environment` of opencode */
+    struct mcpfile_member command, args, url, type, headers;
+    struct mcpfile_member env; /* `environment` of opencode */
     /* `command` is an array: command.value is its first string, the args are the others */
     bool one_array;
     /* args of the server: mcpfile.arg[first_arg..first_arg + args_n - 1] */
     size_t first_arg, args_n;
     bool dashes;                        /* the args are a YAML list with one dash per line */
     struct span limit[MCPFILE_NLIMITS]; /* time limits of the server, as written in the file */
-    size_t first_header;                /* headers of the server: mcpfile.header[first_header…] */
-    size_t headers_n;
-    const char *odd;        /* why the server must not be edited; NULL: it may be */
-    const char *remote_odd; /* why the URL must not be replaced by a command; NULL: it may be */
+    /* headers of the server: mcpfile.header[first_header..first_header + headers_n - 1] */
+    size_t first_header, headers_n;
+    const char *odd;        /* why the server must not be edited; NULL: it may be edited */
+    const char *remote_odd; /* why a command must not replace the URL; NULL: it may */
 };
 
 struct mcpfile_header {
@@ -84,16 +85,17 @@ struct mcpfile {
     size_t args, args_cap;
     struct mcpfile_header *header; /* owned; the headers of all servers */
     size_t headers, headers_cap;
-    struct span limit[MCPFILE_NLIMITS]; /* opencode: time limits for servers that set none */
-    struct buf error;                   /* owned */
+    /* opencode: time limits of servers without limits of their own */
+    struct span limit[MCPFILE_NLIMITS];
+    struct buf error; /* owned */
 };
 
 /* Determines the format by the end of the name (.toml, .yaml, .yml, otherwise JSON), or by the name
  * .mcp.json, which plugins of Claude Code use. */
 enum mcpfile_format mcpfile_format_of(const char *path);
-MI_MUST int mcpfile_read(struct mcpfile *f, struct slice text,
-                         enum mcpfile_format format); /* returns 0, MI_EINVAL or MI_ENOMEM */
-void mcpfile_close(struct mcpfile *f);                /* safe to call twice */
+/* Finds the servers of the text. Returns 0, MI_EINVAL or MI_ENOMEM. */
+MI_MUST int mcpfile_read(struct mcpfile *f, struct slice text, enum mcpfile_format format);
+void mcpfile_close(struct mcpfile *f); /* safe to call twice */
 /* Returns the version of libyaml, such as "0.2.5". */
 const char *mcpfile_libyaml(void);
 

@@ -36,9 +36,9 @@ static void append_yaml_string(struct slice token, struct buf *b)
         buf_slice_add(b, token); /* a plain scalar on one line has no escapes */
 }
 
-/* Appends the escaped character. p is after the backslash; returns the position after the
- * escape. */
-static const char *mcpfile_string_unescape(struct buf *b, const char *p, const char *end)
+/* Appends the character of a TOML escape. p: the character after the backslash. Returns the position
+ * after the escape. */
+static const char *append_toml_escape(struct buf *b, const char *p, const char *end)
 {
     static const char plain[256] = {['b'] = '\b', ['f'] = '\f', ['n'] = '\n',  ['r'] = '\r',
                                     ['t'] = '\t', ['"'] = '"',  ['\\'] = '\\', ['e'] = '\x1b'};
@@ -56,7 +56,7 @@ static const char *mcpfile_string_unescape(struct buf *b, const char *p, const c
     p++;
     for (size_t i = 0; i < hex; i++, p++)
         c = c << 4 | (uint32_t)(isdigit((unsigned char)*p) ? *p - '0' : (*p | 0x20) - 'a' + 10);
-    /* the code point is invalid: it is replaced as in JSON */
+    /* an invalid code point is replaced, as in JSON */
     if (c > 0x10FFFF || (c >= 0xD800 && c < 0xE000))
         c = 0xFFFD;
     char utf8[4];
@@ -64,7 +64,8 @@ static const char *mcpfile_string_unescape(struct buf *b, const char *p, const c
     return p;
 }
 
-/* Resolves escapes that only JSON5 has. Copies other escapes for json_unescape(). */
+/* Appends the character of an escape that only JSON5 has; copies any other escape, for
+ * json_unescape(). Moves *p after the escape. */
 static void append_json5_escape(struct buf *b, const char **p, const char *end)
 {
     const char *c = *p + 1; /* `c` points to the character after the backslash */
@@ -124,7 +125,7 @@ static void append_toml_string(struct slice token, struct buf *b)
         if (*p != '\\' || quote == '\'')
             buf_addc(b, *p++);
         else
-            p = mcpfile_string_unescape(b, p + 1, end);
+            p = append_toml_escape(b, p + 1, end);
     }
 }
 

@@ -131,7 +131,7 @@ static bool scan_toml_inline_table(struct mcpfile_scan *s)
     s->p++;
     bool good = mcpfile_toml_skip(s);
     while (good && !mcpfile_next_is(s, '}'))
-        good = mcpfile_toml_scan_pair(s, false) && mcpfile_has_next_element(s, '}');
+        good = mcpfile_toml_scan_pair(s, false) && mcpfile_end_element(s, '}');
     s->object = outer;
     if (good)
         s->p++;
@@ -183,7 +183,7 @@ static bool toml_keys_are_equal(struct mcpfile_scan *s, struct span a, struct sp
     return same;
 }
 
-/* After [[a]], a table [a.b] belongs to the last element of `a`: inserts that element into the
+/* After [[a]], a table [a.b] belongs to the last element of `a`. Inserts that element into the
  * path. */
 static void enter_toml_list(struct mcpfile_scan *s)
 {
@@ -208,7 +208,7 @@ static void enter_toml_list(struct mcpfile_scan *s)
 /* Scans [a.b] or [[a.b]], which sets the table for the pairs that follow. */
 static bool mcpfile_toml_scan_header(struct mcpfile_scan *s)
 {
-    struct span whole;
+    struct span key;
     size_t at = mcpfile_offset(s);
     mcpfile_pop(s, 0);
     s->object = 0;
@@ -216,7 +216,7 @@ static bool mcpfile_toml_scan_header(struct mcpfile_scan *s)
     bool element = mcpfile_next_is(s, '[');
     s->p += element;
     skip_toml_blanks(s);
-    if (!scan_toml_key(s, &whole))
+    if (!scan_toml_key(s, &key))
         return false;
     if (!mcpfile_next_is(s, ']') || (element && (s->end - s->p < 2 || s->p[1] != ']')))
         return mcpfile_fail(s, s->p, "expected ]");

@@ -2,7 +2,7 @@
 
 #include "cli/wrap/mcpfile/collect.h"
 
-bool mcpfile_has_next_element(struct mcpfile_scan *s, char close)
+bool mcpfile_end_element(struct mcpfile_scan *s, char close)
 {
     if (!s->language->skip(s))
         return false;
@@ -24,7 +24,7 @@ static bool scan_array(struct mcpfile_scan *s, struct mcpfile_value *v)
     bool good = s->language->skip(s);
     while (good && !mcpfile_next_is(s, ']')) {
         struct mcpfile_value element = {0};
-        good = mcpfile_scan_value(s, &element) && mcpfile_has_next_element(s, ']');
+        good = mcpfile_scan_value(s, &element) && mcpfile_end_element(s, ']');
         v->mixed |= element.type != MCPFILE_STRING;
         if (good && is_args && element.type == MCPFILE_STRING)
             mcpfile_add_arg(s, element.token);

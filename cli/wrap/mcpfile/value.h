@@ -15,13 +15,12 @@ struct mcpfile_value {
     size_t first_arg, args_n;       /* if args of a server: mcpfile.arg[first_arg…] */
     size_t first_header, headers_n; /* if headers of a server: mcpfile.header[first_header…] */
     bool mixed;                     /* some elements of the array are not strings */
-    /* dashes: a YAML list without brackets; uneven: its first string is not after a dash */
-    bool dashes, uneven;
+    bool dashes;                    /* a YAML list without brackets */
+    bool uneven; /* a YAML list whose first string is not on the same line as its dash */
 };
 
 /* The functions that differ between JSON and TOML. Each function except `skip` starts at the first
- * character of
- * its token. */
+ * character of its token. */
 struct mcpfile_language {
     const char *quotes;                   /* characters that begin a string */
     bool (*skip)(struct mcpfile_scan *s); /* skips white space and comments between elements */
@@ -32,7 +31,8 @@ struct mcpfile_language {
 
 /* Scans the value at the current position. */
 bool mcpfile_scan_value(struct mcpfile_scan *s, struct mcpfile_value *v);
-/* Called after an element of a list that ends with `close`. Moves past the comma, or to `close`. */
-bool mcpfile_has_next_element(struct mcpfile_scan *s, char close);
+/* Called after an element of a list that ends with `close`. Moves past the comma, or to `close`.
+ * Returns false after an error. */
+bool mcpfile_end_element(struct mcpfile_scan *s, char close);
 
 #endif

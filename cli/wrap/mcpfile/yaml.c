@@ -8,7 +8,7 @@ struct yaml {
     struct mcpfile_scan *s;
     yaml_parser_t parser;
     yaml_event_t event; /* the current event */
-    size_t index, at;   /* a known character index of the file, and its byte offset */
+    size_t index, at;   /* a character index of the file, and its byte offset */
     size_t end;         /* offset after the last scalar or bracket */
     bool flow;          /* the current value is within brackets */
 };
@@ -37,6 +37,7 @@ static struct span yaml_token_span(struct yaml *y)
     return (struct span){from, mcpfile_yaml_offset(y, y->event.end_mark.index) - from};
 }
 
+/* Moves to the next event. */
 static bool mcpfile_yaml_next(struct yaml *y)
 {
     yaml_event_delete(&y->event);
@@ -48,9 +49,9 @@ static bool mcpfile_yaml_next(struct yaml *y)
                         y->parser.problem != NULL ? y->parser.problem : "invalid YAML");
 }
 
-/* Notes a scalar. It counts as a string only if it is on one line, without anchor or tag, so that
- * its text can be moved. */
-static void note_yaml_scalar(struct yaml *y, struct mcpfile_value *v)
+/* Records a scalar. The scalar counts as a string only if it is on one line, without anchor or tag,
+ * so that its text can be moved. */
+static void record_yaml_scalar(struct yaml *y, struct mcpfile_value *v)
 {
     v->token = yaml_token_span(y);
     y->end = v->token.at + v->token.n;
@@ -105,14 +106,6 @@ static bool scan_yaml_sequence(struct yaml *y, struct mcpfile_value *v)
     return true;
 }
 
-/* Returns the end of the line, where a new member is inserted. */
-static size_t mcpfile_yaml_line_end(const struct mcpfile *f, size_t at)
-{
-    while (at < f->text.n && f->text.p[at] != '\n')
-        at++;
-    return at > 0 && at < f->text.n && f->text.p[at - 1] == '\r' ? at - 1 : at;
-}
-
 /* Moves to the last event of the value that begins at the current event. */
 static bool mcpfile_yaml_skip(struct yaml *y)
 {
@@ -145,7 +138,12 @@ static bool mcpfile_yaml_scan_member(struct yaml *y)
     mcpfile_push(s, v.key);
     bool good = scan_yaml_node(y, &v);
     if (good) {
-        v.end = v.on_line ? mcpfile_yaml_line_end(s->f, y->end) : y->end;
+        const struct slice text = s->f->text;
+        v.end = y->end;
+        while (v.on_line && v.end < text.n && text.p[v.end] != '\n')
+            v.end++; /* a new member is inserted at the end of the line */
+        if (v.on_line && v.end > 0 && v.end < text.n && text.p[v.end - 1] == '\r')
+            v.end--;
         mcpfile_collect(s, &v);
     }
     mcpfile_pop(s, depth);
@@ -184,7 +182,7 @@ static bool scan_yaml_node(struct yaml *y, struct mcpfile_value *v)
                             "too many nested brackets");
     y->s->nesting++;
     if (y->event.type == YAML_SCALAR_EVENT) {
-        note_yaml_scalar(y, v);
+        record_yaml_scalar(y, v);
     } else if (y->event.type == YAML_SEQUENCE_START_EVENT) {
         good = scan_yaml_sequence(y, v);
     } else if (y->event.type == YAML_MAPPING_START_EVENT) {
@@ -201,8 +199,8 @@ static bool scan_yaml_node(struct yaml *y, struct mcpfile_value *v)
 static bool scan_yaml_document(struct yaml *y)
 {
     struct mcpfile_value v = {0};
-    if (!mcpfile_yaml_next(y) ||
-        !mcpfile_yaml_next(y)) /* skips the start of the stream, then the start of the document */
+    /* the start of the stream, then the start of the document */
+    if (!mcpfile_yaml_next(y) || !mcpfile_yaml_next(y))
         return false;
     if (y->event.type == YAML_STREAM_END_EVENT)
         return true; /* an empty file has no servers */
