@@ -3,7 +3,7 @@
 #include "base/text.h"
 #include "wire/json/pointer.h"
 
-#define MEMBERS_NAMED 20 /* at most so many members are named in an error */
+#define MEMBERS_NAMED 20 /* maximum number of members that an error names */
 
 /* ---- the value ---- */
 
@@ -55,16 +55,6 @@ static struct json_value mcp_body_element(struct json_value array, struct slice 
     return (struct json_value){0};
 }
 
-static struct json_value mcp_body_step(struct json_value v, struct slice token, struct buf *name)
-{
-    buf_clear(name);
-    if (!pointer_unescape(name, token))
-        return (struct json_value){0};
-    if (v.type == JSON_OBJECT)
-        return json_get(v, buf_str(name));
-    return v.type == JSON_ARRAY ? mcp_body_element(v, buf_slice(name)) : (struct json_value){0};
-}
-
 /* Finds the value that the pointer names. Returns 0, MI_EINVAL or MI_ENOMEM. */
 static int find_value(struct tool_call *c, const char *pointer, struct json_value *v)
 {
@@ -74,8 +64,11 @@ static int find_value(struct tool_call *c, const char *pointer, struct json_valu
     while (st == 0 && rest.n > 0) {
         struct slice here = {pointer, (size_t)(rest.p - pointer)};
         struct json_value next = {0};
-        if (pointer_next(&rest, &token))
-            next = mcp_body_step(*v, token, &name);
+        buf_clear(&name);
+        if (pointer_next(&rest, &token) && pointer_unescape(&name, token))
+            next = v->type == JSON_OBJECT  ? json_get(*v, buf_str(&name))
+                   : v->type == JSON_ARRAY ? mcp_body_element(*v, buf_slice(&name))
+                                           : (struct json_value){0};
         if (next.type == JSON_NONE) {
             buf_adds(&c->error, "pointer: no such value; at ");
             append_shown_quoted(&c->error, here, SHOWN_BRIEF);
@@ -133,7 +126,7 @@ static void add_without_blobs(struct buf *b, struct slice json)
     buf_slice_add(b, (struct slice){json.p + done, json.n - done});
 }
 
-/* ---- the part of it ---- */
+/* ---- the bytes from the offset on ---- */
 
 /* Sets *ret to the whole value. It is borrowed, or is in `own`. */
 static int body_find_value(struct tool_call *c, const struct body_view *v, struct slice body,
@@ -187,8 +180,8 @@ static struct slice body_part_at_offset(const struct body_view *v, struct slice 
     return part;
 }
 
-static int add_part(struct tool_call *c, const struct body_view *v, struct slice whole,
-                    const char *type)
+static int add_bytes_at_offset(struct tool_call *c, const struct body_view *v, struct slice whole,
+                               const char *type)
 {
     struct buf plain = {0}, lines = {0};
     struct slice part = body_part_at_offset(v, whole, "", &plain);
@@ -231,7 +224,7 @@ int body_add(struct tool_call *c, const struct body_view *v, struct slice body)
         st = MI_EINVAL;
     }
     if (st == 0)
-        st = add_part(c, v, whole, type);
+        st = add_bytes_at_offset(c, v, whole, type);
     buf_close(&own);
     return st;
 }

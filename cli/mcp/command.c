@@ -14,8 +14,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* Milliseconds that an answer waits for a client that has closed its end of stdin and does not
- * read. */
+/* Milliseconds that an answer waits until a client that has closed its end of stdin reads. */
 #define LEAVE_MS 5000
 #define WRITE_MAX 4096 /* bytes that a writable pipe takes at once (PIPE_BUF) */
 
@@ -45,7 +44,7 @@ struct serving {
     struct buf answer; /* owned */
 };
 
-/* Opens the vault for each call, so a vault that is created or restored later is found. */
+/* Called for each tool call, so that a vault that is created or restored later is found. */
 static int mcp_open_vault(void *ctx, struct query **ret, struct buf *error)
 {
     const struct serving *s = ctx;
@@ -58,8 +57,8 @@ static bool serving_is_cancelled(void *ctx, struct json_value id)
     return inbox_is_cancelled(&s->inbox, id);
 }
 
-/* Waits until stdout takes more. Returns false if the client does not read any more: it has closed
- * its end of stdout, or it has closed its end of stdin and then did not read for LEAVE_MS. */
+/* Waits until stdout is writable. Returns false if the client does not read any more: the client has
+ * closed its end of stdout, or has closed its end of stdin and then not read for LEAVE_MS. */
 static bool wait_for_reader(void)
 {
     int left_ms = LEAVE_MS;

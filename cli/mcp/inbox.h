@@ -1,8 +1,8 @@
-/* inbox.h - the lines of the client. It also tells whether the client has cancelled a request
- * meanwhile.
+/* inbox.h - reads the lines of the client, also ahead, to find out whether the client has cancelled a
+ * request.
  *
  * Owns      the lines that were read but not taken: at most INBOX_LINES lines and INBOX_BYTES
- *           bytes. When it is full, it reads no more.
+ *           bytes. A full inbox reads no more.
  * Errors    MI_ENOMEM. If a read fails, the stream has ended.
  * Blocks    inbox_next() until there is a line. */
 #ifndef MI_CLI_MCP_INBOX_H

@@ -19,7 +19,7 @@ static const char instructions[] =
     "lines that begin with \"| \". [redacted:...] stands for a secret that was not recorded.";
 /* clang-format on */
 
-/* The answer to one request, and that request. */
+/* A request and its answer. */
 struct reply {
     struct json_out j;
     const struct rpc *m;
@@ -66,7 +66,7 @@ static void add_capabilities(struct reply *r)
     json_out_end(&r->j);
 }
 
-/* Writes an error. id: {NULL, 0} if it is unknown. */
+/* Writes an error. id: that of the request; {NULL, 0}: unknown. */
 static void write_error_answer(struct json_out *j, struct slice id, int code, const char *message,
                                const char *cause)
 {

@@ -1,11 +1,11 @@
 /* mcp_server.h - our MCP server: reads a line of the client, and writes the answer.
  *
  * Revisions `initialize` selects one of 2024-11-05 to 2025-11-25 for the connection. A request
- *           whose _meta has the protocol version belongs to 2026-07-28 without that. Both kinds of
- *           requests may come on one connection (mcp-wire.md 3).
- * Errors    for the client: if a line, method, params, cursor or tool is invalid, it gets a
- *           JSON-RPC error. If a call fails, it gets a result with isError. From 2025-11-25 on it
- *           also gets such a result if arguments do not fit (mcp-wire.md 4.1).
+ *           whose _meta has the protocol version belongs to 2026-07-28, even without `initialize`.
+ *           Both kinds of requests may come on one connection (mcp-wire.md 3).
+ * Errors    the client gets a JSON-RPC error if a line, method, params, cursor or tool is invalid,
+ *           and a result with isError if a call fails. From 2025-11-25 on, the client also gets
+ *           such a result if arguments do not fit (mcp-wire.md 4.1).
  * Owns      the definitions of the tools. From one request to the next, only the revision is kept.
  * Blocks    on the vault, during tools/call. */
 #ifndef MI_CLI_MCP_MCP_SERVER_H
@@ -17,10 +17,11 @@
 #define SERVER_BATCH_MAX 50               /* requests in a batch (2025-03-26) */
 
 struct mcp_server {
-    /* Opens the vault for one call; query_close() closes it. Returns 0 or MI_ENOMEM; or MI_EIO,
-     * then error has the reason. */
+    /* Opens the vault for one call; query_close() closes the vault. Returns 0, MI_ENOMEM, or MI_EIO
+     * with the reason in `error`. */
     int (*open_vault)(void *ctx, struct query **ret, struct buf *error);
-    /* Whether the client has cancelled the request with this id. NULL: it never has. */
+    /* Whether the client has cancelled the request with this id. NULL: requests cannot be
+     * cancelled. */
     bool (*is_cancelled)(void *ctx, struct json_value id);
     void *ctx;
 

@@ -53,8 +53,8 @@ void tool_close(struct tool_call *c);
 /* Ends the object. Returns 0 or MI_ENOMEM. */
 MI_MUST int tool_end(struct tool_call *c);
 
-/* Return the value of an argument. If it is not given, they return JSON_NONE, NULL, `otherwise`, or
- * false. */
+/* Return the value of an argument. If the argument is missing, they return JSON_NONE, NULL,
+ * `otherwise`, or false. */
 struct json_value tool_argument(const struct tool_call *c, const char *name);
 const char *tool_text_argument(struct tool_call *c, const char *name);
 int64_t tool_number_argument(const struct tool_call *c, const char *name, int64_t otherwise);

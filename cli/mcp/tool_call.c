@@ -23,8 +23,8 @@ struct reading {
     struct tool_call *c;
     struct query_session session;
     struct body_view view;
-    int parts;   /* which parts are shown */
-    int64_t seq; /* the request, or the only message */
+    int parts;   /* whether the request and the answer are shown, as PART_… bits */
+    int64_t seq; /* seq of the request; if the message belongs to no call, of the message */
     /* the message that closes the call; 0: the call is open, or the message belongs to no call */
     int64_t closing_seq;
     bool is_call;
@@ -84,6 +84,7 @@ static int mcp_call_add_message(struct reading *r, const char *part, const struc
 
 /* ---- what happened meanwhile ---- */
 
+/* Counts a related message or event. Returns false if there is no room to show it. */
 static bool has_room_for_related(struct reading *r)
 {
     if (r->related_n == RELATED_MAX) {
@@ -116,8 +117,8 @@ static struct slice params_member(struct slice body, bool in_meta, const char *n
     return in.type == JSON_OBJECT ? json_get(in, name).text : (struct slice){0};
 }
 
-/* Whether the message is listed with the call. Messages that belong to other requests, such as
- * their progress, are not. */
+/* Whether the message is listed with the call. Messages that belong to other requests, such as the
+ * progress of these, are not listed. */
 static bool is_related(struct reading *r, const struct query_message *m)
 {
     if (m->request_seq == r->seq || m->batch_seq == r->seq || m->kind == KIND_STDERR ||
@@ -150,8 +151,8 @@ static void add_related(struct reading *r, const struct query_message *m)
 static bool mcp_call_on_event(void *ctx, const struct query_event *e)
 {
     struct reading *r = ctx;
-    if (r->read == 0 || !r->is_call ||
-        !has_room_for_related(r)) /* the event precedes the request */
+    /* an event that comes before the request is not related */
+    if (r->read == 0 || !r->is_call || !has_room_for_related(r))
         return true;
     json_out_object(&r->related, NULL);
     record_json_event_members(&r->related, &r->session, e);
@@ -276,7 +277,7 @@ static bool mcp_call_on_call(void *ctx, const struct query_call *x)
     return false;
 }
 
-/* Adds what the call belongs to, if it consisted of several requests. */
+/* Adds the operation to which the call belongs. It has several requests. */
 static bool mcp_call_on_operation(void *ctx, const struct query_call *x)
 {
     struct reading *r = ctx;
@@ -368,19 +369,14 @@ static void mcp_call_end(struct reading *r)
     }
 }
 
-static int parts_by_word(const char *part)
-{
-    if (part == NULL || strcmp(part, "both") == 0)
-        return PART_BOTH;
-    return strcmp(part, "request") == 0 ? PART_REQUEST : PART_ANSWER;
-}
-
 int tool_get_call(struct tool_call *c)
 {
-    const char *pointer = tool_text_argument(c, "pointer");
+    const char *pointer = tool_text_argument(c, "pointer"), *part = tool_text_argument(c, "part");
     struct reading r = {
         .c = c,
-        .parts = parts_by_word(tool_text_argument(c, "part")),
+        .parts = part == NULL || strcmp(part, "both") == 0 ? PART_BOTH
+                 : strcmp(part, "request") == 0            ? PART_REQUEST
+                                                           : PART_ANSWER,
         .seq = tool_number_argument(c, "seq", 0),
         .view = {.pointer = pointer != NULL ? pointer : "",
                  .offset = tool_number_argument(c, "offset", 0),

@@ -11,7 +11,7 @@
 
 /* maximum number of bytes read of a large body to show its beginning */
 #define LARGE_HEAD ((size_t)16 << 10)
-/* number of bytes kept of a text: one more than is shown, so that a longer text is shown as cut */
+/* bytes of a text that are kept: more than SHOWN_MAX, so that a longer text is shown as cut */
 #define KEPT (SHOWN_MAX + 4)
 
 struct kept {
@@ -114,20 +114,15 @@ static int add_calls(struct listing *l)
     return st;
 }
 
-/* name: "newest", "slowest" or "largest". */
-static enum call_sort call_sort_by_word(const char *name)
-{
-    return name == NULL || name[0] == 'n' ? CALLS_UNSORTED
-           : name[0] == 's'               ? CALLS_SLOWEST
-                                          : CALLS_LARGEST;
-}
-
 int tool_list_calls(struct tool_call *c)
 {
     const char *status = tool_text_argument(c, "status");
+    const char *sort = tool_text_argument(c, "sort"); /* "newest", "slowest" or "largest" */
     struct listing l = {.n = 0};
     struct call_question x = {.filter = &c->filter,
-                              .sort = call_sort_by_word(tool_text_argument(c, "sort"))};
+                              .sort = sort == NULL || sort[0] == 'n' ? CALLS_UNSORTED
+                                      : sort[0] == 's'               ? CALLS_SLOWEST
+                                                                     : CALLS_LARGEST};
     int64_t total;
     bool all;
     int st = rows_open(&l.rows, c, "calls", ROWS_LIMIT);

@@ -26,7 +26,8 @@ struct comparing {
 
 /* ---- the sessions ---- */
 
-static int open_side(struct comparing *x, enum diff_side side, const struct query_session *s)
+static int open_compared_session(struct comparing *x, enum diff_side side,
+                                 const struct query_session *s)
 {
     struct tool_call *c = x->rows.c;
     x->id[side] = s->id;
@@ -62,10 +63,10 @@ static int open_sessions(struct comparing *x)
     int64_t base = tool_number_argument(c, "base", 0);
     int st = base != 0 ? tool_find_session(c, base, &s) : find_base(c, c->filter.session_id, &s);
     if (st == 0)
-        st = open_side(x, DIFF_A, &s);
+        st = open_compared_session(x, DIFF_A, &s);
     if (st == 0)
         st = tool_find_session(c, c->filter.session_id, &s);
-    return st < 0 ? st : open_side(x, DIFF_B, &s);
+    return st < 0 ? st : open_compared_session(x, DIFF_B, &s);
 }
 
 /* ---- rules ---- */
@@ -145,14 +146,6 @@ static void mcp_diff_add_text(struct buf *b, const struct result *r)
                    (unsigned long long)(r->look.differences - n));
 }
 
-static void mcp_diff_add_row(struct tool_call *c, const struct result *r)
-{
-    diff_json_row(&c->j, r, ROW_BYTES);
-    if (r->params.n > 0)
-        json_out_text(&c->j, "arguments", text_head(r->params, SHOWN_BRIEF));
-    mcp_diff_add_text(&c->text, r);
-}
-
 static int compare_rows(struct comparing *x)
 {
     struct tool_call *c = x->rows.c;
@@ -167,16 +160,19 @@ static int compare_rows(struct comparing *x)
             (c->filter.failed && !result_has_failed_call(x->result)) ||
             (c->filter.slow_us > 0 && !result_lasted_at_least(x->result, c->filter.slow_us)))
             continue;
-        if (rows_begin(&x->rows, 1, i)) /* i is the number of a row, not a place in a session */
-            mcp_diff_add_row(c, x->result);
+        if (rows_begin(&x->rows, 1, i)) { /* i is the number of a row, not a seq in a session */
+            diff_json_row(&c->j, x->result, ROW_BYTES);
+            if (x->result->params.n > 0)
+                json_out_text(&c->j, "arguments", text_head(x->result->params, SHOWN_BRIEF));
+            mcp_diff_add_text(&c->text, x->result);
+        }
         if (!rows_end(&x->rows))
             break;
     }
     return 0;
 }
 
-/* Adds what both sessions are, and how they themselves differ, for example in the version of the
- * server. */
+/* Adds both sessions, and facts about them that differ, such as the version of the server. */
 static void add_sessions(struct comparing *x)
 {
     struct tool_call *c = x->rows.c;

@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-/* text: SESSION.N.BEFORE. */
+/* Reads a cursor, SESSION.N.BEFORE. Returns false if it is invalid. */
 static bool read_cursor(const char *text, struct rows *r)
 {
     int end = 0;

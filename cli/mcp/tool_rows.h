@@ -1,8 +1,8 @@
 /* tool_rows.h - one page of a list: an array in structuredContent, and lines of text.
  *
  * A page ends after `limit` rows, or before both forms together would have more than ROWS_BYTES.
- * The rows after the page are only counted, for at most ROWS_COUNT_US, so that the page can say how
- * much it shows of how much. The cursor of the next page names its first row: a session, and a
+ * The rows after the page are only counted, for at most ROWS_COUNT_US, so that the page can say
+ * how many rows there are. The cursor of the next page names its first row: a session, and a
  * number within it. The tool that reads the cursor continues there.
  *
  *     rows_open(&r, c, "calls", ROWS_LIMIT);
@@ -35,15 +35,14 @@ struct rows {
     int64_t before;          /* the number of rows on the pages before this one */
     int64_t counted;         /* the number of matching rows, without those on the pages before */
     struct rows_place first; /* position at which this page begins; session 0: the first row */
-    struct rows_place
-        next; /* position at which the next page begins; session 0: there is no next page */
-    struct rows_place row; /* the current row */
-    struct json_out mark;  /* the state before the current row */
-    size_t json_n, text_n;
-    int64_t count_until_us; /* monotonic clock; 0: the page is not full */
-    bool worked;            /* rows_is_late() was called */
-    bool skipped;           /* the current row is only counted */
-    bool stopped;           /* the reading ended before the last row, so there may be more rows */
+    struct rows_place next;  /* position at which the next page begins; session 0: no next page */
+    struct rows_place row;   /* the current row */
+    struct json_out mark;    /* state of c->j before the current row */
+    size_t json_n, text_n;   /* lengths of both forms before the current row */
+    int64_t count_until_us;  /* monotonic clock; 0: the page is not full */
+    bool worked;             /* rows_is_late() was called */
+    bool skipped;            /* the current row is only counted */
+    bool stopped;            /* the reading ended before the last row, so there may be more rows */
 };
 
 /* Begins the array `name`. `limit` is used if the argument is missing. Returns MI_EINVAL if the

@@ -12,9 +12,9 @@
 #include "wire/schema/tools.h"
 
 struct toolbox {
-    struct buf text; /* owned; a result of tools/list */
-    struct json_value list;
-    struct tools tools;
+    struct buf text;        /* owned; a result of tools/list */
+    struct json_value list; /* the array of definitions in `text` */
+    struct tools tools;     /* owned; the compiled schemas */
 };
 
 MI_MUST int toolbox_open(struct toolbox *t);

@@ -49,14 +49,14 @@ static const char about[] =
 
 struct sending {
     const struct settings *s;
-    int words_n;            /* number of operands before `--` */
-    bool has_server;        /* SERVER is given */
-    struct given_list sets; /* owned, like the rest; values of --set */
-    struct outgoing request;
-    struct origin origin;
-    struct peer peer;
-    enum revision revision;
-    uint32_t item;
+    int words_n;             /* number of operands before `--` */
+    bool has_server;         /* SERVER is given */
+    struct given_list sets;  /* owned; values of --set */
+    struct outgoing request; /* owned */
+    struct origin origin;    /* owned */
+    struct peer peer;        /* owned */
+    enum revision revision;  /* REV_COUNT: no revision was chosen */
+    uint32_t item;           /* index of the recorded request; TALK_NONE: none */
 };
 
 /* ---- the command line ---- */
@@ -120,6 +120,7 @@ static int read_sets(struct sending *x)
 
 /* ---- the recording ---- */
 
+/* Reports the error of the peer. */
 static int send_fail(struct sending *x)
 {
     log_error("%s", buf_str(&x->peer.error));

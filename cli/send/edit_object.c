@@ -20,11 +20,12 @@
 
 /* ---- the file ---- */
 
-struct place {
+struct edited_file {
     char *dir, *path; /* owned */
 };
 
-static bool make_place(struct place *p)
+/* Creates a directory for the file, and determines the path of the file. */
+static bool make_directory(struct edited_file *p)
 {
     const char *tmp = getenv("TMPDIR");
     if (asprintf(&p->dir, "%s/mcp-interposer-XXXXXX", tmp != NULL && tmp[0] == '/' ? tmp : "/tmp") <
@@ -40,24 +41,8 @@ static bool make_place(struct place *p)
     return p->path != NULL;
 }
 
-static void remove_place(struct place *p)
-{
-    if (p->path != NULL)
-        unlink(p->path);
-    if (p->dir != NULL && rmdir(p->dir) != 0 && errno == ENOTEMPTY)
-        log_warn("the editor left files in %s", p->dir);
-    free(p->path);
-    free(p->dir);
-}
-
-static bool write_edited_file(const struct place *p, struct slice text)
-{
-    int fd = open(p->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    return fd >= 0 && write_and_close(fd, text, false) == 0;
-}
-
 /* Reads the file. Opens it again, because some editors write a new file and rename it. */
-static bool send_edit_read_text(const struct place *p, struct buf *b)
+static bool send_edit_read_text(const struct edited_file *p, struct buf *b)
 {
     int fd = open(p->path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
     ssize_t n = 1;
@@ -97,7 +82,7 @@ static const char *editor_command(void)
     return "vi";
 }
 
-/* Runs the editor. A shell splits $EDITOR, which may have options, as git does. */
+/* Runs the editor by a shell, as git does, because $EDITOR may have options. Reports an error. */
 static bool run_editor(const char *path)
 {
     char sh[] = "sh", c[] = "-c", *script = NULL, *file = strdup(path);
@@ -129,6 +114,7 @@ static bool run_editor(const char *path)
 
 /* ---- the text ---- */
 
+/* Lays the JSON out on indented lines. */
 static void make_pretty(struct buf *b)
 {
     struct out o = {.columns = OUT_UNLIMITED, .held = true};
@@ -167,12 +153,14 @@ static bool edited_is_object(const struct buf *b)
 
 enum edit_result edit_object(struct buf *text)
 {
-    struct place p = {0};
+    struct edited_file p = {0};
     struct buf before = {0};
     make_pretty(text);
     buf_slice_add(&before, buf_slice(text));
     text->failed |= before.failed;
-    bool good = !text->failed && make_place(&p) && write_edited_file(&p, buf_slice(text));
+    bool good = !text->failed && make_directory(&p);
+    int fd = good ? open(p.path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600) : -1;
+    good = fd >= 0 && write_and_close(fd, buf_slice(text), false) == 0;
     if (!good)
         log_error("cannot write a file for the editor: %s", strerror(errno));
     while (good) {
@@ -186,7 +174,12 @@ enum edit_result edit_object(struct buf *text)
         good = ask_possible() && ask_yes("Edit it again?");
     }
     bool same = slice_eq(buf_slice(text), buf_slice(&before));
-    remove_place(&p);
+    if (p.path != NULL)
+        unlink(p.path);
+    if (p.dir != NULL && rmdir(p.dir) != 0 && errno == ENOTEMPTY)
+        log_warn("the editor left files in %s", p.dir);
+    free(p.path);
+    free(p.dir);
     buf_close(&before);
     return !good                      ? EDIT_FAILED
            : send_edit_is_empty(text) ? EDIT_CANCELLED

@@ -8,12 +8,11 @@
 #include "cli/frame/out.h"
 #include "cli/send/difference.h"
 #include "cli/send/edit_object.h"
-#include "cli/send/heard.h"
 #include "cli/send/input_required.h"
 #include "cli/send/interrupt.h"
-#include "cli/send/made.h"
 #include "cli/send/print.h"
 #include "cli/send/send_list.h"
+#include "cli/send/sent_sessions.h"
 #include "cli/send/typing.h"
 #include "wire/json/text.h"
 #include "wire/mcp/method.h"
@@ -27,7 +26,7 @@ static int exchange_no_memory(void)
     return EXIT_TROUBLE;
 }
 
-/* Reports an error of the conversation. */
+/* Reports the error of the peer. */
 static int exchange_fail(const struct exchange *x)
 {
     log_error("%s", buf_str(&x->peer->error));
@@ -66,9 +65,9 @@ static int fail_unknown_tool(const struct exchange *x)
     return EXIT_USAGE;
 }
 
-/* The method is not one of MCP: finds out whether it is a tool of the server, or a method of an
- * extension. */
-static int settle_method(const struct exchange *x)
+/* Called if MCP does not define the method: finds out whether the word names a tool of the server, or
+ * may be a method of an extension. */
+static int resolve_method(const struct exchange *x)
 {
     struct outgoing *r = x->request;
     struct buf why = {0};
@@ -179,20 +178,10 @@ static int check_arguments(const struct exchange *x, struct tool *t)
     return status;
 }
 
-/* Returns the tool that params name; NULL if there is none, or the tool is unknown. */
-static struct tool *find_called_tool(const struct exchange *x)
-{
-    struct json_value params = {JSON_OBJECT, buf_slice(&x->request->params)};
-    struct json_value name = {0};
-    if (outgoing_calls_tool(x->request) && params.text.n > 0)
-        name = json_get(params, "name");
-    return name.type == JSON_STRING ? tools_find(&x->peer->tools, json_string_raw(name)) : NULL;
-}
-
 static int make_request(const struct exchange *x)
 {
     bool typed = x->item == TALK_NONE, unchecked = settings_is_on(x->s, "unchecked");
-    int status = typed && x->request->maybe_tool ? settle_method(x) : EXIT_FINE;
+    int status = typed && x->request->may_be_tool ? resolve_method(x) : EXIT_FINE;
     struct tool *t =
         outgoing_calls_tool(x->request) ? find_tool(x, buf_slice(&x->request->target)) : NULL;
     bool unknown = typed && t == NULL && outgoing_calls_tool(x->request);
@@ -208,7 +197,11 @@ static int make_request(const struct exchange *x)
         status = exchange_edit_params(x);
     if (status == EXIT_FINE && !typed)
         status = outgoing_refuse_secrets(buf_slice(&x->request->params), x->sets);
-    t = find_called_tool(x); /* --set and --edit may have changed the name */
+    /* the tool that is called now: --set and --edit may have changed its name */
+    struct json_value params = {JSON_OBJECT, buf_slice(&x->request->params)}, name = {0};
+    if (outgoing_calls_tool(x->request) && params.text.n > 0)
+        name = json_get(params, "name");
+    t = name.type == JSON_STRING ? tools_find(&x->peer->tools, json_string_raw(name)) : NULL;
     if (status == EXIT_FINE && typed && !unchecked && t != NULL)
         status = check_arguments(x, t);
     return status;
@@ -229,15 +222,7 @@ static void exchange_add_name(struct buf *b, const struct rpc *m)
     buf_close(&plain);
 }
 
-/* Whether a secret was typed, which the terminal did not show. */
-static bool has_typed_secret(const struct exchange *x)
-{
-    size_t i = 0;
-    while (i < x->sets->n && x->sets->list[i].place.n == 0)
-        i++;
-    return i < x->sets->n;
-}
-
+/* Asks before a request that may change something. Returns EXIT_FINE if it may be sent. */
 static int exchange_confirm_call(const struct exchange *x, const struct rpc *m)
 {
     const struct talk_tool *tool = talk_find_tool(&x->peer->talk, json_string_raw(m->name));
@@ -253,9 +238,12 @@ static int exchange_confirm_call(const struct exchange *x, const struct rpc *m)
                                      is_call ? "the tool is not marked read-only"
                                              : "the method is not known to be read-only");
     } else {
-        struct slice args = has_typed_secret(x) ? slice_of("(with the secrets that you have typed)")
-                            : is_call           ? m->arguments.text
-                                                : m->params.text;
+        bool has_typed_secret = false; /* the terminal did not show it, so the question does not */
+        for (size_t i = 0; i < x->sets->n; i++)
+            has_typed_secret |= x->sets->list[i].place.n > 0;
+        struct slice args = has_typed_secret ? slice_of("(with the secrets that you have typed)")
+                            : is_call        ? m->arguments.text
+                                             : m->params.text;
         struct slice head = text_head(args.p != NULL ? args : slice_of(""), SHOWN_MAX);
         buf_addc(&what, ' ');
         text_visible(&what, head);
@@ -272,8 +260,8 @@ static int exchange_confirm_call(const struct exchange *x, const struct rpc *m)
 
 /* ---- sending ---- */
 
-/* Returns the status if the server, or the proxy for it, did not answer a request: EXIT_TROUBLE if
- * the request was part of the handshake. */
+/* Returns the exit status after a request that the server did not answer: EXIT_TROUBLE if the request
+ * was part of the handshake. */
 static int status_without_answer(const char *method)
 {
     return strcmp(method, "initialize") == 0 ? EXIT_TROUBLE : EXIT_FOUND;
@@ -316,8 +304,8 @@ static int report_error(const char *method, const struct rpc *answer)
     return ours ? status_without_answer(method) : EXIT_FOUND;
 }
 
-/* item: the recorded request with whose answer the live answer is compared; TALK_NONE: no
- * comparison. */
+/* Prints the answer, and how it differs from the recorded answer to the request `item`. TALK_NONE: no
+ * comparison. Returns the exit status. */
 static int print_answer(const struct exchange *x, uint32_t item, const struct rpc *answer)
 {
     struct out o;
@@ -343,7 +331,7 @@ static int print_answer(const struct exchange *x, uint32_t item, const struct rp
 }
 
 /* Sends the message. While the server asks for input that was recorded, sends the next message with
- * that input. `message` is the message that was sent last. */
+ * that input. Sets `message` to the message that was sent last. */
 static int exchange_send_and_await(const struct exchange *x, struct buf *message, uint32_t *item,
                                    struct rpc *ret, bool *ret_answered)
 {
@@ -402,7 +390,7 @@ static int send_request(struct exchange *x)
     int status = exchange_confirm_call(x, &m);
     x->refused = status != EXIT_FINE;
     if (status == EXIT_FINE) {
-        heard_open(&x->peer->talk);
+        peer_report_messages(x->peer);
         interrupt_block_signals(true);
         int st = exchange_send_and_await(x, &message, &item, &answer, &answered);
         interrupt_block_signals(false);
@@ -450,7 +438,7 @@ static int ask_tools(const struct exchange *x)
 static int exchange_converse(struct exchange *x)
 {
     bool needs_tools =
-        x->request == NULL || x->request->maybe_tool || outgoing_calls_tool(x->request);
+        x->request == NULL || x->request->may_be_tool || outgoing_calls_tool(x->request);
     interrupt_block_signals(true);
     int status = exchange_greet_server(x);
     if (status == EXIT_FINE && needs_tools)
@@ -478,9 +466,9 @@ int exchange_run(struct exchange *x)
     int status = exchange_converse(x);
     (void)peer_end(x->peer);
     if (x->refused)
-        made_remove(x->s, proxy, began);
+        sent_session_remove(x->s, proxy, began);
     else
-        made_report_recording(x->s, proxy, began);
+        sent_session_report(x->s, proxy, began);
     if (status != EXIT_FINE)
         interrupt_exit_by_signal();
     return status;

@@ -24,6 +24,7 @@ struct exchange {
     bool refused;           /* set by exchange_run(): the request was not sent */
 };
 
+/* Starts the server, sends the request, prints the answer and ends the server. */
 int exchange_run(struct exchange *x);
 
 #endif

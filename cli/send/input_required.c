@@ -67,7 +67,7 @@ static int find_answers(struct talk *t, const struct rpc *sent, struct json_valu
 }
 
 /* Sets a member of params. If value is {NULL, 0}, does nothing. */
-static int send_input_set(struct buf *params, const char *pointer, struct slice value)
+static int set_param(struct buf *params, const char *pointer, struct slice value)
 {
     struct buf changed = {0}, error = {0};
     int st = value.p == NULL
@@ -83,18 +83,6 @@ static int send_input_set(struct buf *params, const char *pointer, struct slice 
     return st;
 }
 
-static void write_message(struct buf *b, const struct rpc *sent, struct slice params)
-{
-    struct json_out j = json_out_to(b);
-    buf_clear(b);
-    json_out_object(&j, NULL);
-    json_out_str(&j, "jsonrpc", "2.0");
-    json_out_int(&j, "id", 0);
-    json_out_quoted(&j, "method", sent->method);
-    json_out_raw(&j, "params", params);
-    json_out_end(&j);
-}
-
 int input_answer(struct talk *t, const struct rpc *sent, const struct rpc *answer, uint32_t *item,
                  struct buf *message, bool *ret_found)
 {
@@ -105,11 +93,19 @@ int input_answer(struct talk *t, const struct rpc *sent, const struct rpc *answe
     if (st < 0 || (questions.type == JSON_OBJECT && responses.type == JSON_NONE))
         return st;
     buf_slice_add(&params, sent->params.text);
-    st = send_input_set(&params, "/inputResponses", responses.text);
+    st = set_param(&params, "/inputResponses", responses.text);
     if (st == 0)
-        st = send_input_set(&params, "/requestState", answer->request_state.text);
-    if (st == 0)
-        write_message(message, sent, buf_slice(&params));
+        st = set_param(&params, "/requestState", answer->request_state.text);
+    if (st == 0) {
+        struct json_out j = json_out_to(message);
+        buf_clear(message);
+        json_out_object(&j, NULL);
+        json_out_str(&j, "jsonrpc", "2.0");
+        json_out_int(&j, "id", 0);
+        json_out_quoted(&j, "method", sent->method);
+        json_out_raw(&j, "params", buf_slice(&params));
+        json_out_end(&j);
+    }
     if (st < 0 || params.failed || message->failed)
         st = talk_no_memory(t);
     *ret_found = st == 0;

@@ -8,13 +8,14 @@
 
 #include "replay/live/talk.h"
 
-#define INPUT_ROUNDS 20
+#define INPUT_ROUNDS 20 /* a request is sent at most this many times */
 
 /* Whether the answer asks for input instead of giving the result. */
 bool input_is_required(const struct rpc *answer);
-/* Writes the next request to `message`: `sent`, with the request state of the answer and recorded
- * answers to all its questions. *item: index of the recorded request; set to the recorded request
- * that has these answers. *ret_found is false if there is none, or the sanitizer changed it. */
+/* Writes the next request to `message`: the request `sent`, with the request state of the answer and
+ * with recorded answers to all questions in it. *item: index of a recorded request, after which the
+ * answers are searched; set to the recorded request that has the answers. Sets *ret_found to false if
+ * there is no such request, or the sanitizer changed the answers. */
 MI_MUST int input_answer(struct talk *t, const struct rpc *sent, const struct rpc *answer,
                          uint32_t *item, struct buf *message, bool *ret_found);
 /* Appends the methods of the questions, such as "elicitation/create, roots/list". */

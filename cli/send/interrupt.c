@@ -3,7 +3,7 @@
 #include <signal.h>
 
 static const int caught[] = {SIGINT, SIGTERM, SIGHUP};
-static volatile sig_atomic_t came;
+static volatile sig_atomic_t came; /* number of the signal that has arrived; 0: none */
 
 static void interrupt_on_signal(int number)
 {
@@ -18,13 +18,13 @@ void interrupt_catch_signals(void)
         (void)sigaction(caught[i], &a, NULL);
 }
 
-void interrupt_block_signals(bool hold)
+void interrupt_block_signals(bool block)
 {
     sigset_t set;
     sigemptyset(&set);
     for (size_t i = 0; i < MI_COUNT(caught); i++)
         (void)sigaddset(&set, caught[i]);
-    (void)sigprocmask(hold ? SIG_BLOCK : SIG_UNBLOCK, &set, NULL);
+    (void)sigprocmask(block ? SIG_BLOCK : SIG_UNBLOCK, &set, NULL);
 }
 
 bool interrupt_has_come(void)

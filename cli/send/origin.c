@@ -4,7 +4,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "cli/frame/session.h"
-#include "cli/send/made.h"
+#include "cli/send/sent_sessions.h"
 #include "replay/source/marks.h"
 #include "wire/json/text.h"
 
@@ -15,26 +15,19 @@
 
 /* ---- the session ---- */
 
-/* Finds the session that `ref` names; if NULL, the newest one that `send` did not record, if there
- * is one. */
-static int origin_choose(struct query *q, const char *ref, struct query_session *ret)
-{
-    int64_t id = 0;
-    int st = ref == NULL ? made_find_newest_other(q, &id) : 0;
-    if (st < 0)
-        return st;
-    return id != 0 ? query_session_by_id(q, id, ret) : query_session(q, ref, ret);
-}
-
-/* Appends the UID of that session. */
+/* Finds the session that `ref` names, and appends its UID. ref: NULL: the newest session that `send`
+ * did not record, if there is one. */
 static int find_session(struct query *q, const char *ref, struct buf *uid)
 {
     struct query_session session;
     struct buf title = {0};
     bool named = false;
+    int64_t id = 0;
     int st = ref != NULL ? query_is_server(q, ref, &named) : 0;
+    if (st == 0 && ref == NULL)
+        st = sent_sessions_find_other(q, &id);
     if (st == 0)
-        st = origin_choose(q, ref, &session);
+        st = id != 0 ? query_session_by_id(q, id, &session) : query_session(q, ref, &session);
     if (st == 0) {
         buf_slice_add(uid, session.uid);
         st = uid->failed ? MI_ENOMEM : 0;

@@ -12,7 +12,8 @@
 
 struct origin {
     struct recording recording;
-    char **command; /* owned, with its words; ended by NULL. NULL before origin_read_command() */
+    /* owned, like its words; ended by NULL. NULL before origin_read_command() */
+    char **command;
     size_t command_n, command_cap;
     struct buf name; /* owned; name of the server in records */
     struct buf dir;  /* owned; working directory of the server; empty: unknown or missing */
@@ -21,8 +22,8 @@ struct origin {
 /* session: the argument of --session; NULL: the newest session that `send` did not record. Prints a
  * note that says which session is used, unless it was named by number or UID. */
 MI_MUST int origin_open(struct origin *o, const struct settings *s, const char *session);
-/* Reads the command of the recorded server into o->command, and its working directory; prints a
- * note if that does not exist any more. Fails if the command was not recorded, was recorded on
+/* Sets o->command to the command of the recorded server, and o->dir to its working directory; prints a
+ * note if the directory does not exist any more. Fails if the command was not recorded, was recorded on
  * another machine, or contains a secret that was not recorded. */
 MI_MUST int origin_read_command(struct origin *o, const struct settings *s);
 /* Finds the request with this seq. *ret_item: its index in t, into which the recording was

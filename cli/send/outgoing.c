@@ -21,8 +21,8 @@ void outgoing_close(struct outgoing *r)
 
 /* ---- from words ---- */
 
-/* Methods whose target may be given without a member name; `member` is the member of params that
- * gets it. */
+/* Methods whose target may be a word without a member name. member: the member of params for the
+ * target. */
 static const struct {
     const char *method, *member;
     /* needed: the target must be given; arguments: the other words are members of `arguments` */
@@ -76,8 +76,8 @@ int outgoing_read(struct outgoing *r, char *const *words, int n, struct buf *err
 {
     const struct method *known = method_find(slice_of(words[0]));
     bool is_method = known != NULL && known->is_request && known->from_client != 0;
-    r->maybe_tool = !is_method && strchr(words[0], '/') != NULL;
-    if (is_method || r->maybe_tool) {
+    r->may_be_tool = !is_method && strchr(words[0], '/') != NULL;
+    if (is_method || r->may_be_tool) {
         buf_adds(&r->method, words[0]);
     } else {
         buf_adds(&r->method, "tools/call");
@@ -98,7 +98,7 @@ int outgoing_is_tool(struct outgoing *r)
     buf_slice_add(&r->target, buf_slice(&r->method));
     buf_clear(&r->method);
     buf_adds(&r->method, "tools/call");
-    r->maybe_tool = false;
+    r->may_be_tool = false;
     return r->method.failed || r->target.failed ? MI_ENOMEM : 0;
 }
 

@@ -16,8 +16,8 @@ struct outgoing {
     struct buf target;       /* owned; plain text: a tool or prompt name, a URI, …; empty: none */
     struct buf params;       /* owned; a JSON object; empty: none */
     struct given_list words; /* owned; values for `arguments`, or for other members of params */
-    /* the method is not one of MCP, and may be a tool name: see outgoing_is_tool() */
-    bool maybe_tool;
+    /* MCP does not define the method, so it may be the name of a tool: see outgoing_is_tool() */
+    bool may_be_tool;
 };
 
 void outgoing_close(struct outgoing *r);

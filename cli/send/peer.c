@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/json_out.h"
 #include "base/log.h"
+#include "base/text.h"
 #include "cli/frame/proxied.h"
 #include "replay/source/marks.h"
 #include "wire/json/text.h"
@@ -56,8 +57,8 @@ int peer_start(struct peer *p, const struct settings *s, char *const *argv, cons
 /* ---- greeting ---- */
 
 /* Sends a request that is not in the recording. params: JSON. */
-static int send_peer_ask(struct peer *p, const char *method, struct slice params, struct rpc *ret,
-                         bool *ret_answered)
+static int send_peer_request(struct peer *p, const char *method, struct slice params,
+                             struct rpc *ret, bool *ret_answered)
 {
     struct buf b = {0};
     struct rpc m;
@@ -72,8 +73,8 @@ static int send_peer_ask(struct peer *p, const char *method, struct slice params
     return st;
 }
 
-/* Finds the newest recorded message of this method before item `before`; reads it into t->request.
- * *ret_found: is there one? */
+/* Finds the newest recorded message of this method before item `before`, and reads the message into
+ * t->request. Sets *ret_found to whether there is such a message. */
 static int find_recorded(struct talk *t, uint32_t before, const char *method, struct rpc *ret,
                          bool *ret_found)
 {
@@ -128,8 +129,8 @@ static int send_initialized(struct peer *p, uint32_t before)
     return sent ? 0 : talk_no_memory(&p->talk);
 }
 
-/* The server has rejected initialize: asks whether it speaks 2026-07-28. If it does, p->meta is
- * set. */
+/* Called after the server has rejected initialize: asks whether the server speaks 2026-07-28. If so,
+ * sets p->meta. */
 static int try_modern(struct peer *p)
 {
     struct buf params = {0};
@@ -140,8 +141,9 @@ static int try_modern(struct peer *p)
     buf_adds(&params, "{\"_meta\":");
     buf_slice_add(&params, buf_slice(&p->meta));
     buf_addc(&params, '}');
-    int st = params.failed ? talk_no_memory(&p->talk)
-                           : send_peer_ask(p, "server/discover", buf_slice(&params), &m, &answered);
+    int st = params.failed
+                 ? talk_no_memory(&p->talk)
+                 : send_peer_request(p, "server/discover", buf_slice(&params), &m, &answered);
     if (st < 0 || !answered || m.kind != RPC_RESULT)
         buf_clear(&p->meta);
     buf_close(&params);
@@ -155,7 +157,7 @@ static int send_peer_initialize(struct peer *p, uint32_t before, enum revision r
     bool answered = false;
     int st = choose_initialize(p, before, revision, &params);
     if (st == 0)
-        st = send_peer_ask(p, "initialize", buf_slice(&params), ret_answer, &answered);
+        st = send_peer_request(p, "initialize", buf_slice(&params), ret_answer, &answered);
     buf_close(&params);
     if (st < 0)
         return st;
@@ -176,8 +178,8 @@ int peer_greet(struct peer *p, uint32_t before, enum revision revision, enum pee
     int st = send_peer_initialize(p, before, revision, ret, ret_answer);
     if (st < 0 || *ret != PEER_REFUSED || revision != REV_COUNT || rpc_is_ours(ret_answer))
         return st;
-    buf_slice_add(&refusal,
-                  ret_answer->text); /* a copy, because the next answer overwrites the text */
+    /* a copy, because the next answer overwrites the text */
+    buf_slice_add(&refusal, ret_answer->text);
     st = try_modern(p);
     if (st == 0 && p->meta.n > 0) {
         *ret = PEER_READY;
@@ -194,8 +196,8 @@ int peer_greet(struct peer *p, uint32_t before, enum revision revision, enum pee
 bool peer_says_server_ended(const struct rpc *answer)
 {
     int64_t code;
+    /* -31000: the code of the same error in 2026-07-28 */
     return rpc_is_ours(answer) && json_int(answer->error_code, &code) &&
-           /* the code of the same error in 2026-07-28 */
            (code == RPC_SERVER_GONE || code == -31000);
 }
 
@@ -203,6 +205,55 @@ int peer_ask_tools(struct peer *p, struct rpc *ret_last, bool *ret_answered)
 {
     struct slice meta = p->meta.n > 0 ? buf_slice(&p->meta) : (struct slice){0};
     return talk_ask_tools(&p->talk, meta, &p->tools, ret_last, ret_answered);
+}
+
+/* ---- messages of the server ---- */
+
+#define REPORTED_MAX 500 /* bytes of a text that are reported */
+
+static void append_reported(struct buf *b, struct json_value v)
+{
+    struct buf text = {0};
+    if (v.type == JSON_STRING)
+        json_unescape(&text, json_string_raw(v));
+    else
+        buf_slice_add(&text, v.text);
+    buf_slice_add(b, text_head(buf_slice(&text), REPORTED_MAX));
+    b->failed |= text.failed;
+    buf_close(&text);
+}
+
+static void peer_on_message(void *ctx, const struct rpc *m, const char *refused)
+{
+    struct buf b = {0};
+    (void)ctx;
+    if (m->kind == RPC_REQUEST) {
+        json_unescape(&b, m->method);
+        log_note("the server requested %s: %s", buf_str(&b),
+                 refused == NULL ? "it got the recorded answer" : refused);
+    } else if (rpc_method_is(m, "notifications/message")) {
+        append_reported(&b, json_get(m->params, "level"));
+        buf_adds(&b, ": ");
+        append_reported(&b, json_get(m->params, "data"));
+        log_note("the server logs %s", buf_str(&b));
+    } else if (rpc_method_is(m, "notifications/progress")) {
+        struct json_value total = json_get(m->params, "total");
+        struct json_value message = json_get(m->params, "message");
+        append_reported(&b, m->progress);
+        buf_adds(&b, total.type == JSON_NUMBER ? " of " : "");
+        if (total.type == JSON_NUMBER)
+            append_reported(&b, total);
+        buf_adds(&b, message.type == JSON_STRING ? ": " : "");
+        if (message.type == JSON_STRING)
+            append_reported(&b, message);
+        log_note("progress %s", buf_str(&b));
+    }
+    buf_close(&b);
+}
+
+void peer_report_messages(struct peer *p)
+{
+    p->talk.heard = peer_on_message;
 }
 
 /* ---- ending ---- */

@@ -20,8 +20,8 @@ struct peer {
     struct live *live;  /* owned */
     struct talk talk;   /* owned */
     struct tools tools; /* owned; filled by peer_ask_tools() */
-    /* owned; JSON of `_meta` in requests of 2026-07-28; empty: an older revision. The caller may
-     * set it from a recorded request before peer_greet() */
+    /* owned; JSON of `_meta` in requests of 2026-07-28; empty: an older revision. Before
+     * peer_greet(), the caller may set it from a recorded request. */
     struct buf meta;
     struct buf error; /* owned */
 };
@@ -34,18 +34,21 @@ enum peer_greeting {
 
 /* Loads the recording. source: borrowed; NULL: there is none. */
 MI_MUST int peer_load(struct peer *p, struct source *source);
-/* Starts the server. dir: its working directory; NULL: that of this process. name: of the recorded
- * session; NULL: derived from the command. from: the request that is sent again, for the record;
- * NULL: a new request. Returns MI_EINVAL if a setting is invalid, after logging the error. */
+/* Starts the server. dir: its working directory; NULL: that of this process. name: name of the recorded
+ * session; NULL: derived from the command. from: the request that is sent again, UID:SEQ or
+ * FILE:SEQ, which the session records; NULL: a new request. Returns MI_EINVAL if a setting is invalid, after logging the error. */
 MI_MUST int peer_start(struct peer *p, const struct settings *s, char *const *argv, const char *dir,
                        const char *name, const char *from);
-/* Performs the handshake. before: the recorded request to be sent, which the recorded handshake
- * precedes; TALK_NONE: the end of the recording. revision: to begin with; REV_COUNT: not chosen.
- * *ret_answer is set with PEER_REFUSED. */
+/* Performs the handshake. before: index of the recorded request to be sent; the handshake recorded
+ * before it is used; TALK_NONE: the end of the recording. revision: the revision to try first;
+ * REV_COUNT: none was chosen. *ret_answer is set with PEER_REFUSED. */
 MI_MUST int peer_greet(struct peer *p, uint32_t before, enum revision revision,
                        enum peer_greeting *ret, struct rpc *ret_answer);
 /* Reads the tools. *ret_last, *ret_answered: the last answer, as in talk_ask_tools(). */
 MI_MUST int peer_ask_tools(struct peer *p, struct rpc *ret_last, bool *ret_answered);
+/* From now on, reports on stderr what the server sends while it works on a request: log messages,
+ * progress, and its own requests. */
+void peer_report_messages(struct peer *p);
 /* Tells the server that the answer to the last request is no longer needed. */
 void peer_cancel(struct peer *p);
 /* Whether the answer is an error from the proxy that says that the server has ended. */

@@ -223,37 +223,6 @@ static bool text_repeats_structured(struct json_value item, struct json_value st
     return same;
 }
 
-static void print_call(struct out *o, struct print_files *f, const struct rpc *m)
-{
-    struct slice key;
-    struct json_value item;
-    for (struct json_walk w = json_walk_begin(m->content); json_walk_next(&w, &key, &item);)
-        if (!text_repeats_structured(item, m->structured))
-            print_content(o, f, item);
-    if (m->structured.type != JSON_NONE)
-        send_print_json(o, m->structured);
-}
-
-static void print_messages(struct out *o, struct print_files *f, struct json_value result)
-{
-    struct slice key;
-    struct json_value one;
-    print_label(o, "description", json_get(result, "description"));
-    for (struct json_walk w = json_walk_begin(json_get(result, "messages"));
-         json_walk_next(&w, &key, &one);) {
-        print_label(o, "role", json_get(one, "role"));
-        print_content(o, f, json_get(one, "content"));
-    }
-}
-
-static void print_contents(struct out *o, struct print_files *f, struct json_value contents)
-{
-    struct slice key;
-    struct json_value one;
-    for (struct json_walk w = json_walk_begin(contents); json_walk_next(&w, &key, &one);)
-        print_resource(o, f, one);
-}
-
 static void print_error(struct out *o, const struct rpc *m)
 {
     struct json_value data = json_get(m->error, "data");
@@ -272,16 +241,29 @@ void print_result(struct out *o, struct print_files *files, const struct rpc *m)
 {
     struct json_value contents = json_get(m->result, "contents");
     struct json_value messages = json_get(m->result, "messages");
-    if (m->kind == RPC_ERROR)
+    struct json_value item;
+    struct slice key;
+    struct json_walk w;
+    if (m->kind == RPC_ERROR) {
         print_error(o, m);
-    else if (m->content.type == JSON_ARRAY)
-        print_call(o, files, m);
-    else if (contents.type == JSON_ARRAY)
-        print_contents(o, files, contents);
-    else if (messages.type == JSON_ARRAY)
-        print_messages(o, files, m->result);
-    else
+    } else if (m->content.type == JSON_ARRAY) { /* the result of a tool */
+        for (w = json_walk_begin(m->content); json_walk_next(&w, &key, &item);)
+            if (!text_repeats_structured(item, m->structured))
+                print_content(o, files, item);
+        if (m->structured.type != JSON_NONE)
+            send_print_json(o, m->structured);
+    } else if (contents.type == JSON_ARRAY) { /* a resource */
+        for (w = json_walk_begin(contents); json_walk_next(&w, &key, &item);)
+            print_resource(o, files, item);
+    } else if (messages.type == JSON_ARRAY) { /* a prompt */
+        print_label(o, "description", json_get(m->result, "description"));
+        for (w = json_walk_begin(messages); json_walk_next(&w, &key, &item);) {
+            print_label(o, "role", json_get(item, "role"));
+            print_content(o, files, json_get(item, "content"));
+        }
+    } else {
         send_print_json(o, m->result);
+    }
 }
 
 void print_files_close(struct print_files *files)

@@ -4,8 +4,9 @@
  * Images, audio and blobs are written to at most PRINT_FILES_MAX files, whose names are printed.
  * The program chooses the names, and never overwrites a file.
  *
- * Owns      the path of the directory.
- * Errors    a file error is reported on stderr once; the rest is printed.
+ * Owns      the path of the new directory.
+ * Errors    only the first file that cannot be written is reported on stderr; the rest of the answer
+ *           is printed.
  * Blocks    on files, and as stdout does. */
 #ifndef MI_CLI_SEND_PRINT_H
 #define MI_CLI_SEND_PRINT_H
@@ -17,8 +18,9 @@ struct print_files {
     const char *dir; /* borrowed; NULL: a new directory below $TMPDIR, made for the first file */
     char *made;      /* owned; path of the new directory */
     bool failed;
-    unsigned n;             /* number of files written */
-    const char *kind, *ext; /* static; the last file was KIND-NUMBER.EXT */
+    unsigned n; /* number of files written */
+    /* the name of the last file: KIND-NUMBER.EXT; the strings are static */
+    const char *kind, *ext;
     int number;
 };
 

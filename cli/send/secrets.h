@@ -11,7 +11,7 @@
 #include "replay/source/marks.h"
 #include "wire/json/scan.h"
 
-/* pointer: JSON Pointer of a string with a mark, or of a member whose name has one. raw: that
+/* pointer: JSON Pointer of a string with a mark, or of a member whose name has a mark. raw: that
  * string or name, with escapes as written. */
 typedef void (*secrets_fn)(void *ctx, struct slice pointer, enum marks marks, struct slice raw);
 /* Calls fn for each mark. Returns 0 or MI_ENOMEM. */

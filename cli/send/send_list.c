@@ -7,7 +7,7 @@
 
 #define TYPE_MAX 60 /* bytes of an argument's type that are shown */
 
-/* Adds the first line of a description. */
+/* Adds the first line of a description, and ends the output line, which began at offset `from`. */
 static void add_first_line(struct out *o, struct json_value text, size_t from, size_t indent)
 {
     struct buf b = {0};

@@ -19,8 +19,8 @@ static struct json_value schema_of_property(struct json_value input_schema, stru
     return found;
 }
 
-/* Opens the schema of one argument, with the definitions that it may refer to. Returns NULL if
- * there is none, or it is invalid. */
+/* Opens the schema of one argument, with the definitions to which it may refer. Returns NULL if the
+ * argument has no valid schema. */
 static struct schema *open_schema(struct json_value input_schema, struct slice name)
 {
     static const char *const shared[] = {"$schema", "$defs", "definitions"};
@@ -103,6 +103,8 @@ static void set_form(struct buf *b, const struct given *g, bool as_json, bool in
     buf_adds(b, in_array ? "]" : "");
 }
 
+/* Appends a value in the first form that fits the schema; if no form fits, with the most likely
+ * type. */
 static void typing_add_value(struct buf *out, struct schema *s, struct json_value property,
                              const struct given *g)
 {
@@ -124,8 +126,8 @@ static void typing_add_value(struct buf *out, struct schema *s, struct json_valu
     buf_close(&b);
 }
 
-/* Appends all values for a name as one array: of strings if that fits the schema, else with each
- * value as JSON that can be read as JSON. */
+/* Appends all values for a name as one array: an array of strings if that fits the schema; else each
+ * value that is valid JSON becomes JSON. */
 static void add_array(struct buf *out, struct schema *s, struct slice name,
                       const struct given_list *l)
 {

@@ -1,4 +1,4 @@
-#include "cli/send/made.h"
+#include "cli/send/sent_sessions.h"
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -17,7 +17,7 @@ struct search {
     int64_t began_us;
 };
 
-static bool made_on_session(void *ctx, const struct query_session *s)
+static bool pick_other_session(void *ctx, const struct query_session *s)
 {
     struct search *f = ctx;
     int64_t seq = 0, event = 0;
@@ -30,10 +30,10 @@ static bool made_on_session(void *ctx, const struct query_session *s)
     return f->status == 0 && f->found == 0;
 }
 
-int made_find_newest_other(struct query *q, int64_t *ret_id)
+int sent_sessions_find_other(struct query *q, int64_t *ret_id)
 {
     struct search f = {.q = q};
-    int st = query_sessions(q, 0, made_on_session, &f);
+    int st = query_sessions(q, 0, pick_other_session, &f);
     if (st == 0)
         st = f.status;
     if (st == 0)
@@ -41,7 +41,7 @@ int made_find_newest_other(struct query *q, int64_t *ret_id)
     return st;
 }
 
-static bool made_on_own_session(void *ctx, const struct query_session *s)
+static bool pick_own_session(void *ctx, const struct query_session *s)
 {
     struct search *f = ctx;
     if (s->pid == f->pid && s->started_at_us >= f->began_us)
@@ -55,11 +55,11 @@ static void find_own_session(struct search *f, const struct settings *s)
 {
     if (session_vault_open(s, &f->q) != EXIT_FINE)
         f->q = NULL;
-    else if (query_sessions(f->q, NEWEST, made_on_own_session, f) < 0)
+    else if (query_sessions(f->q, NEWEST, pick_own_session, f) < 0)
         f->found = 0;
 }
 
-void made_report_recording(const struct settings *s, pid_t proxy, int64_t began_wall_us)
+void sent_session_report(const struct settings *s, pid_t proxy, int64_t began_wall_us)
 {
     struct search f = {.pid = proxy, .began_us = began_wall_us};
     find_own_session(&f, s);
@@ -83,10 +83,10 @@ static int remove_session(const char *vault, int64_t id)
     return st;
 }
 
-void made_remove(const struct settings *s, pid_t proxy, int64_t began_wall_us)
+void sent_session_remove(const struct settings *s, pid_t proxy, int64_t began_wall_us)
 {
     struct search f = {.pid = proxy, .began_us = began_wall_us};
-    int64_t until_us = clock_mono_us() + MADE_WAIT_US;
+    int64_t until_us = clock_mono_us() + SENT_WAIT_US;
     int st = MI_EBUSY;
     find_own_session(&f, s);
     while (f.found != 0 && (st == MI_EBUSY || st == MI_EFULL) && clock_mono_us() < until_us) {
