@@ -12,16 +12,15 @@ bool recording_is_file(const char *operand)
 static int recording_take_session(struct recording *r, const struct query_session *session,
                                   struct buf *error)
 {
-    struct query_session s =
-        *session; /* a copy, because the text of `of` becomes invalid with the second query */
-    int st = session_describe(r->query, &s, &r->title);
-    r->session_id = s.number;
+    int st = session_describe(r->query, session, &r->title);
+    r->session_id = session->number;
     if (st == 0)
-        return source_open_session(&r->source, r->query, &s, error);
+        return source_open_session(&r->source, r->query, session, error);
     buf_adds(error, query_error(r->query));
     return st;
 }
 
+/* Opens the newest matching session. before: only sessions older than this id; 0: any. */
 static int pick_session(struct recording *r, const char *server, int64_t before, struct buf *error)
 {
     struct query_session session;

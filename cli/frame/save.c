@@ -17,7 +17,8 @@ static void save_failed(struct save *s)
         s->error = errno != 0 ? errno : EIO;
 }
 
-/* Gives the new file the mode of the file that it replaces. */
+/* Gives the new file the mode of the file that it replaces. Returns false with errno set on an
+ * error. */
 static bool save_copy_mode(int fd, const char *target)
 {
     struct stat old, now;
