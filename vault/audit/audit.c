@@ -25,12 +25,14 @@ struct audit {
     struct running_list running;
     int64_t looked_us; /* time of the last reading of the table `running` */
     int64_t version;   /* version of the database's schema */
-    bool has_log, trusted;
-    bool all;
+    bool has_log;
+    bool trusted; /* true: the user gave a key, and that key is a key of this vault */
+    bool all;     /* true: audit_check_sessions() was called */
     bool stopped; /* true: the database was not made by this program, so nothing else is compared */
     char origin[TRAIL_ORIGIN];
-    uint64_t anchored, signed_leaves;
-    int64_t wrong;
+    uint64_t anchored;              /* number of leaves that a note from an anchor has signed */
+    uint64_t signed_leaves;         /* number of leaves that any valid note has signed */
+    int64_t wrong;                  /* number of faults in the log or in the vault as a whole */
     uint64_t records, bytes, total; /* numbers for the progress display */
 };
 
@@ -57,7 +59,8 @@ static void audit_on_progress(void *ctx, uint64_t records, uint64_t bytes)
         audit_on_fault(a, &said_);                                                                 \
     } while (0)
 
-static int read_origin(struct audit *a)
+/* Reads the origin from the first leaf of the log. */
+static int audit_read_origin(struct audit *a)
 {
     sqlite3_stmt *q;
     struct leaf l;
@@ -149,7 +152,7 @@ int audit_open(struct audit **ret, const char *vault, const struct audit_calls *
     if (st == 0)
         st = compare_layout(a);
     if (st == 0 && a->has_log)
-        st = read_origin(a);
+        st = audit_read_origin(a);
     if (st < 0) {
         buf_adds(error, buf_str(&a->error));
         audit_close(a);
@@ -201,17 +204,9 @@ static int audit_read_running(struct audit *a)
     return running_open(&a->running, a->path, &a->error);
 }
 
-/* Reads the table again if the session is not in it, because the session may have begun after the
- * last reading. */
-static int read_running_again(struct audit *a, int64_t id)
-{
-    bool now = find_running_row(a, id) == NULL && clock_mono_us() - a->looked_us > LOOK_US;
-    return now ? audit_read_running(a) : 0;
-}
-
 /* ---- the log -------------------------------------------------------------------------------- */
 
-static int read_log(struct audit *a)
+static int audit_read_log(struct audit *a)
 {
     int64_t total;
     bool has;
@@ -242,7 +237,7 @@ int audit_check_log(struct audit *a, const struct public_key *trusted)
     }
     st = audit_read_running(a);
     if (st == 0)
-        st = read_log(a);
+        st = audit_read_log(a);
     if (st < 0)
         return st;
     if (a->trail.last_n < 0)
@@ -307,9 +302,13 @@ static int report_session(struct audit *a)
         .redacted = c->log.redactions != TRAIL_NONE,
         .anchored = seal != NULL && (uint64_t)seal->n < a->anchored,
     };
-    int st = f.covered && seal == NULL ? read_running_again(a, c->id) : 0;
-    if (st < 0)
-        return st;
+    /* The session may have begun after the table `running` was read. */
+    if (f.covered && seal == NULL && find_running_row(a, c->id) == NULL &&
+        clock_mono_us() - a->looked_us > LOOK_US) {
+        int st = audit_read_running(a);
+        if (st < 0)
+            return st;
+    }
     const struct running_row *row = find_running_row(a, c->id);
     f.runs = row != NULL && running_row_state(&a->running, row) == SESSION_LIVE;
     struct audit_session s = {
@@ -338,7 +337,8 @@ static int report_session(struct audit *a)
     return 0;
 }
 
-/* Reports messages of other sessions with ids of this one. walk.c does so for verified sessions. */
+/* Reports a message of another session whose id belongs to this session. For verified sessions,
+ * walk.c reports such messages. */
 static int report_foreign_messages(struct audit *a, int64_t id)
 {
     bool has;
@@ -351,7 +351,7 @@ static int report_foreign_messages(struct audit *a, int64_t id)
     return st;
 }
 
-/* Reports a session of a vault without a log: its row has other columns. */
+/* Reports a session of a vault without a log. Such a vault lacks the columns for evidence. */
 static int report_uncovered_session(struct audit *a, int64_t id)
 {
     sqlite3_stmt *q;
@@ -393,7 +393,7 @@ int audit_check_session(struct audit *a, int64_t id)
 
 /* ---- the whole vault ------------------------------------------------------------------------ */
 
-/* Reports sessions that are only in the log. */
+/* Reports sessions that the log has opened, and that have no row. */
 static int report_missing_sessions(struct audit *a)
 {
     for (size_t i = 0; i < a->trail.uids.n; i++) {
@@ -416,7 +416,8 @@ static int report_missing_sessions(struct audit *a)
     return 0;
 }
 
-/* Reports rows of sessions that do not exist. bits: the session's id is the row's id >> bits. */
+/* Reports rows of sessions that do not exist. next: the statement that finds the next row. bits: a
+ * row's value >> bits is the id of its session. */
 static int report_orphaned_rows(struct audit *a, enum snapshot_sql next, unsigned bits,
                                 const char *table)
 {
@@ -446,8 +447,9 @@ static int report_orphaned_rows(struct audit *a, enum snapshot_sql next, unsigne
     return 0;
 }
 
-/* Runs in one transaction, so that nothing is recorded or removed meanwhile. */
-static int report_rows_of_no_session(struct audit *a)
+/* Compares the sessions of the log with those of the database, and the other way round. One
+ * transaction, so that no session is added or removed meanwhile. */
+static int report_missing_and_orphaned(struct audit *a)
 {
     int st = db_begin(&a->source.d);
     if (st < 0)
@@ -484,5 +486,5 @@ int audit_check_sessions(struct audit *a)
             st = st == MI_ENOENT ? 0 : st;
         }
     }
-    return st == 0 && a->has_log && !a->stopped ? report_rows_of_no_session(a) : st;
+    return st == 0 && a->has_log && !a->stopped ? report_missing_and_orphaned(a) : st;
 }

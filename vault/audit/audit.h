@@ -1,12 +1,12 @@
 /* audit.h - verification of a vault: its log, its signed checkpoints, and every record
  * (docs/evidence.md).
  *
- *     audit_open()         the vault; compares the schema of its database
- *     audit_add_note()         a note from an anchor, any number of times
- *     audit_check_log()          verifies the database as a whole, the log and the checkpoints
- *     audit_check_session()      verifies one session, or
- *     audit_check_sessions()     all sessions, also sessions that are only in the log, and rows of
- *     no session
+ *     audit_open()            opens a vault and compares the schema of its database
+ *     audit_add_note()        adds a note from an anchor; may be called several times
+ *     audit_check_log()       verifies the database as a whole, the log and the checkpoints
+ *     audit_check_session()   verifies one session
+ *     audit_check_sessions()  verifies all sessions; reports sessions that only the log names, and
+ *                             rows that belong to no session
  *
  * A vault may be verified while it is being written: records that are added meanwhile are not
  * faults.
@@ -31,8 +31,8 @@ struct audit_session {
     enum audit_status status;
     const char *why;          /* a clause for AUDIT_INCOMPLETE and AUDIT_REMOVING; else "" */
     int64_t records;          /* number of records; set only if the session is covered */
-    int64_t redacted;         /* number of changes made by redactions */
-    int64_t redacted_at_us;   /* time of the last redaction; 0: none */
+    int64_t redacted;         /* number of changed records, summed over all redactions */
+    int64_t redacted_at_us;   /* time of the last redaction; 0: there was none */
     struct audit_wrong wrong; /* set for AUDIT_TAMPERED */
 };
 
@@ -43,40 +43,43 @@ struct audit_vault {
     bool stopped;        /* the database is invalid, so nothing else was compared */
     struct slice origin; /* "mcp-interposer/NAME" */
     int64_t leaves;
-    int64_t unsigned_leaves; /* number of leaves after the newest valid checkpoint */
+    int64_t unsigned_leaves; /* number of leaves after the newest valid signed note */
     int64_t anchored;        /* number of leaves that a note from an anchor has signed */
-    int64_t checkpoints, notes, kept;
-    int64_t wrong; /* number of calls of on_wrong() */
-    bool trusted;  /* true: the user gave a key, and that key is a key of this vault */
+    int64_t checkpoints;     /* number of checkpoints stored in the vault */
+    int64_t notes, kept;     /* number of notes added by audit_add_note() and audit_add_kept() */
+    int64_t wrong;           /* number of faults passed to on_wrong() */
+    bool trusted;            /* true: the user gave a key, and that key is a key of this vault */
     bool has_key;
     struct public_key key; /* the key in use at the end of the log */
 };
 
 struct audit_calls {
-    void (*on_wrong)(void *ctx, const struct audit_wrong *w); /* a fault in the log or the vault */
+    /* Reports a fault in the log or in the vault as a whole. */
+    void (*on_wrong)(void *ctx, const struct audit_wrong *w);
     void (*on_session)(void *ctx, const struct audit_session *s);
     /* Progress: `records` of `total` were read so far; `total` may grow. May be NULL. */
     void (*on_progress)(void *ctx, uint64_t records, uint64_t total, uint64_t bytes);
     void *ctx;
 };
 
-/* vault: its directory, without symbolic links; borrowed. */
+/* vault: the vault's directory, without symbolic links; borrowed. */
 MI_MUST int audit_open(struct audit **ret, const char *vault, const struct audit_calls *calls,
                        struct buf *error);
 void audit_close(struct audit *a); /* NULL is fine */
 const char *audit_error(struct audit *a);
 
-/* Returns the origin that the log's first leaf states; empty if the log has none. */
+/* Returns the origin that the log's first leaf states; empty if the log has no such leaf. */
 struct slice audit_origin(const struct audit *a);
-/* Adds a note from an anchor. Call it before audit_check_log(). MI_EINVAL: not a signed checkpoint. */
+/* Adds a note from an anchor. Call it before audit_check_log(). MI_EINVAL: the note is not a signed
+ * checkpoint. */
 MI_MUST int audit_add_note(struct audit *a, struct slice note);
-/* Adds a note that is kept beside the key: not an anchor, but the log must continue it. Returns as
- * audit_add_note() does. */
+/* Adds a note that is kept beside the key. The note anchors nothing, but the log must be a
+ * continuation of the log that was signed. MI_EINVAL: the note is not a signed checkpoint. */
 MI_MUST int audit_add_kept(struct audit *a, struct slice note);
-/* trusted: a key that must be one of this vault; NULL if no key was given. */
+/* trusted: a key that must be a key of this vault; NULL if the user gave no key. */
 MI_MUST int audit_check_log(struct audit *a, const struct public_key *trusted);
-MI_MUST int audit_check_session(struct audit *a,
-                                int64_t id); /* MI_ENOENT: the session was removed meanwhile */
+/* MI_ENOENT: the session was removed meanwhile. */
+MI_MUST int audit_check_session(struct audit *a, int64_t id);
 MI_MUST int audit_check_sessions(struct audit *a);
 void audit_describe_vault(const struct audit *a, struct audit_vault *ret);
 

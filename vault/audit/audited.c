@@ -55,7 +55,8 @@ void audited_close(struct audited *c)
 
 /* ---- the session's row and the log ---------------------------------------------------------- */
 
-/* Compares a record of the row with its commitment, which is stored in *ret. */
+/* Compares a record with its commitment; both are columns of the session's row, from column i on.
+ * *ret: the stored commitment. */
 static void audited_read_record(struct audited *c, sqlite3_stmt *q, int i, enum bundle_kind kind,
                                 struct digest *ret)
 {
@@ -71,12 +72,7 @@ static void audited_read_record(struct audited *c, sqlite3_stmt *q, int i, enum 
                     "it does not agree with its commitment");
 }
 
-static void audited_keep(struct buf *b, struct slice text)
-{
-    buf_slice_add(b, text);
-}
-
-/* end_reason is between the quotes of JSON, as in a leaf. */
+/* Keeps end_reason as JSON without quotes, the form that a leaf has. */
 static void audited_keep_end_reason(struct audited *c, struct slice reason)
 {
     struct buf json = {0};
@@ -98,8 +94,8 @@ static int audited_read_row(struct audited *c, sqlite3_stmt *q)
     struct trail_session *log = uid.p != NULL ? trail_find(c->trail, uid) : NULL;
     snprintf(c->uid, sizeof c->uid, "%.*s", (int)size_min(uid.n, UID_LEN),
              uid.p != NULL ? uid.p : "");
-    audited_keep(&c->name, connect_column(q, SESSION_NAME));
-    audited_keep(&c->host, connect_column(q, SESSION_HOST));
+    buf_slice_add(&c->name, connect_column(q, SESSION_NAME));
+    buf_slice_add(&c->host, connect_column(q, SESSION_HOST));
     c->started_at_us = sqlite3_column_int64(q, SESSION_STARTED);
     if (log != NULL) {
         log->met |= log->opened;
@@ -112,7 +108,7 @@ static int audited_read_row(struct audited *c, sqlite3_stmt *q)
     c->has_records = sqlite3_column_type(q, SESSION_RECORDS) == SQLITE_INTEGER;
     c->records = sqlite3_column_int64(q, SESSION_RECORDS);
     c->has_tree = sqlite3_column_type(q, SESSION_TREE) == SQLITE_BLOB;
-    audited_keep(&c->tree, connect_column(q, SESSION_TREE));
+    buf_slice_add(&c->tree, connect_column(q, SESSION_TREE));
     audited_read_record(c, q, SESSION_SALT, BUNDLE_SESSION, &c->session);
     if (c->ended)
         audited_read_record(c, q, SESSION_END_SALT, BUNDLE_END, &c->end);
@@ -127,7 +123,7 @@ static int compare_seals_by_records(const void *a, const void *b)
     return (x->records > y->records) - (x->records < y->records);
 }
 
-static int audited_read_seals(struct audited *c)
+static int audited_collect_seals(struct audited *c)
 {
     const struct trail_leaf *leaf = c->trail->leaf;
     for (size_t i = c->log.seals; i != TRAIL_NONE; i = leaf[i].before) {
@@ -140,7 +136,8 @@ static int audited_read_seals(struct audited *c)
     return 0;
 }
 
-static void compare_log(struct audited *c)
+/* Compares the session's row with the session's leaves. */
+static void compare_row_with_log(struct audited *c)
 {
     bool sealed = c->log.seals != TRAIL_NONE;
     if (!c->log.opened)
@@ -156,6 +153,7 @@ static void compare_log(struct audited *c)
                     "the log has a seal of it, and its row says that it has not ended");
 }
 
+/* Reads new leaves and the session's row. MI_ENOENT: the session has no row. */
 static int audited_load(struct audited *c)
 {
     sqlite3_stmt *q;
@@ -168,8 +166,8 @@ static int audited_load(struct audited *c)
     st = rc == SQLITE_ROW ? audited_read_row(c, q) : rc == SQLITE_DONE ? MI_ENOENT : 0;
     int done = db_finish_statement(&c->source->d, q, rc);
     if (st == 0 && done == 0 && audited_is_covered(c)) {
-        compare_log(c);
-        st = audited_read_seals(c);
+        compare_row_with_log(c);
+        st = audited_collect_seals(c);
         if (st == 0)
             st = called_begin(&c->called, c->source, c->id);
     }
@@ -183,7 +181,7 @@ static const struct trail_leaf *audited_last_seal(const struct audited *c)
     return c->log.seals != TRAIL_NONE ? &c->trail->leaf[c->log.seals] : NULL;
 }
 
-static void compare_count(struct audited *c)
+static void compare_record_count(struct audited *c)
 {
     const struct trail_leaf *seal = audited_last_seal(c);
     int64_t n = 1 + c->messages + (int64_t)c->event_n;
@@ -227,7 +225,7 @@ static int compare_tree(struct audited *c)
     return st;
 }
 
-static void compare_end(struct audited *c)
+static void compare_end_with_seal(struct audited *c)
 {
     const struct trail_leaf *seal = audited_last_seal(c);
     if (!c->ended) {
@@ -248,11 +246,12 @@ static void compare_end(struct audited *c)
                     "the seal states another reason of the end");
 }
 
+/* Runs the comparisons that need all records. first: first commitment of the record `session`. */
 static int audited_compare_all(struct audited *c, const struct digest *first)
 {
     struct audit_wrong w = {AUDIT_NOTHING, "", ""};
     const struct finding_added *left = findings_first_unmet(&c->findings);
-    compare_count(c);
+    compare_record_count(c);
     if (left != NULL) {
         char record[32];
         snprintf(record, sizeof record, "event %lld", (long long)left->place);
@@ -269,7 +268,7 @@ static int audited_compare_all(struct audited *c, const struct digest *first)
                     "it is not the one that the log has opened");
     if (st == 0)
         st = compare_tree(c);
-    compare_end(c);
+    compare_end_with_seal(c);
     return st;
 }
 
@@ -289,9 +288,10 @@ static int audited_check_records(struct audited *c)
     return st == 0 ? audited_compare_all(c, &first) : st;
 }
 
-/* `prune` adds the leaf in the transaction that removes the session's first messages, and removes
- * the row with the last ones. So a session whose removal has begun lacks its first messages. */
-static int compare_removal(struct audited *c)
+/* Reports a session that the log calls removed, but whose first messages are still there. `prune`
+ * adds the leaf in the transaction that removes the first messages, and removes the session's row
+ * together with the last messages. */
+static int report_session_not_removed(struct audited *c)
 {
     int64_t first;
     bool has;
@@ -302,8 +302,9 @@ static int compare_removal(struct audited *c)
     return st;
 }
 
-/* *whole: read the session in one transaction. Set if the session has not ended. */
-static int audited_try_session(struct audited *c, int64_t id, bool *whole)
+/* Reads and compares the session once. *whole: true reads it in one transaction; set to true if the
+ * session has not ended. */
+static int audited_read_session(struct audited *c, int64_t id, bool *whole)
 {
     audited_close(c);
     c->id = id;
@@ -317,16 +318,16 @@ static int audited_try_session(struct audited *c, int64_t id, bool *whole)
     if (st == 0 && audited_is_covered(c))
         st = audited_check_records(c);
     else if (st == 0 && c->log.opened)
-        st = compare_removal(c);
+        st = report_session_not_removed(c);
     return *whole ? db_end(&c->source->d, st) : st;
 }
 
 int audited_check_session(struct audited *c, int64_t id)
 {
     bool whole = false;
-    int st = audited_try_session(c, id, &whole);
+    int st = audited_read_session(c, id, &whole);
     if (st < 0 || whole || c->class == AUDITED_FINE)
         return st;
     whole = true;
-    return audited_try_session(c, id, &whole);
+    return audited_read_session(c, id, &whole);
 }

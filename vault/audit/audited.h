@@ -1,8 +1,8 @@
-/* audited.h - one session, compared with its commitments and with the log.
+/* audited.h - compares one session with its commitments and with the log.
  *
- * audited_check_session() reads the session's row with the log of the same moment, then its events and messages in pages. If
- * something is wrong, or the session has not ended, all of it is read in one transaction: a writer may have changed it
- * between two pages.
+ * audited_check_session() reads the session's row and the log in one transaction, then the events and messages in pages, each
+ * in a transaction of its own. A writer may change the session between two pages. So if a fault is found, or if the session
+ * has not ended, the whole session is read in one transaction.
  *
  * Owns      everything it allocates; audited_close() frees it.
  * Errors    those of snapshot.h; MI_EIO also if a file in Bodies/ cannot be read. MI_ENOENT: the session has no row.
@@ -17,38 +17,39 @@
 #include "vault/audit/findings.h"
 #include "vault/audit/replaced.h"
 
-/* Kinds of faults, the most informative first: a later kind often follows from an earlier one. */
+/* Classes of faults, the most informative first: a fault of a later class is often only the
+ * consequence of a fault of an earlier class. */
 enum audited_class {
-    AUDITED_LOG, /* the session's row does not agree with the log */
-    AUDITED_ROW, /* a row or its body has values that no recorder writes */
-    AUDITED_REMOVED,
-    AUDITED_MOVED,
-    AUDITED_ADDED,
-    AUDITED_REPLACED, /* finding about a redacted record, or about a finding that was added later */
+    AUDITED_LOG,      /* the session's row does not agree with the log */
+    AUDITED_ROW,      /* a row or its body has values that no recorder writes */
+    AUDITED_REMOVED,  /* records are missing */
+    AUDITED_MOVED,    /* an event has an impossible place */
+    AUDITED_ADDED,    /* there are more records than were recorded */
+    AUDITED_REPLACED, /* a redaction, or an event that adds a finding, is invalid */
     AUDITED_RECORD,   /* a record does not agree with its commitment */
-    AUDITED_OPENED,
-    AUDITED_TREE,
-    AUDITED_END,
-    AUDITED_CALLS, /* the table `calls` does not agree with the messages */
-    AUDITED_FINE
+    AUDITED_OPENED,   /* the record `session` is not the one that the log has opened */
+    AUDITED_TREE,     /* the commitments do not agree with a seal or with the tree in the row */
+    AUDITED_END,      /* the record `end` does not agree with the seal */
+    AUDITED_CALLS,    /* the table `calls` does not agree with the messages */
+    AUDITED_FINE      /* no fault */
 };
 
 struct audited_event {
-    int64_t place;
-    struct digest first;
+    int64_t place;       /* number of records of the session before this event */
+    struct digest first; /* first commitment of the event */
 };
 
 struct audited_seal {
-    int64_t records;
-    struct digest root;
+    int64_t records;    /* number of records that the seal covers */
+    struct digest root; /* root of the tree over their first commitments */
 };
 
 struct audited {
-    struct snapshot *source;
-    struct trail *trail;
-    int64_t id;
+    struct snapshot *source; /* borrowed */
+    struct trail *trail;     /* borrowed */
+    int64_t id;              /* id of the session */
 
-    /* the session's row */
+    /* values from the session's row */
     char uid[UID_LEN + 1];
     struct buf name, host;
     int64_t started_at_us;
@@ -57,43 +58,45 @@ struct audited {
     int64_t records;
     bool has_tree;
     struct buf tree;
-    struct digest session; /* commitments, as stored in the vault */
-    struct digest end;
-    bool has_end;
+    struct digest session; /* stored commitment of the record `session` */
+    struct digest end;     /* stored commitment of the record `end` */
+    bool has_end;          /* the row has a commitment of the record `end` */
     struct buf end_reason; /* end_reason of the session, as JSON without its quotes */
     bool has_end_reason;
 
-    /* what the log says */
+    /* copy of what the log says about the session */
     struct trail_session log;
 
-    /* the records */
+    /* what was learned from the session's records */
     struct replaced replaced;
     struct findings_added findings;
-    struct audited_event *event; /* owned */
-    size_t event_n, event_cap, event_at;
-    struct audited_seal *seal; /* owned; ordered by number of records */
-    size_t seal_n, seal_cap, seal_at;
-    struct places places;
+    struct audited_event *event;         /* owned */
+    size_t event_n, event_cap, event_at; /* event_at: the next event to add to `places` */
+    struct audited_seal *seal;           /* owned; ordered by number of records */
+    size_t seal_n, seal_cap, seal_at;    /* seal_at: the next seal to compare */
+    struct places places;                /* tree over the first commitments read so far */
     struct called called;
-    int64_t messages, last_seq;
+    int64_t messages; /* number of messages read so far */
+    int64_t last_seq;
     int64_t gap;        /* lowest seq that is missing; 0: none is missing */
     bool gaps;          /* true: an event of the session says that messages were lost */
     bool displaced;     /* true: the places of the records are not known */
     int body_fd;        /* descriptor of the session's file in Bodies/; -1: the file is not open */
     int64_t body_bytes; /* bytes of all bodies read from that file so far */
-    uint64_t bytes;
+    uint64_t bytes;     /* bytes of all bodies read so far */
 
-    enum audited_class class;
-    struct audit_wrong wrong;
+    enum audited_class class; /* class of `wrong`; AUDITED_FINE: no fault */
+    struct audit_wrong wrong; /* the fault that is reported */
 
     /* called with the amount of data read since the last call */
     void (*progress)(void *ctx, uint64_t records, uint64_t bytes);
     void *ctx;
 };
 
-/* Whether the session must have evidence, because it began after the log did. Ids begin with 1. */
+/* Whether the session must have evidence: it began after the log, its id is impossible (ids begin
+ * with 1), or the log opens it. */
 bool audited_has_evidence(const struct audited *c);
-/* Whether the session is verified: it is covered, and not being removed. */
+/* Whether the session is verified: it must have evidence and is not being removed. */
 bool audited_is_covered(const struct audited *c);
 void audited_open(struct audited *c, struct snapshot *source, struct trail *trail);
 MI_MUST int audited_check_session(struct audited *c, int64_t id);
@@ -108,9 +111,10 @@ void audited_set_fault(struct audited *c, enum audited_class class, const struct
         audit_set_fault(&said_, __VA_ARGS__);                                                      \
         audited_set_fault(c, class, &said_);                                                       \
     } while (0)
-/* Reads the events, then the messages, and puts their first commitments into `places`. Messages are
- * also added to `called`. */
+/* Reads the events. Call it before audited_walk_messages(). */
 MI_MUST int audited_walk_events(struct audited *c);
+/* Reads the messages; adds the first commitments of events and messages to `places`, in the order
+ * of their places, and the messages to `called`. */
 MI_MUST int audited_walk_messages(struct audited *c);
 /* Adds a commitment at the next place. */
 void walk_add_commitment(struct audited *c, const struct digest *first);

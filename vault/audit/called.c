@@ -57,7 +57,7 @@ static bool row_equals_call(sqlite3_stmt *q, const struct call *c)
     return true;
 }
 
-/* Returns the next call up to seq `to`; NULL if there is none. */
+/* Takes the next call whose seq is at most `to`; NULL if there is none. */
 static const struct call *take_next_call(struct called *x, int64_t to)
 {
     const struct call_set *s = &x->set;
@@ -65,7 +65,8 @@ static const struct call *take_next_call(struct called *x, int64_t to)
                                                           : NULL;
 }
 
-static int compare_rows(struct called *x, struct snapshot *s, int64_t to)
+/* Compares the rows of the calls from x->from to `to` with the calls. */
+static int compare_call_rows(struct called *x, struct snapshot *s, int64_t to)
 {
     sqlite3_stmt *q;
     int st = snapshot_query(s, SNAPSHOT_CALLS, schema_message_id(x->id, (uint64_t)x->from),
@@ -93,13 +94,13 @@ static int compare_rows(struct called *x, struct snapshot *s, int64_t to)
     return db_finish_statement(&s->d, q, rc);
 }
 
-/* Runs in a transaction of its own, unless one is open. */
-static int compare_up_to(struct called *x, struct snapshot *s, int64_t to)
+/* Compares rows up to seq `to`, in a transaction of its own unless the caller has opened one. */
+static int compare_calls_up_to(struct called *x, struct snapshot *s, int64_t to)
 {
     int st = to >= x->from ? db_begin(&s->d) : 0;
     if (st < 0 || to < x->from)
         return st;
-    st = db_end(&s->d, compare_rows(x, s, to));
+    st = db_end(&s->d, compare_call_rows(x, s, to));
     x->from = to + 1;
     if (x->set.first == x->set.n)
         call_set_clear(&x->set);
@@ -112,11 +113,11 @@ int called_compare(struct called *x, struct snapshot *s)
     size_t i = set->first;
     while (i < set->n && set->call[i].closing_seq != 0)
         i++;
-    return x->filled ? compare_up_to(x, s, i < set->n ? set->call[i].seq - 1 : x->read) : 0;
+    return x->filled ? compare_calls_up_to(x, s, i < set->n ? set->call[i].seq - 1 : x->read) : 0;
 }
 
-/* Reports rows of a session whose calls are not filled in yet. Only an ended session is filled in;
- * in one step, unless it is long. */
+/* Reports rows of a session whose calls are not filled in yet. Rows may exist only while the calls
+ * of a long, ended session are filled in: for other sessions, all rows are written at once. */
 static int report_unfilled_rows(struct called *x, struct snapshot *s, bool ended, int64_t messages)
 {
     bool has = false;
@@ -133,6 +134,6 @@ static int report_unfilled_rows(struct called *x, struct snapshot *s, bool ended
 
 int called_end(struct called *x, struct snapshot *s, bool ended, int64_t messages)
 {
-    return x->filled ? compare_up_to(x, s, SCHEMA_SEQ_MAX)
+    return x->filled ? compare_calls_up_to(x, s, SCHEMA_SEQ_MAX)
                      : report_unfilled_rows(x, s, ended, messages);
 }

@@ -1,8 +1,8 @@
-/* called.h - the calls of a session, computed again from its messages (model/calls.h) and compared with the table `calls`
+/* called.h - computes the calls of a session from its messages (model/calls.h) and compares them with the table `calls`
  * (docs/evidence.md, "Calls").
  *
  * Rules     each row is read once, in the order of ids, as soon as its call and all earlier calls
- *           have ended. So only the calls from the first open one on are kept in memory.
+ *           have ended. So memory holds only calls from the first open call on.
  * Owns      the calls; called_close() frees them.
  * Errors    those of snapshot.h.
  * Blocks    on the database. */
@@ -18,8 +18,8 @@ struct called {
     bool has_table;           /* the vault has the table */
     bool filled;              /* the session's rows are complete */
     struct call_set set;      /* owned */
-    int64_t from;             /* all rows before this seq were compared */
-    int64_t read;             /* seq of the last message that was read */
+    int64_t from;             /* seq; rows of calls before it were compared */
+    int64_t read;             /* seq of the last message that was added */
     struct audit_wrong wrong; /* the first difference; AUDIT_NOTHING: none */
 };
 
@@ -27,9 +27,10 @@ struct called {
 MI_MUST int called_begin(struct called *x, struct snapshot *s, int64_t session_id);
 /* Adds a message. Call it in the order of seq. */
 MI_MUST int called_add_message(struct called *x, const struct call_message *m);
-/* Compares the rows of all calls before the first one that is still open. */
+/* Compares the rows of all calls before the first open call. */
 MI_MUST int called_compare(struct called *x, struct snapshot *s);
-/* Compares all remaining rows, after the last message. messages: how many the session has. */
+/* Compares all remaining rows. Call it after the last message. messages: number of messages of the
+ * session. */
 MI_MUST int called_end(struct called *x, struct snapshot *s, bool ended, int64_t messages);
 void called_close(struct called *x); /* accepts {0}; may be called twice */
 

@@ -10,8 +10,8 @@
 
 struct finding_added {
     int64_t seq;   /* seq of the message that got the finding */
-    size_t order;  /* number of the event, in order */
-    int64_t place; /* place of the event */
+    size_t order;  /* number of the event among the events that add findings */
+    int64_t place; /* number of records of the session before the event */
     size_t at, n;  /* names of the findings: a range of findings_added.names */
     bool met;      /* true: the message that got the finding was read */
 };
@@ -27,9 +27,10 @@ struct findings_added {
 MI_MUST int findings_add_from_detail(struct findings_added *f, int64_t place, struct slice detail);
 /* Call it after the last findings_add_from_detail() and before findings_remove_added(). */
 void findings_sort(struct findings_added *f);
-/* Removes the added names from a message's finding. false: the finding does not end with them. */
+/* Removes the names that events added to the finding of message `seq` from *finding. false: the
+ * finding does not end with these names. */
 MI_MUST bool findings_remove_added(struct findings_added *f, int64_t seq, struct slice *finding);
-/* An added finding whose message was not read; NULL if there is none. */
+/* Returns an added finding whose message was not read; NULL if there is none. */
 const struct finding_added *findings_first_unmet(const struct findings_added *f);
 void findings_close(struct findings_added *f); /* accepts {0}; may be called twice */
 

@@ -15,18 +15,6 @@ void replaced_close(struct replaced *r)
     *r = (struct replaced){0};
 }
 
-static int replaced_add(struct replaced *r, sqlite3_stmt *q)
-{
-    struct slice record = connect_column(q, 0);
-    if (!GROW(r->row, r->n, r->cap))
-        return MI_ENOMEM;
-    struct replaced_row *x = &r->row[r->n++];
-    *x = (struct replaced_row){.at = r->names.n, .n = record.n, .leaf = sqlite3_column_int64(q, 1)};
-    x->valid = commitment_digest(q, 2, &x->old);
-    buf_slice_add(&r->names, record);
-    return r->names.failed ? MI_ENOMEM : 0;
-}
-
 int replaced_load(struct replaced *r, struct snapshot *s, int64_t session_id)
 {
     sqlite3_stmt *q;
@@ -34,13 +22,23 @@ int replaced_load(struct replaced *r, struct snapshot *s, int64_t session_id)
     if (st < 0)
         return st;
     st = snapshot_query(s, SNAPSHOT_REPLACED, session_id, 0, &q);
-    if (st == 0) {
-        while (st == 0 && (rc = sqlite3_step(q)) == SQLITE_ROW)
-            st = replaced_add(r, q);
-        int done = db_finish_statement(&s->d, q, rc);
-        st = st < 0 ? st : done;
+    if (st < 0)
+        return db_end(&s->d, st);
+    while (st == 0 && (rc = sqlite3_step(q)) == SQLITE_ROW) {
+        struct slice record = connect_column(q, 0);
+        if (!GROW(r->row, r->n, r->cap)) {
+            st = MI_ENOMEM;
+            break;
+        }
+        struct replaced_row *x = &r->row[r->n++];
+        *x = (struct replaced_row){
+            .at = r->names.n, .n = record.n, .leaf = sqlite3_column_int64(q, 1)};
+        x->valid = commitment_digest(q, 2, &x->old);
+        buf_slice_add(&r->names, record);
+        st = r->names.failed ? MI_ENOMEM : 0;
     }
-    return db_end(&s->d, st);
+    int done = db_finish_statement(&s->d, q, rc);
+    return db_end(&s->d, st < 0 ? st : done);
 }
 
 static struct slice replaced_row_name(const struct replaced *r, const struct replaced_row *x)
@@ -100,6 +98,7 @@ static int compare_replaced_by_leaf(const void *a, const void *b, void *ctx)
     return c != 0 ? c : slice_cmp(replaced_row_name(r, x), replaced_row_name(r, y));
 }
 
+/* Adds the line "RECORD OLD NEW" to the digest that a leaf `redact` states. */
 static void replaced_add_line(struct digest_sum *sum, const struct replaced *r,
                               const struct replaced_row *x)
 {
@@ -114,7 +113,8 @@ static void replaced_add_line(struct digest_sum *sum, const struct replaced *r,
     digest_add(sum, text, sizeof text);
 }
 
-/* A record's name is read from the vault: it is reported only if it could be ours. */
+/* The record's name comes from the vault: it is reported only if mcp-interposer could have written
+ * it. */
 static void replaced_set_fault(const struct replaced *r, const struct replaced_row *x,
                                enum audit_kind kind, const char *text, struct audit_wrong *w)
 {
@@ -128,7 +128,8 @@ static void replaced_set_fault(const struct replaced *r, const struct replaced_r
     audit_set_fault(w, kind, record, "%s", text);
 }
 
-static bool replaced_check_rows(const struct replaced *r, struct audit_wrong *w)
+/* Whether a row has an invalid commitment, or names a record that was not read. */
+static bool replaced_row_is_wrong(const struct replaced *r, struct audit_wrong *w)
 {
     for (size_t i = 0; i < r->n; i++) {
         const struct replaced_row *x = &r->row[i];
@@ -142,9 +143,10 @@ static bool replaced_check_rows(const struct replaced *r, struct audit_wrong *w)
     return false;
 }
 
-/* Whether a row names a leaf that does not redact this session. order: the rows by leaf. */
-static bool replaced_check_order(const struct replaced *r, const size_t *order,
-                                 const struct trail *t, size_t last, struct audit_wrong *w)
+/* Whether a row names a leaf that is not a redaction of this session. order: indexes of the rows,
+ * sorted by leaf. */
+static bool replaced_leaf_is_foreign(const struct replaced *r, const size_t *order,
+                                     const struct trail *t, size_t last, struct audit_wrong *w)
 {
     for (size_t i = r->n; i-- > 0;) {
         const struct replaced_row *x = &r->row[order[i]];
@@ -159,9 +161,10 @@ static bool replaced_check_order(const struct replaced *r, const size_t *order,
     return false;
 }
 
-/* order: the rows by leaf. */
-static bool replaced_check_leaf(const struct replaced *r, const size_t *order,
-                                const struct trail_leaf *leaf, struct audit_wrong *w)
+/* Whether the leaf states other changes than its rows. order: indexes of the rows, sorted by
+ * leaf. */
+static bool replaced_leaf_differs(const struct replaced *r, const size_t *order,
+                                  const struct trail_leaf *leaf, struct audit_wrong *w)
 {
     struct digest_sum sum;
     struct digest d;
@@ -196,11 +199,11 @@ int replaced_check(const struct replaced *r, const struct trail *t, size_t last,
         return MI_ENOMEM;
     for (size_t i = 0; i < r->n; i++)
         order[i] = i;
-    struct replaced rows = *r; /* the context is not const */
+    struct replaced rows = *r; /* sort_with() takes a context that is not const */
     sort_with(order, r->n, sizeof *order, compare_replaced_by_leaf, &rows);
-    bool wrong = replaced_check_order(r, order, t, last, w) || replaced_check_rows(r, w);
+    bool wrong = replaced_leaf_is_foreign(r, order, t, last, w) || replaced_row_is_wrong(r, w);
     for (; !wrong && last != TRAIL_NONE; last = t->leaf[last].before)
-        wrong = replaced_check_leaf(r, order, &t->leaf[last], w);
+        wrong = replaced_leaf_differs(r, order, &t->leaf[last], w);
     free(order);
     return 0;
 }

@@ -1,8 +1,8 @@
 /* replaced.h - the first commitments of the redacted records of one session (docs/evidence.md, "Redacted records").
  *
- *     replaced_load()       the rows of the session
- *     replaced_first_commitment()      for each record: its first commitment, from the stored one
- *     replaced_check()      whether each leaf `redact` states exactly these changes
+ *     replaced_load()               reads the session's rows of the table `replaced`
+ *     replaced_first_commitment()   returns a record's first commitment; call it for each record
+ *     replaced_check()              checks that each leaf `redact` states exactly these changes
  *
  * Owns      its arrays; replaced_close() frees them.
  * Errors    those of snapshot.h.
@@ -13,11 +13,12 @@
 #include "vault/audit/trail.h"
 
 struct replaced_row {
-    size_t at, n; /* name of the record: a range of replaced.names */
-    int64_t leaf;
-    bool valid; /* the old commitment is well-formed */
-    bool known; /* `now`, the commitment that replaced `old`, is known */
-    struct digest old, now;
+    size_t at, n;      /* name of the record: a range of replaced.names */
+    int64_t leaf;      /* number of the leaf `redact` */
+    bool valid;        /* the old commitment is well-formed */
+    bool known;        /* true: `now` is set */
+    struct digest old; /* commitment of the record before the redaction */
+    struct digest now; /* commitment of the record after the redaction */
 };
 
 struct replaced {
@@ -29,11 +30,12 @@ struct replaced {
 MI_MUST int replaced_load(struct replaced *r, struct snapshot *s, int64_t session_id);
 void replaced_close(struct replaced *r); /* accepts {0}; may be called twice */
 
-/* The first commitment of a record. stored: its current one, which is returned if the record was
- * not redacted. */
+/* Returns the first commitment of a record, and sets `now` in the rows of the record. stored: the
+ * record's current commitment, which is returned if the record was not redacted. */
 struct digest replaced_first_commitment(struct replaced *r, const char *record,
                                         const struct digest *stored);
-/* The commitment of the record before the first redaction in a leaf above n; otherwise `stored`. */
+/* Returns the commitment that the record had when leaf n was written. stored: the record's current
+ * commitment. */
 struct digest replaced_commitment_at(const struct replaced *r, const char *record, int64_t n,
                                      const struct digest *stored);
 /* Call it after all records of the session. last: the session's last leaf `redact`. Returns 0, with

@@ -13,11 +13,6 @@ void signed_close(struct signed_notes *s)
     *s = (struct signed_notes){0};
 }
 
-static struct slice signed_notes_get_text(const struct signed_notes *s, const struct signed_note *x)
-{
-    return (struct slice){buf_slice(&s->text).p + x->at, x->n};
-}
-
 static bool signed_notes_read_checkpoint(struct slice text, struct note *note, struct checkpoint *c)
 {
     return note_read(text, note) == 0 && checkpoint_read(note->text, c) == 0;
@@ -67,7 +62,7 @@ int signed_load(struct signed_notes *s, struct trail *t, struct snapshot *source
 
 /* ---- checking ------------------------------------------------------------------------------- */
 
-/* What is wrong with a note of this log; AUDIT_NOTHING if nothing is. */
+/* Compares a note with the log. Returns the kind of the fault, or AUDIT_NOTHING. */
 static enum audit_kind signed_notes_find_fault(const struct signed_notes *s,
                                                const struct signed_note *x, const struct trail *t,
                                                const char **ret_text)
@@ -75,7 +70,8 @@ static enum audit_kind signed_notes_find_fault(const struct signed_notes *s,
     struct note note;
     struct checkpoint c;
     bool own = x->size >= 0;
-    if (!x->readable || !signed_notes_read_checkpoint(signed_notes_get_text(s, x), &note, &c)) {
+    if (!x->readable || !signed_notes_read_checkpoint(
+                            (struct slice){buf_slice(&s->text).p + x->at, x->n}, &note, &c)) {
         *ret_text = "it is not a signed checkpoint";
         return AUDIT_CHANGED;
     }

@@ -1,4 +1,4 @@
-/* signed.h - signed checkpoints: those of the vault, and notes from anchors, compared with the log.
+/* signed.h - compares the vault's checkpoints, notes from anchors and kept notes with the log.
  *
  * Owns      copies of the notes; signed_close() frees them.
  * Errors    MI_ENOMEM, and those of snapshot.h.
@@ -10,10 +10,10 @@
 
 struct signed_note {
     size_t at, n;    /* text of the note: a range of signed_notes.text */
-    int64_t size;    /* size of the row in `checkpoints`; else SIGNED_ANCHOR or SIGNED_KEPT */
-    uint64_t leaves; /* size that the note states; 0: the text is not a note */
-    struct digest root;
-    bool readable;
+    int64_t size;    /* column `size` of `checkpoints`; SIGNED_ANCHOR or SIGNED_KEPT: not a row */
+    uint64_t leaves; /* number of leaves that the note states; 0: the text is not a checkpoint */
+    struct digest root; /* root that the note states */
+    bool readable;      /* true: the text is a checkpoint */
 };
 
 struct signed_notes {
@@ -22,15 +22,16 @@ struct signed_notes {
     struct buf text; /* owned */
 };
 
-#define SIGNED_ANCHOR (-1)
-#define SIGNED_KEPT (-2) /* value of signed_note.size: the note was kept beside the key */
+/* Values of signed_note.size. */
+#define SIGNED_ANCHOR (-1) /* the note is from an anchor */
+#define SIGNED_KEPT (-2)   /* the note was kept beside the key */
 /* Adds a note that is not from the vault. from: SIGNED_ANCHOR or SIGNED_KEPT. MI_EINVAL: the note
  * is not a checkpoint. */
 MI_MUST int signed_add(struct signed_notes *s, struct trail *t, struct slice note, int64_t from);
 /* Adds the checkpoints of the vault. Call it before the log is read, in the same transaction. */
 MI_MUST int signed_load(struct signed_notes *s, struct trail *t, struct snapshot *source);
 /* Reports what is wrong with the notes. Call it after the log was read. *ret_anchored: number of
- * leaves that an anchor has signed; *ret_signed: that any note has signed. */
+ * leaves signed by a note from an anchor; *ret_signed: number of leaves signed by any note. */
 void signed_check(const struct signed_notes *s, const struct trail *t, uint64_t *ret_anchored,
                   uint64_t *ret_signed);
 void signed_close(struct signed_notes *s); /* accepts {0}; may be called twice */

@@ -10,7 +10,7 @@
 
 #define BUSY_MS 2000
 
-/* Statements that read pages: ?2 is the last id of the page before. */
+/* In statements that read one page, ?2 is the last id of the previous page. */
 static const char *const sql[SNAPSHOT_COUNT] = {
     [SNAPSHOT_LEAVES] = "SELECT n, leaf FROM leaves WHERE n > ?1 ORDER BY n",
     [SNAPSHOT_CHECKPOINTS] = "SELECT size, note FROM checkpoints ORDER BY size",
@@ -78,14 +78,8 @@ void snapshot_close(struct snapshot *s)
     s->dir_fd = -1;
 }
 
-/* Whether a page cannot be read or is invalid. SQLite reports this only in its error text. */
-static bool text_says_page_unreadable(const char *text)
-{
-    return strstr(text, "error code") != NULL || strstr(text, "failed to get page") != NULL;
-}
-
-/* Adds the text without the line that names the database, and with '?' for unprintable characters:
- * the text contains names from the file. */
+/* Adds SQLite's text without its line that names the database. Unprintable characters become '?',
+ * because the text contains names from the file. */
 static void snapshot_add_plain(struct buf *b, const char *text)
 {
     static const char head[] = "*** in database main ***\n";
@@ -106,7 +100,8 @@ static int run_integrity_check(struct snapshot *s, struct buf *ret)
     const char *text = rc == SQLITE_ROW ? (const char *)sqlite3_column_text(q, 0) : NULL;
     if (st == 0 && text == NULL) {
         st = db_fail(&s->d);
-    } else if (st == 0 && text_says_page_unreadable(text)) {
+    } else if (st == 0 && (strstr(text, "error code") || strstr(text, "failed to get page"))) {
+        /* A page cannot be read or is invalid: SQLite reports this only in its text. */
         buf_adds(&why, "database disk image is malformed: ");
         snapshot_add_plain(&why, text);
         st = db_set_error(&s->d, buf_str(&why));
@@ -122,7 +117,7 @@ static int run_integrity_check(struct snapshot *s, struct buf *ret)
 int snapshot_check_integrity(struct snapshot *s, struct buf *ret)
 {
     int st = run_integrity_check(s, ret);
-    /* a writer has started meanwhile, so the next transaction uses SQLite's shared files */
+    /* A writer has started meanwhile: the next transaction uses SQLite's shared files. */
     if (st == MI_ESTORE && db_is_outdated(&s->d))
         st = run_integrity_check(s, ret);
     return st;

@@ -1,9 +1,9 @@
-/* snapshot.h - the connection that verification reads a vault with.
+/* snapshot.h - the database connection that verification uses.
  *
  * Rules     the vault is not changed (vault/store/read_only.h). A transaction is short, so that no checkpoint waits: a
  *           few thousand rows, except where one state of a whole session is needed.
  * Owns      the connection, its statements, the vault's directory.
- * Errors    MI_ESTORE, MI_EIO or MI_ENOMEM; except for MI_ENOMEM with a sentence in `error`.
+ * Errors    MI_ESTORE, MI_EIO or MI_ENOMEM; for the first two, `error` has a sentence.
  * Blocks    on the disk, and up to 2 s on a locked database. */
 #ifndef MI_VAULT_AUDIT_SNAPSHOT_H
 #define MI_VAULT_AUDIT_SNAPSHOT_H
@@ -25,11 +25,10 @@ enum snapshot_sql {
     SNAPSHOT_REPLACED_OWNER,
     SNAPSHOT_HAS_SESSION,
     SNAPSHOT_FIRST,   /* query: the id of the first message of session ?1 */
-    SNAPSHOT_FOREIGN, /* query: id of another session that has a message whose id belongs to session
-                       * ?1 */
+    SNAPSHOT_FOREIGN, /* query: id of another session that has a message with an id of session ?1 */
     SNAPSHOT_UNCOVERED,
-    SNAPSHOT_FILLED, /* query: sessions.calls of session ?1; this query and those below need the
-                      * table `calls` */
+    /* The following queries need a vault with the table `calls`. */
+    SNAPSHOT_FILLED, /* query: sessions.calls of session ?1 */
     SNAPSHOT_CALLS,  /* query: calls with ids from ?1 to ?2 */
     SNAPSHOT_FIRST_CALL,
     SNAPSHOT_CALL_OWNER,
@@ -49,10 +48,11 @@ void snapshot_close(struct snapshot *s);
 /* Sets *ret to the faults that SQLite finds in the file and its indexes, as one clause; empty if
  * there are none. */
 MI_MUST int snapshot_check_integrity(struct snapshot *s, struct buf *ret);
-/* Starts a statement, with its first two parameters bound. Needs a transaction (db_begin()). */
+/* Starts a statement and binds a to ?1 and b to ?2. Needs a transaction (db_begin()). */
 MI_MUST int snapshot_query(struct snapshot *s, enum snapshot_sql i, int64_t a, int64_t b,
                            sqlite3_stmt **ret);
-/* Reads the first column of the first row. *ret_has: there is a row, and the column is not NULL. */
+/* Runs statement i with a bound to ?1, and reads the first column of the first row. *ret_has: there
+ * is a row, and the column is not NULL. */
 MI_MUST int snapshot_number(struct snapshot *s, enum snapshot_sql i, int64_t a, bool *ret_has,
                             int64_t *ret);
 /* Columns of SNAPSHOT_SESSION, SNAPSHOT_EVENTS and SNAPSHOT_MESSAGES. */

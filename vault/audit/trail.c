@@ -85,17 +85,6 @@ const struct public_key *trail_key_at(const struct trail *t, uint64_t size)
 
 /* ---- sessions ------------------------------------------------------------------------------- */
 
-static struct trail_session *trail_session_of_uid(struct trail *t, struct slice uid)
-{
-    uint32_t i;
-    size_t n = t->uids.n;
-    if (!GROW(t->session, n, t->session_cap) || intern_add(&t->uids, uid, &i) < 0)
-        return NULL;
-    if (i == n)
-        t->session[i] = (struct trail_session){.seals = TRAIL_NONE, .redactions = TRAIL_NONE};
-    return &t->session[i];
-}
-
 struct trail_session *trail_find(struct trail *t, struct slice uid)
 {
     uint32_t i;
@@ -133,13 +122,13 @@ bool trail_was_pruned(const struct trail *t, int64_t id)
 
 /* ---- leaves --------------------------------------------------------------------------------- */
 
-/* The result for one leaf: a clause about it, or NULL if nothing is wrong. */
-struct judged {
+struct leaf_fault {
     enum audit_kind kind;
-    const char *text;
+    const char *text; /* a clause about the leaf; NULL: the leaf has no fault */
 };
 
-static int add_leaf(struct trail *t, size_t *last, const struct leaf *l, int64_t n)
+/* Adds a leaf `seal` or `redact`. *last: index of the session's last leaf of this type. */
+static int trail_add_leaf(struct trail *t, size_t *last, const struct leaf *l, int64_t n)
 {
     if (!GROW(t->leaf, t->leaf_n, t->leaf_cap))
         return MI_ENOMEM;
@@ -157,20 +146,25 @@ static int add_leaf(struct trail *t, size_t *last, const struct leaf *l, int64_t
     return 0;
 }
 
-static int trail_note_session(struct trail *t, const struct leaf *l, int64_t n, struct judged *j)
+static int trail_add_session_leaf(struct trail *t, const struct leaf *l, int64_t n,
+                                  struct leaf_fault *f)
 {
-    struct trail_session *s = trail_session_of_uid(t, l->uid);
-    if (s == NULL)
+    uint32_t i;
+    size_t known = t->uids.n;
+    if (!GROW(t->session, known, t->session_cap) || intern_add(&t->uids, l->uid, &i) < 0)
         return MI_ENOMEM;
+    struct trail_session *s = &t->session[i];
+    if (i == known)
+        *s = (struct trail_session){.seals = TRAIL_NONE, .redactions = TRAIL_NONE};
     if (l->type == LEAF_PRUNE) {
         s->pruned = true;
         return 0;
     }
     if (l->type == LEAF_OPEN) {
         if (s->opened) {
-            *j = (struct judged){AUDIT_ADDED, "opens a session again"};
+            *f = (struct leaf_fault){AUDIT_ADDED, "opens a session again"};
         } else if (l->id <= t->after) {
-            *j = (struct judged){AUDIT_CHANGED, "opens a session that is not covered"};
+            *f = (struct leaf_fault){AUDIT_CHANGED, "opens a session that is not covered"};
         } else {
             s->opened = true;
             s->id = l->id;
@@ -179,21 +173,21 @@ static int trail_note_session(struct trail *t, const struct leaf *l, int64_t n, 
         return 0;
     }
     if (!s->opened) {
-        *j = (struct judged){AUDIT_ADDED, l->type == LEAF_SEAL
-                                              ? "seals a session that was not opened"
-                                              : "redacts a session that was not opened"};
+        *f = (struct leaf_fault){AUDIT_ADDED, l->type == LEAF_SEAL
+                                                  ? "seals a session that was not opened"
+                                                  : "redacts a session that was not opened"};
         return 0;
     }
-    return add_leaf(t, l->type == LEAF_SEAL ? &s->seals : &s->redactions, l, n);
+    return trail_add_leaf(t, l->type == LEAF_SEAL ? &s->seals : &s->redactions, l, n);
 }
 
-static int trail_add_key(struct trail *t, const struct leaf *l, int64_t n, struct judged *j)
+static int trail_add_key(struct trail *t, const struct leaf *l, int64_t n, struct leaf_fault *f)
 {
     struct public_key key;
     const struct public_key *before = t->key_n > 0 ? &t->key[t->key_n - 1].key : NULL;
-    int st = key_leaf_check(l, slice_of(t->origin), before, &key, &j->text);
+    int st = key_leaf_check(l, slice_of(t->origin), before, &key, &f->text);
     if (st == MI_EINVAL) {
-        j->kind = AUDIT_SIGNATURE;
+        f->kind = AUDIT_SIGNATURE;
         return 0;
     }
     if (st < 0 || !GROW(t->key, t->key_n, t->key_cap))
@@ -202,19 +196,19 @@ static int trail_add_key(struct trail *t, const struct leaf *l, int64_t n, struc
     return 0;
 }
 
-static int trail_read_leaf(struct trail *t, int64_t n, struct slice text, struct judged *j)
+static int trail_read_leaf(struct trail *t, int64_t n, struct slice text, struct leaf_fault *f)
 {
     struct leaf l;
     int st = leaf_read(text, &l);
     if (st == MI_EINVAL) {
-        *j = (struct judged){AUDIT_CHANGED, "is not a leaf as a recorder writes it"};
+        *f = (struct leaf_fault){AUDIT_CHANGED, "is not a leaf as a recorder writes it"};
         return 0;
     }
     if (st < 0)
         return st;
     if ((l.type == LEAF_BEGIN) != (n == 0)) {
-        *j = (struct judged){AUDIT_CHANGED,
-                             n == 0 ? "is not the beginning of a log" : "begins the log again"};
+        *f = (struct leaf_fault){AUDIT_CHANGED,
+                                 n == 0 ? "is not the beginning of a log" : "begins the log again"};
         return 0;
     }
     if (l.type == LEAF_BEGIN) {
@@ -222,32 +216,32 @@ static int trail_read_leaf(struct trail *t, int64_t n, struct slice text, struct
         t->after = l.id;
         return 0;
     }
-    return l.type == LEAF_KEY ? trail_add_key(t, &l, n, j) : trail_note_session(t, &l, n, j);
+    return l.type == LEAF_KEY ? trail_add_key(t, &l, n, f) : trail_add_session_leaf(t, &l, n, f);
 }
 
-static void trail_report(struct trail *t, int64_t n, const struct judged *j)
+static void trail_report_fault(struct trail *t, int64_t n, const struct leaf_fault *f)
 {
     struct audit_wrong w;
     char record[32];
     snprintf(record, sizeof record, "leaf %lld", (long long)n);
-    audit_set_fault(&w, j->kind, record, "%s", j->text);
+    audit_set_fault(&w, f->kind, record, "%s", f->text);
     t->wrong(t->ctx, &w);
 }
 
 static int trail_read_row(struct trail *t, int64_t n, struct slice text)
 {
-    struct judged j = {AUDIT_NOTHING, NULL};
+    struct leaf_fault f = {AUDIT_NOTHING, NULL};
     if (n != t->last_n + 1 && !t->gap) {
         t->gap = true;
-        trail_report(t, t->last_n + 1, &(struct judged){AUDIT_REMOVED, "is missing"});
+        trail_report_fault(t, t->last_n + 1, &(struct leaf_fault){AUDIT_REMOVED, "is missing"});
     }
     t->last_n = n;
     struct digest hash = tree_leaf_digest(text);
     tree_add(&t->tree, &hash);
     trail_set_known_roots(t);
-    int st = trail_read_leaf(t, n, text, &j);
-    if (st == 0 && j.text != NULL)
-        trail_report(t, n, &j);
+    int st = trail_read_leaf(t, n, text, &f);
+    if (st == 0 && f.text != NULL)
+        trail_report_fault(t, n, &f);
     return st;
 }
 
@@ -257,7 +251,7 @@ int trail_read(struct trail *t, struct snapshot *s)
     int rc = SQLITE_DONE, st = db_begin(&s->d);
     if (st < 0)
         return st;
-    trail_set_known_roots(t); /* the root of the empty log */
+    trail_set_known_roots(t); /* sets the root of the empty log */
     st = snapshot_query(s, SNAPSHOT_LEAVES, t->last_n, 0, &q);
     if (st == 0) {
         while (st == 0 && (rc = sqlite3_step(q)) == SQLITE_ROW) {

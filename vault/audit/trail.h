@@ -23,7 +23,7 @@
 /* A leaf `seal` or `redact` of a session. */
 struct trail_leaf {
     int64_t n, at_us, records;
-    struct digest digest; /* leaf `seal`: its commitment; leaf `redact`: its digest */
+    struct digest digest; /* leaf `seal`: commitment of the record `end`; `redact`: its digest */
     struct digest root;   /* leaf `seal`: the root that it states */
     char end[64];         /* leaf `seal`: end_reason, as JSON without quotes; a longer text is
                            * truncated */
@@ -32,16 +32,16 @@ struct trail_leaf {
 };
 
 struct trail_session {
-    bool opened, pruned;
-    bool met; /* set by the caller after it has verified the session's row */
-    int64_t id;
+    bool opened, pruned;      /* the log has a leaf `open` or `prune` of the session */
+    bool met;                 /* set by the caller when it has found the session's row */
+    int64_t id;               /* id of the session, as its leaf `open` states */
     struct digest commitment; /* commitment of the session's record `session` */
     size_t seals, redactions; /* indexes of the session's last `seal` and `redact` leaves, or
                                * TRAIL_NONE */
 };
 
 struct trail_key {
-    int64_t n;
+    int64_t n; /* number of the leaf that introduces the key */
     struct public_key key;
 };
 
@@ -53,7 +53,7 @@ struct trail_id {
 struct trail_root {
     uint64_t size;
     struct digest root;
-    bool known;
+    bool known; /* true: the log has reached this size, and `root` is set */
 };
 
 typedef void (*trail_wrong_fn)(void *ctx, const struct audit_wrong *w);
@@ -61,21 +61,21 @@ typedef void (*trail_wrong_fn)(void *ctx, const struct audit_wrong *w);
 struct trail {
     int64_t last_n; /* number of the last leaf; -1: the log is empty */
     struct tree tree;
-    int64_t after;
+    int64_t after;             /* id of the last session before the log began */
     char origin[TRAIL_ORIGIN]; /* origin of the log; "": there is no leaf `begin` */
     struct intern uids;
     struct trail_session *session; /* indexed by the number of the uid in `uids` */
     size_t session_cap;
-    struct trail_id *pruned; /* sorted; numbers of sessions that were opened and later removed */
+    struct trail_id *pruned; /* sorted; ids of sessions that were opened and later removed */
     size_t pruned_n, pruned_cap;
     struct trail_leaf *leaf;
     size_t leaf_n, leaf_cap;
     struct trail_key *key;
     size_t key_n, key_cap;
-    struct trail_root *root; /* owned; roots of the log, sorted by size */
-    size_t root_n, root_cap, root_at;
-    bool gap;
-    trail_wrong_fn wrong;
+    struct trail_root *root;          /* owned; requested roots of the log, sorted by size */
+    size_t root_n, root_cap, root_at; /* root_at: the next root to set */
+    bool gap;                         /* true: a missing leaf was reported */
+    trail_wrong_fn wrong;             /* reports a fault */
     void *ctx;
 };
 
@@ -86,18 +86,18 @@ void trail_close(struct trail *t);
 MI_MUST int trail_request_root(struct trail *t, uint64_t size);
 /* Returns a root requested with trail_request_root(); NULL if the log is shorter. */
 const struct digest *trail_root_at(const struct trail *t, uint64_t size);
-/* Returns the key that signs a checkpoint of this size; NULL if there is none. */
+/* Returns the key that was in use when the log had `size` leaves; NULL if there was none. */
 const struct public_key *trail_key_at(const struct trail *t, uint64_t size);
 /* Reads the leaves that were not read yet. */
 MI_MUST int trail_read(struct trail *t, struct snapshot *s);
-/* Whether the log says that the session opened with this id was removed. Call trail_sort_pruned()
- * first, and again after more leaves were read. */
+/* Prepares trail_was_pruned(). Call it again after more leaves were read. */
 MI_MUST int trail_sort_pruned(struct trail *t);
+/* Whether the log says that the session opened with this id was removed. */
 bool trail_was_pruned(const struct trail *t, int64_t id);
 /* Returns the session with this uid; NULL if no leaf names it. */
 struct trail_session *trail_find(struct trail *t, struct slice uid);
 
-/* Fills *w; the text is formatted like by printf(). */
+/* Fills *w. The other arguments are formatted as by printf(). */
 void audit_set_fault(struct audit_wrong *w, enum audit_kind kind, const char *record,
                      const char *format, ...) MI_FORMAT(4, 5);
 

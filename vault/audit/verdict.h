@@ -34,35 +34,34 @@ enum audit_kind {
     AUDIT_KINDS
 };
 
-/* Something that docs/evidence.md states is not true. */
+/* A fault: a rule of docs/evidence.md that the vault breaks. */
 struct audit_wrong {
     enum audit_kind kind; /* kind of the fault; AUDIT_NOTHING: no fault */
     char record[48]; /* name of the record: "message 7", "event 3", "session", "end", "leaf 12",
-                      * "checkpoint 5"; "": not known */
+                      * "checkpoint 5"; "": the fault is not about one known record */
     char text[200];  /* a clause about the record or the session; contains no text from the vault */
 };
 
 /* The facts that determine the status of a session. */
 struct audit_facts {
-    bool covered; /* true: the session's id is above trail.after, or the log has a leaf `open` of
-                   * the session */
-    bool pruned;
-    bool tampered;
-    bool sealed;
-    bool killed; /* true: the session's end_reason is `killed` */
-    bool runs;
-    bool redacted;
-    bool anchored; /* true: the session's last seal is among the leaves that an anchor has signed */
+    bool covered;  /* the session must have evidence: audited_has_evidence() */
+    bool pruned;   /* the log says that the session was removed */
+    bool tampered; /* a fault was found */
+    bool sealed;   /* the log has a seal of the session */
+    bool killed;   /* the session's end_reason is `killed` */
+    bool runs;     /* the session's proxy still runs */
+    bool redacted; /* the log has a redaction of the session */
+    bool anchored; /* the session's last seal is among the leaves that an anchor has signed */
 };
 
 enum audit_status audit_decide(const struct audit_facts *f);
-/* "valid", "not covered", …: as in the document. */
+/* Returns the name that docs/evidence.md uses: "valid", "not covered", … */
 const char *audit_status_name(enum audit_status s);
 /* Whether `audit verify` fails because of this status. */
 bool audit_status_fails(enum audit_status s);
 /* Returns the name for people: "changed", "rolled back", … */
 const char *audit_kind_name(enum audit_kind k);
-/* A sentence that says what such a change implies. */
+/* Returns a sentence that says what a fault of this kind implies. */
 const char *audit_kind_implies(enum audit_kind k);
 
 #endif

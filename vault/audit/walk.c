@@ -1,4 +1,4 @@
-/* walk.c - the events and messages of a session. */
+/* walk.c - reads the events and messages of a session, and compares each with its commitment. */
 #include "vault/audit/audited.h"
 
 #include "base/grow.h"
@@ -50,8 +50,8 @@ static bool audited_read_commitment(struct audited *c, sqlite3_stmt *q, int i, c
     return false;
 }
 
-static void audit_walk_compare(struct audited *c, const char *record, const struct digest *is,
-                               const struct digest *stored)
+static void walk_compare_digest(struct audited *c, const char *record, const struct digest *is,
+                                const struct digest *stored)
 {
     if (!digest_eq(is, stored))
         AUDITED_SAY(c, AUDITED_RECORD, AUDIT_CHANGED, record,
@@ -77,7 +77,7 @@ static int audited_read_event(struct audited *c, sqlite3_stmt *q)
     }
     if (audited_read_commitment(c, q, EVENT_SALT, record, &salt, &stored)) {
         struct digest is = commitment_of_row(q, EVENT_SALT + 2, BUNDLE_EVENT, &salt);
-        audit_walk_compare(c, record, &is, &stored);
+        walk_compare_digest(c, record, &is, &stored);
     }
     c->event[c->event_n++] =
         (struct audited_event){place, replaced_first_commitment(&c->replaced, record, &stored)};
@@ -92,9 +92,10 @@ static int audited_read_event(struct audited *c, sqlite3_stmt *q)
     return 0;
 }
 
-/* Reads one page. *last: id of the last row that was read; *ret_n: number of rows of the page. */
-static int read_page(struct audited *c, enum snapshot_sql i, int64_t *last, size_t *ret_n,
-                     int (*take)(struct audited *c, sqlite3_stmt *q))
+/* Reads one page of rows with statement i, and calls take() for each row. *last: id of the last row
+ * that was read; *ret_n: number of rows of the page. */
+static int walk_read_page(struct audited *c, enum snapshot_sql i, int64_t *last, size_t *ret_n,
+                          int (*take)(struct audited *c, sqlite3_stmt *q))
 {
     sqlite3_stmt *q;
     uint64_t before = c->bytes;
@@ -127,13 +128,14 @@ int audited_walk_events(struct audited *c)
     size_t n = 1;
     int st = 0;
     while (st == 0 && n > 0)
-        st = read_page(c, SNAPSHOT_EVENTS, &last, &n, audited_read_event);
+        st = walk_read_page(c, SNAPSHOT_EVENTS, &last, &n, audited_read_event);
     findings_sort(&c->findings);
     return st;
 }
 
 /* ---- messages ------------------------------------------------------------------------------- */
 
+/* Opens the session's file in Bodies/. MI_EINVAL: there is no such regular file. */
 static int open_bodies(struct audited *c)
 {
     struct stat st;
@@ -167,7 +169,8 @@ static int hash_body(struct audited *c, struct record *r, int64_t offset, int64_
     return 0;
 }
 
-static int audit_walk_add_body(struct audited *c, struct record *r, int64_t offset, int64_t length)
+/* Adds a large body to the record. MI_EINVAL: the session's file does not have the body. */
+static int walk_add_large_body(struct audited *c, struct record *r, int64_t offset, int64_t length)
 {
     struct slice uid = slice_of(c->uid);
     struct stat file;
@@ -176,7 +179,7 @@ static int audit_walk_add_body(struct audited *c, struct record *r, int64_t offs
         st = open_bodies(c);
     if (st == 0 && fstat(c->body_fd, &file) != 0)
         st = MI_EIO;
-    /* bodies must not overlap, so the sum of their lengths must not exceed the file */
+    /* Bodies must not overlap, so the sum of their lengths must not exceed the file's size. */
     if (st == 0 &&
         (offset > file.st_size || length > file.st_size - offset ||
          length > file.st_size - c->body_bytes || !bodies_are_written(c->body_fd, offset, length)))
@@ -191,8 +194,9 @@ static int audit_walk_add_body(struct audited *c, struct record *r, int64_t offs
     return st;
 }
 
-static int audited_commit_message(struct audited *c, sqlite3_stmt *q, int64_t seq,
-                                  const char *record, const struct salt *salt, struct digest *ret)
+/* Computes the commitment of a message from its row and its body. */
+static int walk_hash_message(struct audited *c, sqlite3_stmt *q, int64_t seq, const char *record,
+                             const struct salt *salt, struct digest *ret)
 {
     enum { FIRST = MESSAGE_SALT + 2, BODY = FIRST + COMMITMENT_MESSAGE_N };
     struct record r;
@@ -209,7 +213,7 @@ static int audited_commit_message(struct audited *c, sqlite3_stmt *q, int64_t se
     commitment_add(&r, q, FIRST, COMMITMENT_MESSAGE_FINDING);
     record_add_text(&r, finding);
     if (large) {
-        st = audit_walk_add_body(c, &r, sqlite3_column_int64(q, MESSAGE_OFFSET),
+        st = walk_add_large_body(c, &r, sqlite3_column_int64(q, MESSAGE_OFFSET),
                                  sqlite3_column_int64(q, MESSAGE_LENGTH));
         if (st == MI_EINVAL)
             AUDITED_SAY(c, AUDITED_ROW, AUDIT_CHANGED, record,
@@ -224,9 +228,9 @@ static int audited_commit_message(struct audited *c, sqlite3_stmt *q, int64_t se
     return st == MI_EINVAL ? 0 : st;
 }
 
-/* Rows arrive in the order of ids, so seq is computed from the id; other columns are not trusted.
- * */
-static int add_to_calls(struct audited *c, sqlite3_stmt *q)
+/* Adds the message to `called`, whose messages must be in the order of seq. The rows are sorted by
+ * id, so seq is taken from the id: the column `seq` may be forged. */
+static int walk_add_to_calls(struct audited *c, sqlite3_stmt *q)
 {
     enum { FIRST = MESSAGE_SALT + 2, ERROR = FIRST + BUNDLE_MESSAGE_error_code };
     enum row_kind kind = value_of_word(&row_kinds, connect_column(q, FIRST + BUNDLE_MESSAGE_kind));
@@ -263,9 +267,9 @@ static int audited_read_message(struct audited *c, sqlite3_stmt *q)
         sqlite3_column_int64(q, MESSAGE_ID) != schema_message_id(c->id, (uint64_t)seq))
         AUDITED_SAY(c, AUDITED_ROW, AUDIT_CHANGED, record, "it has the id of another message");
     if (audited_read_commitment(c, q, MESSAGE_SALT, record, &salt, &stored)) {
-        st = audited_commit_message(c, q, seq, record, &salt, &is);
+        st = walk_hash_message(c, q, seq, record, &salt, &is);
         if (st == 0)
-            audit_walk_compare(c, record, &is, &stored);
+            walk_compare_digest(c, record, &is, &stored);
     }
     if (c->gap == 0 && seq != c->last_seq + 1)
         c->gap = c->last_seq + 1;
@@ -275,7 +279,7 @@ static int audited_read_message(struct audited *c, sqlite3_stmt *q)
     while (c->event_at < c->event_n && c->event[c->event_at].place == (int64_t)c->places.n)
         walk_add_commitment(c, &c->event[c->event_at++].first);
     walk_add_commitment(c, &first);
-    return st == 0 ? add_to_calls(c, q) : st;
+    return st == 0 ? walk_add_to_calls(c, q) : st;
 }
 
 int audited_walk_messages(struct audited *c)
@@ -284,7 +288,7 @@ int audited_walk_messages(struct audited *c)
     size_t n = 1;
     int st = 0;
     while (st == 0 && n > 0) {
-        st = read_page(c, SNAPSHOT_MESSAGES, &last, &n, audited_read_message);
+        st = walk_read_page(c, SNAPSHOT_MESSAGES, &last, &n, audited_read_message);
         if (st == 0)
             st = called_compare(&c->called, c->source);
     }
