@@ -16,15 +16,17 @@
 /* A call during which the server may have asked. */
 struct candidate {
     int64_t call; /* id of the operation's first request */
-    int64_t id, closing_seq, started_at_us;
+    int64_t id;   /* id of this request */
+    int64_t closing_seq, started_at_us;
     int64_t from_us, to_us; /* time span in which the call was open; INT64_MAX: it is still open */
-    uint32_t server, uid, method, target;
-    bool from_server;
+    uint32_t server, uid, method, target; /* indexes of texts in asking.texts */
+    bool from_server;                     /* true: the request is the server's question */
 };
 
-struct open {
-    struct asked a; /* its texts are numbers in `texts` until the row is passed on */
-    uint32_t key, what, mode, host, message;
+/* A question of the current call. */
+struct open_question {
+    struct asked a; /* without the texts that are set from the indexes below */
+    uint32_t key, what, mode, host, message; /* indexes of texts in asking.texts */
     bool is_answered;
 };
 
@@ -33,18 +35,18 @@ struct asking {
     const struct asked_question *question;
     struct candidate *list; /* owned */
     size_t n, cap;
-    struct intern texts; /* owned */
-    struct open *open;   /* owned; array of OPEN_MAX */
+    struct intern texts;        /* owned */
+    struct open_question *open; /* owned; array of OPEN_MAX */
     size_t open_n;
-    struct buf text, body; /* owned; scratch */
-    const struct candidate *now;
-    int64_t unread;
+    struct buf text, body;       /* owned; scratch */
+    const struct candidate *now; /* the candidate whose messages are read */
+    int64_t unread;              /* number of questions whose text is not recorded */
     int status;
 };
 
 /* ---- texts ---- */
 
-static uint32_t asked_keep(struct asking *x, struct slice s)
+static uint32_t asked_intern(struct asking *x, struct slice s)
 {
     uint32_t i = 0;
     if (intern_add(&x->texts, s, &i) < 0)
@@ -59,7 +61,7 @@ static uint32_t intern_json_string(struct asking *x, struct slice raw)
         json_unescape(&x->text, raw);
     if (x->text.failed)
         x->status = MI_ENOMEM;
-    return asked_keep(x, buf_slice(&x->text));
+    return asked_intern(x, buf_slice(&x->text));
 }
 
 static uint32_t intern_url_host(struct asking *x, struct slice raw)
@@ -69,10 +71,10 @@ static uint32_t intern_url_host(struct asking *x, struct slice raw)
         json_unescape(&x->text, raw);
     if (x->text.failed)
         x->status = MI_ENOMEM;
-    return asked_keep(x, input_request_host(buf_slice(&x->text)));
+    return asked_intern(x, input_request_host(buf_slice(&x->text)));
 }
 
-/* An empty text gives {NULL, 0}. */
+/* Returns text i; {NULL, 0} if it is empty. */
 static struct slice asked_get_text(const struct asking *x, uint32_t i)
 {
     struct slice s = intern_text(&x->texts, i);
@@ -101,17 +103,17 @@ static int asked_on_call(void *ctx, sqlite3_stmt *st)
         .started_at_us = connect_time(st, 6),
         .from_us = from_us,
         .to_us = is_open ? INT64_MAX : from_us + connect_time(st, 10),
-        .server = asked_keep(x, connect_column(st, 4)),
-        .uid = asked_keep(x, connect_column(st, 5)),
-        .method = asked_keep(x, from_server ? (struct slice){0} : connect_column(st, 8)),
-        .target = asked_keep(x, from_server ? (struct slice){0} : connect_column(st, 3)),
+        .server = asked_intern(x, connect_column(st, 4)),
+        .uid = asked_intern(x, connect_column(st, 5)),
+        .method = asked_intern(x, from_server ? (struct slice){0} : connect_column(st, 8)),
+        .target = asked_intern(x, from_server ? (struct slice){0} : connect_column(st, 3)),
         .from_server = from_server,
     };
     return x->status;
 }
 
-/* Finds the call of each server request before 2026-07-28: the only call that was open. */
-static int asked_name_calls(struct asking *x, const struct filter *sessions)
+/* Finds the call of each server request (before 2026-07-28): the only call that was open then. */
+static int asked_set_calls_of_requests(struct asking *x, const struct filter *sessions)
 {
     struct person_list l;
     struct call_question ask = {.filter = sessions, .not_sent = !x->question->sent};
@@ -121,8 +123,8 @@ static int asked_name_calls(struct asking *x, const struct filter *sessions)
         const struct person_share *of = c->from_server ? person_find_ask(&l, c->id) : NULL;
         if (of == NULL)
             continue;
-        c->method = asked_keep(x, person_text(&l, of->method));
-        c->target = asked_keep(x, person_text(&l, of->target));
+        c->method = asked_intern(x, person_text(&l, of->method));
+        c->target = asked_intern(x, person_text(&l, of->target));
         st = x->status;
     }
     person_list_close(&l);
@@ -136,8 +138,8 @@ static int asked_collect_requests(struct asking *x)
     struct filter sessions = *x->question->filter;
     struct call_question ask = {
         .filter = &sessions, .side = CALLS_OF_PEERS, .not_sent = !x->question->sent};
-    sessions.tool = sessions.method = NULL; /* do not filter by tool and method here: requests that
-                                             * continue a call have others */
+    /* Do not filter by tool and method here: requests that continue a call may have others. */
+    sessions.tool = sessions.method = NULL;
     sessions.since_us = INT64_MIN;
     sessions.until_us = INT64_MAX;
     ask.around =
@@ -149,10 +151,10 @@ static int asked_collect_requests(struct asking *x)
     if (st == 0)
         st = call_rows_read(x->q, &ask, COLUMNS("answer_seq") ", c.asked AS asked", asked_on_call,
                             x);
-    return st == 0 ? asked_name_calls(x, &sessions) : st;
+    return st == 0 ? asked_set_calls_of_requests(x, &sessions) : st;
 }
 
-static int asked_compare(const void *a, const void *b)
+static int compare_candidates(const void *a, const void *b)
 {
     const struct candidate *x = a, *y = b;
     if (x->call != y->call)
@@ -162,31 +164,31 @@ static int asked_compare(const void *a, const void *b)
 
 /* ---- messages ---- */
 
-static void asked_begin(struct asking *x, const struct query_message *m, struct slice key,
-                        struct json_value request)
+static void asked_add_question(struct asking *x, const struct query_message *m, struct slice key,
+                               struct json_value request)
 {
     struct input_request r;
-    /* the text is not JSON any more: the sanitizer has replaced it */
+    /* The sanitizer has replaced the question with text that is not an object. */
     if (request.type != JSON_OBJECT)
         x->unread++;
     if (x->open_n == OPEN_MAX || !input_request_read(request, &r))
         return;
-    x->open[x->open_n++] = (struct open){
+    x->open[x->open_n++] = (struct open_question){
         .a = {.session_id = x->now->id >> SCHEMA_SEQ_BITS,
               .seq = m->seq,
               .at_us = x->now->started_at_us + m->t_us,
               .answer = slice_of("never"),
               .after_us = -1},
         .key = intern_json_string(x, key),
-        .what = asked_keep(x, r.what),
+        .what = asked_intern(x, r.what),
         .mode = intern_json_string(x, r.mode),
         .host = intern_url_host(x, r.url),
         .message = intern_json_string(x, r.message),
     };
 }
 
-/* Returns the last open question with this key. */
-static struct open *asked_find(struct asking *x, struct slice key)
+/* Returns the last question of the call with this key; NULL if there is none. */
+static struct open_question *asked_find_question(struct asking *x, struct slice key)
 {
     uint32_t i = intern_json_string(x, key);
     for (size_t n = x->open_n; n-- > 0;)
@@ -195,8 +197,9 @@ static struct open *asked_find(struct asking *x, struct slice key)
     return NULL;
 }
 
-static void asked_end(struct asking *x, const struct query_message *m, struct open *o,
-                      struct json_value result, bool is_error)
+/* Sets the answer of a question, unless the question is NULL or is answered already. */
+static void asked_set_answer(struct asking *x, const struct query_message *m,
+                             struct open_question *o, struct json_value result, bool is_error)
 {
     if (o == NULL || o->is_answered)
         return;
@@ -206,20 +209,21 @@ static void asked_end(struct asking *x, const struct query_message *m, struct op
     o->a.after_us = at_us > o->a.at_us ? at_us - o->a.at_us : 0;
 }
 
-/* Reads a message of a client's call: a request may have answers, a result may have questions.
- * Results about a task repeat a question until the task has read the answer. */
-static void read_of_client(struct asking *x, const struct query_message *m, const struct rpc *r)
+/* Reads a message of a client's call: a request may contain answers, and a result may contain
+ * questions. Results about a task repeat a question until the task has read the answer. */
+static void asked_read_client_message(struct asking *x, const struct query_message *m,
+                                      const struct rpc *r)
 {
     struct slice key;
     struct json_value one;
     struct json_walk w = json_walk_begin(json_get(r->params, "inputResponses"));
     while (m->kind == KIND_REQUEST && json_walk_next(&w, &key, &one))
-        asked_end(x, m, asked_find(x, key), one, false);
+        asked_set_answer(x, m, asked_find_question(x, key), one, false);
     bool is_task = r->in_result[FIELD_TASK_ID] != JSON_NONE;
     w = json_walk_begin(json_get(r->result, "inputRequests"));
     while (m->kind == KIND_RESULT && json_walk_next(&w, &key, &one))
-        if (!is_task || asked_find(x, key) == NULL)
-            asked_begin(x, m, key, one);
+        if (!is_task || asked_find_question(x, key) == NULL)
+            asked_add_question(x, m, key, one);
 }
 
 static bool asked_on_message(void *ctx, const struct query_message *m)
@@ -236,16 +240,17 @@ static bool asked_on_message(void *ctx, const struct query_message *m)
         x->unread += m->kind == KIND_REQUEST &&
                      (x->now->from_server || m->seq == (x->now->call & SCHEMA_SEQ_MAX));
     else if (!x->now->from_server)
-        read_of_client(x, m, &r);
+        asked_read_client_message(x, m, &r);
     else if (m->kind == KIND_REQUEST)
-        asked_begin(x, m, (struct slice){0}, (struct json_value){JSON_OBJECT, r.text});
+        asked_add_question(x, m, (struct slice){0}, (struct json_value){JSON_OBJECT, r.text});
     else if (query_is_answer(m) && x->open_n > 0 &&
              x->open[x->open_n - 1].a.seq == (x->now->id & SCHEMA_SEQ_MAX))
-        asked_end(x, m, &x->open[x->open_n - 1], r.result, m->kind == KIND_ERROR);
+        asked_set_answer(x, m, &x->open[x->open_n - 1], r.result, m->kind == KIND_ERROR);
     return false;
 }
 
-static int read_message(struct asking *x, const struct candidate *c, int64_t seq)
+/* Reads one message of a candidate; seq 0: there is no such message. */
+static int asked_read_message(struct asking *x, const struct candidate *c, int64_t seq)
 {
     x->now = c;
     int st = seq == 0 ? 0
@@ -256,8 +261,8 @@ static int read_message(struct asking *x, const struct candidate *c, int64_t seq
 
 /* ---- calls ---- */
 
-/* Whether the n requests of this call may have questions that match. */
-static bool asked_is_wanted(const struct asking *x, const struct candidate *first, size_t n)
+/* Whether a call may have questions that match. first: the n requests of the call. */
+static bool asked_call_may_match(const struct asking *x, const struct candidate *first, size_t n)
 {
     const struct filter *f = x->question->filter;
     int64_t from_us = first->from_us, to_us = first->to_us;
@@ -270,7 +275,9 @@ static bool asked_is_wanted(const struct asking *x, const struct candidate *firs
                                asked_get_text(x, first->target));
 }
 
-static bool asked_pass_open(struct asking *x, const struct candidate *first, asked_fn fn, void *ctx)
+/* Passes on the questions of a call. Returns false to stop. */
+static bool asked_pass_questions(struct asking *x, const struct candidate *first, asked_fn fn,
+                                 void *ctx)
 {
     bool more = true;
     for (size_t i = 0; more && i < x->open_n; i++) {
@@ -297,13 +304,14 @@ static int asked_read_calls(struct asking *x, asked_fn fn, void *ctx)
         size_t from = i;
         while (i < x->n && x->list[i].call == first->call)
             i++;
-        for (size_t at = from; st == 0 && at < i && asked_is_wanted(x, first, i - from); at++) {
+        for (size_t at = from; st == 0 && at < i && asked_call_may_match(x, first, i - from);
+             at++) {
             const struct candidate *c = &x->list[at];
-            st = read_message(x, c, c->id & SCHEMA_SEQ_MAX);
+            st = asked_read_message(x, c, c->id & SCHEMA_SEQ_MAX);
             if (st == 0)
-                st = read_message(x, c, c->closing_seq);
+                st = asked_read_message(x, c, c->closing_seq);
         }
-        more = st == 0 && asked_pass_open(x, first, fn, ctx);
+        more = st == 0 && asked_pass_questions(x, first, fn, ctx);
     }
     return st;
 }
@@ -314,7 +322,7 @@ int asked_read(struct query *q, const struct asked_question *question, asked_fn 
     struct asking x = {.q = q, .question = question, .open = calloc(OPEN_MAX, sizeof *x.open)};
     int st = x.open != NULL ? asked_collect_requests(&x) : MI_ENOMEM;
     if (x.n > 0)
-        qsort(x.list, x.n, sizeof *x.list, asked_compare);
+        qsort(x.list, x.n, sizeof *x.list, compare_candidates);
     if (st == 0)
         st = asked_read_calls(&x, fn, ctx);
     *ret_unread = x.unread;

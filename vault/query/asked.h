@@ -1,8 +1,8 @@
-/* asked.h - what servers have asked the user for, and how long the answer took.
+/* asked.h - lists what servers have asked the user for, and how long each answer took.
  *
- * Rules     a server asks by a request (before 2026-07-28), or by an entry of `inputRequests` in an
- *           answer. Such entries are found by the operations of the session (model/operations.h),
- *           which a store does not have here.
+ * Rules     a server asks with a request (before 2026-07-28), or with an entry of `inputRequests` in
+ *           an answer. Such entries are found through the operations of the session
+ *           (model/operations.h), so they are not found in a store.
  * Errors    MI_ENOMEM, and those of vault/query/reader.h.
  * Blocks    on the vault: reads its calls once, and the messages that ask or answer. */
 #ifndef MI_VAULT_QUERY_ASKED_H
@@ -14,9 +14,10 @@
 
 struct asked {
     int64_t session_id, seq; /* session and seq of the message that asks */
-    int64_t at_us;
+    int64_t at_us;           /* time of the question */
     struct slice server;
-    struct slice method, target; /* of the call; {NULL, 0}: unknown (model/asker.h) or none */
+    struct slice method, target; /* method and target of the call during which the server asks;
+                                  * {NULL, 0}: unknown (model/asker.h) or none */
     struct slice what, mode, host, message; /* parts of struct input_request, without escapes */
     struct slice answer;                    /* the outcome: input_outcome_word(), or "never" */
     int64_t after_us;                       /* time until the answer; -1: no answer */
@@ -24,15 +25,16 @@ struct asked {
 
 /* The questions that asked_read() passes on. */
 struct asked_question {
-    const struct filter *filter; /* tool: the tool of the call; times: the times of the question */
+    const struct filter *filter; /* its `tool` selects the tool of the call, and its times select
+                                  * the time of the question */
     bool sent;                   /* true: include sessions that `send` made */
 };
 
 /* Returns false to stop. Texts are borrowed for the call. */
 typedef bool (*asked_fn)(void *ctx, const struct asked *a);
 
-/* Passes on the questions of the newest call first, those of one call in the order of asking.
- * *ret_unread: number of calls and requests that ask, but whose text is not recorded. */
+/* Passes on the questions: newest call first, and within a call in the order in which the server
+ * asked. *ret_unread: number of calls and requests that ask, but whose text is not recorded. */
 MI_MUST int asked_read(struct query *q, const struct asked_question *x, asked_fn fn, void *ctx,
                        int64_t *ret_unread);
 

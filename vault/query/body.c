@@ -1,4 +1,4 @@
-/* body.c - large bodies, which are stored in files of their own. */
+/* body.c - reads large bodies, which are stored in one file per session. */
 #include "vault/query/connection.h"
 
 #include "journal/uid.h"
@@ -21,7 +21,7 @@ static bool is_uid_of_session(struct slice uid)
     return true;
 }
 
-static int fail_body(struct query *q, struct slice uid, const char *why)
+static int set_body_error(struct query *q, struct slice uid, const char *why)
 {
     int e = errno;
     buf_clear(&q->error);
@@ -31,7 +31,7 @@ static int fail_body(struct query *q, struct slice uid, const char *why)
     return MI_EIO;
 }
 
-static int read_part(int fd, int64_t offset, size_t n, struct buf *b)
+static int read_body_part(int fd, int64_t offset, size_t n, struct buf *b)
 {
     if (!buf_reserve(b, n))
         return MI_ENOMEM;
@@ -56,22 +56,22 @@ int query_body(struct query *q, struct slice uid, const struct query_message *m,
     if (q->remote != NULL)
         return query_store_body(q, uid, m->seq, max, b);
     if (!is_uid_of_session(uid)) /* the uid becomes a file name */
-        return fail_body(q, uid, "not a session UID");
+        return set_body_error(q, uid, "not a session UID");
     char name[UID_LEN + 1] = {0};
     memcpy(name, uid.p, UID_LEN);
     int dir = vault_dir_open_sub(q->dir_fd, VAULT_BODIES, false);
     int fd = dir >= 0 ? vault_dir_open_file(dir, name, O_RDONLY | O_NONBLOCK) : -1;
-    int st = fd < 0 ? fail_body(q, uid, strerror(errno)) : 0;
+    int st = fd < 0 ? set_body_error(q, uid, strerror(errno)) : 0;
     struct stat s;
     if (st == 0 && (fstat(fd, &s) != 0 || !S_ISREG(s.st_mode)))
-        st = fail_body(q, uid, "not a regular file");
+        st = set_body_error(q, uid, "not a regular file");
     else if (st == 0 && (m->body_offset < 0 || m->body_length < 0 || m->body_offset > s.st_size ||
                          m->body_length > s.st_size - m->body_offset))
-        st = fail_body(q, uid, "the file is too short");
+        st = set_body_error(q, uid, "the file is too short");
     else if (st == 0 && !bodies_are_written(fd, m->body_offset, m->body_length))
-        st = fail_body(q, uid, "there is a hole in the file");
+        st = set_body_error(q, uid, "there is a hole in the file");
     if (st == 0)
-        st = read_part(fd, m->body_offset, size_min(max, (size_t)m->body_length), b);
+        st = read_body_part(fd, m->body_offset, size_min(max, (size_t)m->body_length), b);
     if (st == MI_EIO && b->failed)
         st = MI_ENOMEM;
     if (fd >= 0)

@@ -12,8 +12,9 @@
 
 /* ---- calls that are not in the table ---- */
 
-/* temp.calls hides main.calls, so vault/store/call_batch writes to it under the same name. */
-static int make_tables(struct db *d)
+/* Creates temporary tables. temp.calls hides main.calls, so vault/store/call_batch writes to
+ * temp.calls. */
+static int create_derived_tables(struct db *d)
 {
     struct buf sql = {0};
     buf_printf(&sql,
@@ -29,19 +30,7 @@ static int make_tables(struct db *d)
     return st;
 }
 
-static int begin_deriving(struct query *q)
-{
-    int st = q->derived == NULL ? make_tables(&q->d) : 0;
-    if (st < 0 || q->derived != NULL)
-        return st;
-    q->derived = calloc(1, sizeof *q->derived);
-    st = q->derived != NULL ? call_batch_open(q->derived) : MI_ENOMEM;
-    if (st == 0 && call_batch_connect(q->derived, q->d.db) != SQLITE_OK)
-        st = db_fail(&q->d);
-    return st;
-}
-
-/* Writes the derived calls in one transaction, also while messages are being read. */
+/* Writes the derived calls in one transaction. May be called while messages are being read. */
 static int call_rows_flush(struct query *q)
 {
     int st = db_run(&q->d, Q_DERIVE_BEGIN, NULL, 0);
@@ -60,7 +49,7 @@ static int call_rows_on_message(void *ctx, sqlite3_stmt *st)
     return status == 0 && call_batch_is_full(q->derived) ? call_rows_flush(q) : status;
 }
 
-/* Derives the calls of a session again if it has grown. */
+/* Derives the calls of a session, unless they were derived and no message was added since then. */
 static int derive_session_calls(struct query *q, int64_t id)
 {
     struct query_range in = {id, 0, INT64_MAX, false};
@@ -91,7 +80,13 @@ struct id_list {
 
 static int derive_each_session(struct query *q, const struct id_list *list)
 {
-    int st = begin_deriving(q);
+    int st = q->derived == NULL ? create_derived_tables(&q->d) : 0;
+    if (st == 0 && q->derived == NULL) {
+        q->derived = calloc(1, sizeof *q->derived);
+        st = q->derived != NULL ? call_batch_open(q->derived) : MI_ENOMEM;
+        if (st == 0 && call_batch_connect(q->derived, q->d.db) != SQLITE_OK)
+            st = db_fail(&q->d);
+    }
     for (size_t i = 0; st == 0 && i < list->n; i++)
         st = derive_session_calls(q, list->id[i]);
     if (st < 0)
@@ -99,16 +94,6 @@ static int derive_each_session(struct query *q, const struct id_list *list)
     if (st < 0 && !sqlite3_get_autocommit(q->d.db))
         (void)sqlite3_exec(q->d.db, "ROLLBACK", NULL, NULL, NULL);
     return st;
-}
-
-/* If no temporary file can be made, or has no room, as in a container, the table is in memory. */
-static int derive_all_sessions(struct query *q, const struct id_list *list)
-{
-    int st = list->n > 0 ? derive_each_session(q, list) : 0;
-    if (st != MI_ESTORE ||
-        sqlite3_exec(q->d.db, "PRAGMA temp_store = MEMORY", NULL, NULL, NULL) != SQLITE_OK)
-        return st;
-    return derive_each_session(q, list);
 }
 
 /* ---- the statement ---- */
@@ -142,14 +127,14 @@ static const char *const sort_keys[] = {
     [CALLS_LARGEST] = ", c.request_size + ifnull(c.response_size, 0) AS sort_key",
 };
 
-/* Columns that older tables lack. */
+/* Values for columns that tables of older versions lack. */
 #define NO_BINARIES "NULL AS result_binaries, NULL AS result_binary_size"
 
-/* Adds the calls of a schema as a table `c`. For `operations`, c also has their columns, and
- * answer_seq is the seq that ended the first request. With `several`, it searches the operations,
- * of which there are few. */
-static void add_table(struct buf *sql, const struct call_question *x, const char *schema,
-                      bool has_operations, bool has_binaries)
+/* Adds the calls of a schema as a table `c`. With x->operations, c also has the columns of
+ * operations, and answer_seq is the seq of the answer to the first request. With x->several, the
+ * statement starts from the operations, because there are few. */
+static void add_calls_table(struct buf *sql, const struct call_question *x, const char *schema,
+                            bool has_operations, bool has_binaries)
 {
     if (!x->operations)
         buf_printf(sql, has_binaries ? "%s.calls c" : "(SELECT *, " NO_BINARIES " FROM %s.calls) c",
@@ -176,19 +161,19 @@ static void add_table(struct buf *sql, const struct call_question *x, const char
             x->several ? "CROSS" : "LEFT", schema, x->several ? "calls b" : "operations o");
 }
 
-/* Adds one half of the statement: for the table, or for the temporary table. Joined from the
- * sessions, it reads only calls that can match. Joined from the calls (newest_first), it may stop
- * early; the sessions that can match are a range of ids. */
-static void add_select(struct buf *sql, const struct query *q, const struct call_question *x,
-                       const char *columns, const struct where *sessions, const struct where *w,
-                       bool derived)
+/* Adds the SELECT that reads the table, or with `derived` the temporary table. If the join starts
+ * from the sessions, it reads only calls that can match. If it starts from the calls
+ * (newest_first), it may stop early; then only the range of ids limits the sessions. */
+static void add_calls_select(struct buf *sql, const struct query *q, const struct call_question *x,
+                             const char *columns, const struct where *sessions,
+                             const struct where *w, bool derived)
 {
     const char *schema = derived ? "temp" : "main";
     struct slice some = buf_slice(&sessions->sql);
     buf_printf(sql, "SELECT %s%s FROM ", columns, sort_keys[x->sort]);
     buf_adds(sql, x->newest_first ? "" : "sessions s CROSS JOIN ");
-    add_table(sql, x, schema, derived ? q->has_derived_operations : q->has_operations,
-              derived || q->has_binaries);
+    add_calls_table(sql, x, schema, derived ? q->has_derived_operations : q->has_operations,
+                    derived || q->has_binaries);
     if (x->newest_first)
         buf_printf(sql,
                    " CROSS JOIN sessions s ON s.id = c.id >> 36 WHERE c.id BETWEEN"
@@ -209,16 +194,16 @@ static void add_select(struct buf *sql, const struct query *q, const struct call
         buf_adds(sql, x->operations ? " AND c.several" : " AND c.operation_seq IS NOT NULL");
 }
 
-static void make_sql(struct buf *sql, const struct query *q, const struct call_question *x,
-                     const char *columns, const struct where *sessions, const struct where *w,
-                     bool derived)
+static void make_calls_sql(struct buf *sql, const struct query *q, const struct call_question *x,
+                           const char *columns, const struct where *sessions, const struct where *w,
+                           bool derived)
 {
     if (q->has_calls)
-        add_select(sql, q, x, columns, sessions, w, false);
+        add_calls_select(sql, q, x, columns, sessions, w, false);
     if (q->has_calls && derived)
         buf_adds(sql, " UNION ALL ");
     if (derived || !q->has_calls)
-        add_select(sql, q, x, columns, sessions, w, true);
+        add_calls_select(sql, q, x, columns, sessions, w, true);
     buf_adds(sql, x->newest_first ? " ORDER BY 1 DESC" : "");
     if (x->sort != CALLS_UNSORTED)
         buf_printf(sql, " ORDER BY sort_key DESC, 1 DESC LIMIT %lld OFFSET %lld",
@@ -247,7 +232,7 @@ static int call_rows_run(struct query *q, const char *sql, const struct where *w
     return status != 0 ? status : ended;
 }
 
-/* Most vaults have no operations: then the statements need not look for them. */
+/* Most vaults have no operations. Then the statements do not join the table `operations`. */
 int call_rows_check_operations(struct query *q, bool *ret)
 {
     int64_t one;
@@ -269,9 +254,10 @@ int call_rows_check_operations(struct query *q, bool *ret)
     return st;
 }
 
-/* If a writer starts meanwhile, the query connects again and loses the temporary table: then this
- * derives the calls again. */
-static int prepare_missing(struct query *q, const struct filter *f, struct id_list *missing)
+/* Derives the calls of sessions that have no rows in the table; *missing lists these sessions. If a
+ * writer starts meanwhile, the query connects again and loses the temporary table: then the calls
+ * are derived again. */
+static int derive_missing_calls(struct query *q, const struct filter *f, struct id_list *missing)
 {
     struct where w = {0};
     int64_t connection;
@@ -292,8 +278,13 @@ static int prepare_missing(struct query *q, const struct filter *f, struct id_li
         if (st == 0 && q->remote == NULL)
             st = w.sql.failed ? MI_ENOMEM : list_sessions_without_rows(q, &w, missing);
         where_close(&w);
-        if (st == 0)
-            st = derive_all_sessions(q, missing);
+        if (st == 0 && missing->n > 0) {
+            st = derive_each_session(q, missing);
+            /* The temporary file cannot be created or is full, as in a container: use memory. */
+            if (st == MI_ESTORE &&
+                sqlite3_exec(q->d.db, "PRAGMA temp_store = MEMORY", NULL, NULL, NULL) == SQLITE_OK)
+                st = derive_each_session(q, missing);
+        }
         int again = st == 0 || st == MI_ESTORE ? query_refresh(q) : st;
         st = again < 0 ? again : st;
     } while ((st == 0 || st == MI_ESTORE) && connection != q->d.connections);
@@ -303,7 +294,7 @@ static int prepare_missing(struct query *q, const struct filter *f, struct id_li
 int call_rows_prepare(struct query *q, const struct filter *f)
 {
     struct id_list missing = {0};
-    int st = prepare_missing(q, f, &missing);
+    int st = derive_missing_calls(q, f, &missing);
     free(missing.id);
     return st;
 }
@@ -316,7 +307,7 @@ int call_rows_read(struct query *q, const struct call_question *x, const char *c
     bool several = false;
     if (!call_rows_goes_on(x))
         return 0;
-    int st = prepare_missing(q, x->filter, &missing);
+    int st = derive_missing_calls(q, x->filter, &missing);
     if (st == 0 && (x->operations || x->several))
         st = call_rows_check_operations(q, &several);
     bool none = x->several && !several;
@@ -333,7 +324,7 @@ int call_rows_read(struct query *q, const struct call_question *x, const char *c
         const char *at = x->around != NULL ? strstr(x->around, "@calls") : NULL;
         if (at != NULL)
             buf_printf(&sql, "%.*s(", (int)(at - x->around), x->around);
-        make_sql(&sql, q, x, columns, &sessions, &w, missing.n > 0);
+        make_calls_sql(&sql, q, x, columns, &sessions, &w, missing.n > 0);
         if (at != NULL)
             buf_printf(&sql, ")%s", at + strlen("@calls"));
         bool failed = sql.failed || w.sql.failed || sessions.sql.failed;
@@ -346,7 +337,8 @@ int call_rows_read(struct query *q, const struct call_question *x, const char *c
     return st < 0 ? st : 0;
 }
 
-static int call_rows_on_nothing(void *ctx, sqlite3_stmt *st)
+/* The SQL function each() has already passed the row on. */
+static int call_rows_on_each_row(void *ctx, sqlite3_stmt *st)
 {
     (void)ctx, (void)st;
     return 0;
@@ -359,7 +351,7 @@ int call_rows_each(struct query *q, const struct call_question *x, const char *c
     buf_printf(&each, "each(%s)", columns);
     q->each = (struct each){.fn = fn, .ctx = ctx};
     int st =
-        each.failed ? MI_ENOMEM : call_rows_read(q, x, buf_str(&each), call_rows_on_nothing, NULL);
+        each.failed ? MI_ENOMEM : call_rows_read(q, x, buf_str(&each), call_rows_on_each_row, NULL);
     buf_close(&each);
     return q->each.status < 0 ? q->each.status : st;
 }

@@ -17,8 +17,8 @@
 
 static const struct db_kind reader = {
     .wait_ms = BUSY_MS,
-    /* Calls in a temporary table (call_rows.c) may be many; an index that SQLite makes for one statement is never worth
-     * its time: every table is read by its key. */
+    /* temp_store: a temporary table of calls (call_rows.c) may be large. automatic_index: every table is read by its key,
+     * so an index that SQLite creates for one statement never saves time. */
     .settings = "PRAGMA temp_store = FILE; PRAGMA automatic_index = OFF",
     .sql = query_sql,
     .n = Q_COUNT,
@@ -39,8 +39,8 @@ static int read_version(struct query *q)
     return schema_version(q->d.db, &q->d.version) == 0 ? SQLITE_OK : failure_code(q->d.db);
 }
 
-/* A proxy was killed while it created this database and left a rollback journal. SQLite rolls it back on a connection
- * that may write; no recorded row changes. */
+/* Applies a rollback journal, which a proxy leaves if it is killed while it creates the database. SQLite does this only
+ * on a connection that may write; no recorded row changes. */
 static int roll_back_journal(struct query *q)
 {
     sqlite3 *db = NULL;
@@ -54,8 +54,8 @@ static int roll_back_journal(struct query *q)
 static int connect_and_check(struct query *q)
 {
     int st = 0, rc = read_version(q);
-    /* Without the writer's shared memory, this may have read a transaction that is being committed. The next connection
-     * shares that memory, and would not find the tables yet. */
+    /* This connection does not share the writer's memory, so it may have read a transaction that is still being
+     * committed. Connect again, so that all following statements read the same state. */
     if (rc == SQLITE_OK && db_is_outdated(&q->d)) {
         st = db_reconnect(&q->d);
         rc = st == 0 ? read_version(q) : rc;
@@ -68,7 +68,7 @@ static int connect_and_check(struct query *q)
     return st < 0 || rc == SQLITE_OK ? st : db_fail(&q->d);
 }
 
-/* Checks the schema before anything in the tables is trusted. */
+/* Checks the schema. Call it before the tables are read. */
 static int check_layout(struct query *q)
 {
     struct buf why = {0};
@@ -102,9 +102,9 @@ int query_refresh(struct query *q)
     return st == 0 ? check_layout(q) : st;
 }
 
-/* If there is no version, no proxy has created the tables yet: MI_ENOENT. Tables and version are
- * created in one transaction, which may be committed between two statements. */
-static int check_empty(struct query *q)
+/* Checks a vault that had no schema version. MI_ENOENT: no proxy has created the tables yet. Reads
+ * the version again, because a proxy may have committed tables and version meanwhile. */
+static int check_without_version(struct query *q)
 {
     bool has = false;
     if (schema_has_table(q->d.db, "sessions", &has) < 0 ||
@@ -118,7 +118,7 @@ static int check_empty(struct query *q)
                                "has changed it");
 }
 
-static int open_db(struct query *q)
+static int connection_open_db(struct query *q)
 {
     struct stat st;
     if (fstatat(q->dir_fd, VAULT_DB, &st, AT_SYMLINK_NOFOLLOW) != 0 && errno == ENOENT)
@@ -140,7 +140,7 @@ static int open_db(struct query *q)
                    q->path);
         return MI_ESTORE;
     }
-    return q->d.version > 0 ? check_layout(q) : check_empty(q);
+    return q->d.version > 0 ? check_layout(q) : check_without_version(q);
 }
 
 static int connection_open_vault(struct query **ret, const char *vault, bool any, struct buf *error)
@@ -159,7 +159,7 @@ static int connection_open_vault(struct query **ret, const char *vault, bool any
                        strerror(errno));
     }
     if (st == 0)
-        st = open_db(q);
+        st = connection_open_db(q);
     if (st == 0) {
         *ret = q;
         return 0;
@@ -185,7 +185,7 @@ int query_open_any(struct query **ret, const char *vault, struct buf *error)
 }
 
 /* Opens a database in memory. NULL: out of memory. */
-static struct query *open_memory(const char *name)
+static struct query *connection_open_memory(const char *name)
 {
     struct query *q = calloc(1, sizeof *q);
     if (q == NULL)
@@ -201,7 +201,7 @@ static struct query *open_memory(const char *name)
 
 int query_open_empty(struct query **ret, const char *vault)
 {
-    struct query *q = open_memory(vault);
+    struct query *q = connection_open_memory(vault);
     if (q == NULL || schema_make_ready(q->d.db) < 0) {
         query_close(q);
         return MI_ENOMEM;
@@ -212,7 +212,7 @@ int query_open_empty(struct query **ret, const char *vault)
 
 int query_open_store(struct query **ret, const struct remote_store *store, const char *name)
 {
-    struct query *q = open_memory(name);
+    struct query *q = connection_open_memory(name);
     if (q == NULL) {
         store->close(store->ctx);
         return MI_ENOMEM;
@@ -305,9 +305,10 @@ int query_read_number(struct query *q, enum query_statement i, int64_t id, int64
     return status == MI_ENOENT ? 0 : status;
 }
 
-/* Reads the first or the last message of a range. *ret_has: whether there is one. */
-static int read_end_of_range(struct query *q, enum query_statement i, const struct query_range *in,
-                             int64_t *ret_seq, int64_t *ret_t_us, bool *ret_has)
+/* Reads the first or the last message of a range, with statement i. *ret_has: whether the range has
+ * a message. */
+static int read_first_or_last(struct query *q, enum query_statement i, const struct query_range *in,
+                              int64_t *ret_seq, int64_t *ret_t_us, bool *ret_has)
 {
     sqlite3_stmt *st = NULL;
     int status = query_prepare(q, i, &st);
@@ -326,19 +327,19 @@ int query_last_message(struct query *q, int64_t session_id, int64_t *ret_seq, in
 {
     bool has;
     struct query_range all = {session_id, 0, SCHEMA_SEQ_MAX, false};
-    return read_end_of_range(q, Q_LAST, &all, ret_seq, ret_t_us, &has);
+    return read_first_or_last(q, Q_LAST, &all, ret_seq, ret_t_us, &has);
 }
 
-/* Skips numbers that no message has: in a forged file, there may be 2^36 of them between two
- * messages. This is not done for a store: each request takes time, and such numbers are rejected
- * (vault/remote/pages.c). */
+/* Skips seqs that no message has. In a forged file, there may be 2^36 of them between two messages.
+ * Not needed for a store, which rejects such seqs (vault/remote/pages.c) and answers each request
+ * slowly. */
 static int skip_gap(struct query *q, struct query_range *rest)
 {
     int64_t seq, t_us;
     bool has;
     if (q->remote != NULL)
         return 0;
-    int st = read_end_of_range(q, rest->backwards ? Q_LAST : Q_FIRST, rest, &seq, &t_us, &has);
+    int st = read_first_or_last(q, rest->backwards ? Q_LAST : Q_FIRST, rest, &seq, &t_us, &has);
     if (st < 0)
         return st;
     if (has && (seq < rest->from || seq > rest->to))
@@ -359,15 +360,15 @@ bool query_check_row_order(const struct query *q, struct query_range *r, sqlite3
     int64_t n = sqlite3_column_int64(st, 0);
     if (r->from > r->to || n < r->from || n > r->to)
         return false;
-    /* the range becomes empty at the end of the numbers */
+    /* After the highest or lowest number, the range becomes empty. */
     bool last = r->backwards ? n == INT64_MIN : n == INT64_MAX;
     r->from = last ? INT64_MAX : r->backwards ? r->from : n + 1;
     r->to = last ? INT64_MIN : r->backwards ? n - 1 : r->to;
     return true;
 }
 
-/* Reads one part from the beginning of `rest`, and removes it from `rest`. *ret_n: its number of
- * rows. */
+/* Reads the first part of `rest`, at most QUERY_PART seqs, and removes it from `rest`. *ret_n:
+ * number of rows that were read. */
 static int scan_part_of_range(struct query *q, enum query_statement i, const struct where *w,
                               struct query_range *rest, int64_t *ret_n, query_row_fn fn, void *ctx)
 {

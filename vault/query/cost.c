@@ -14,7 +14,7 @@
 
 /* ---- servers -------------------------------------------------------------------------------- */
 
-/* *ret: the server's index in the list. */
+/* Finds or adds a server. *ret: index of the server in the list. */
 static int cost_add_server(struct cost *c, struct slice name, size_t *ret)
 {
     uint32_t i;
@@ -39,15 +39,15 @@ static int cost_add_server(struct cost *c, struct slice name, size_t *ret)
 /* A session that matches. */
 struct cost_reading_session {
     int64_t id, started_at_us;
-    size_t server,
-        at; /* index of the session in the server's `session`, if it is below session_n */
+    size_t server; /* index of the server */
+    size_t at;     /* index in the server's `session`; session_n or above: not in this array */
 };
 
-/* A call made of several requests: `result` is the sum over its requests. */
+/* A call made of several requests. */
 struct cost_operation {
     int64_t id;
-    size_t tool;
-    struct context_result result;
+    size_t tool;                  /* index of the tool */
+    struct context_result result; /* sum over the requests of the call */
     bool answered;
 };
 
@@ -62,12 +62,12 @@ struct cost_reading {
         enum call_status status;
     } * several; /* owned; calls made of several requests, sorted by id after all are known */
     size_t several_n, several_cap;
-    struct cost_operation *operation; /* owned; sorted by id */
+    struct cost_operation *operation; /* owned; operations of the current session, sorted by id */
     size_t operation_n, operation_cap;
     int status;
 };
 
-/* A session whose lists may be read. */
+/* Counts a session, and keeps it if its lists may be read. */
 static int cost_add_session(struct cost_server *s, const struct query_session *of)
 {
     s->sessions++;
@@ -122,7 +122,7 @@ static bool cost_is_answered(enum call_status status)
     return status == CALL_OK || status == CALL_ERROR || status == CALL_TOOL_ERROR;
 }
 
-/* Reads a number of a result; a damaged vault may have any value. */
+/* Reads a number from a row of `calls`. In a damaged vault, the column may have any value. */
 static int64_t read_cost_number(sqlite3_value *v, int64_t max)
 {
     int64_t n = sqlite3_value_int64(v);
@@ -174,7 +174,8 @@ static int cost_compare_several(const void *a, const void *b, void *ctx)
     return x->id < y->id ? -1 : x->id > y->id;
 }
 
-/* Call it at the end of a session. */
+/* Adds the results of the session's operations to their tools. Called after the last call of the
+ * session. */
 static int cost_add_operations(struct cost_reading *x)
 {
     int st = 0;
@@ -187,8 +188,7 @@ static int cost_add_operations(struct cost_reading *x)
     return st;
 }
 
-/* Adds the result of a request that continues an operation: the operation's result answers one of
- * these, of any method. */
+/* Adds the result of a request that continues operation `id` to the result of the operation. */
 static void cost_add_continuation(struct cost_reading *x, int64_t id,
                                   const struct context_result *r)
 {
@@ -231,14 +231,6 @@ static int cost_add_call(struct cost_reading *x, int64_t id, struct slice tool,
     "c.id, c.method, c.target, c.status, c.result_tokens, c.t_us, c.direction, c.origin,"          \
     " c.result_binaries, c.result_binary_size, "
 
-static void cost_note_lists(struct cost_reading *x, int64_t seq, struct slice method)
-{
-    const struct cost_reading_session *session = &x->session[x->at];
-    struct cost_server *s = &x->c->list[session->server];
-    if (seq <= TOOL_LIST_MESSAGES && session->at < s->session_n)
-        s->session[session->at].lists |= cost_lists_bit_of_method(method);
-}
-
 /* Called for the calls of a session in the order of ids. */
 static int cost_on_call(void *ctx, sqlite3_value **column)
 {
@@ -253,8 +245,8 @@ static int cost_on_call(void *ctx, sqlite3_value **column)
             x->at = x->session_n;
     }
     if (x->at == x->session_n)
-        return 0; /* skip the call: its session is of another server, or is new */
-    int64_t first = sqlite3_value_int64(column[10]);
+        return 0; /* skip the call: its session does not match, or has begun meanwhile */
+    int64_t first = sqlite3_value_int64(column[10]); /* seq of the operation's first request */
     int64_t at_us = x->session[x->at].started_at_us + each_read_time(column[5]);
     struct context_result result = {read_cost_number(column[4], COST_RESULT_MAX),
                                     read_cost_number(column[8], COST_RESULT_MAX),
@@ -262,8 +254,11 @@ static int cost_on_call(void *ctx, sqlite3_value **column)
     if (x->c->result != NULL)
         result = x->c->result(x->c->ctx, id & SCHEMA_SEQ_MAX);
     struct slice method = each_text(column[1]);
-    if (!slice_is(method, "tools/call"))
-        cost_note_lists(x, id & SCHEMA_SEQ_MAX, method);
+    const struct cost_reading_session *session = &x->session[x->at];
+    struct cost_server *s = &x->c->list[session->server];
+    int64_t seq = id & SCHEMA_SEQ_MAX;
+    if (!slice_is(method, "tools/call") && seq <= TOOL_LIST_MESSAGES && session->at < s->session_n)
+        s->session[session->at].lists |= cost_lists_bit_of_method(method);
     if (!slice_is(each_text(column[6]), "c2s") || !slice_is(each_text(column[7]), "peer"))
         return 0;
     if (first > 0 && first <= (int64_t)SCHEMA_SEQ_MAX)
@@ -277,8 +272,8 @@ static int cost_on_call(void *ctx, sqlite3_value **column)
 
 /* ---- results -------------------------------------------------------------------------------- */
 
-/* Sorts by one byte at a time, from the lowest on, so that the work is proportional to n for any
- * values. `scratch` has n elements. */
+/* Sorts by one byte at a time (radix sort, lowest byte first), so that the time is proportional to
+ * n for any values. `scratch` has n elements. */
 static void cost_sort_tokens(uint32_t *tokens, uint32_t *scratch, size_t n)
 {
     for (int shift = 0; shift < 32; shift += 8) {
@@ -292,11 +287,11 @@ static void cost_sort_tokens(uint32_t *tokens, uint32_t *scratch, size_t n)
         }
         for (size_t i = 0; i < n; i++)
             scratch[at[tokens[i] >> shift & 0xFF]++] = tokens[i];
-        uint32_t *turned = tokens;
-        tokens = scratch;
-        scratch = turned;
+        uint32_t *sorted = scratch;
+        scratch = tokens;
+        tokens = sorted;
     }
-    /* an even number of passes: the result is in `tokens` */
+    /* After an even number of passes, the result is in the caller's `tokens`. */
 }
 
 /* Counts the results of a tool that have at most `tokens` tokens. The results are sorted. */
@@ -313,7 +308,7 @@ static size_t cost_count_up_to(const struct cost_results *r, uint32_t tokens)
     return from;
 }
 
-/* Removes tools that are in no list and were not called: an earlier list had them. */
+/* Removes tools that were not called and are not in the list, only in an earlier list. */
 static void cost_drop_unlisted(struct cost_server *s)
 {
     size_t n = 0;
@@ -325,8 +320,9 @@ static void cost_drop_unlisted(struct cost_server *s)
     s->tool_n = n;
 }
 
-/* The percentile, by nearest rank as in vault/query/tally.h, among the results of several tools:
- * the lowest number that enough results do not exceed. -1 if there are no results. */
+/* Returns the percentile (nearest rank, as in vault/query/tally.h) of the tokens of all results of
+ * these tools; -1 if there are no results. Searches the lowest number that enough results do not
+ * exceed. */
 static int64_t cost_percentile(const struct cost_tool *tool, size_t tool_n, int percent)
 {
     size_t n = 0;
@@ -354,13 +350,14 @@ static int cost_compare_tools(const void *a, const void *b, void *ctx)
     return slice_cmp(x->name, y->name);
 }
 
-/* Says that the binaries are not known if they are known of none of the answered calls. */
-static void cost_judge_binaries(struct cost_binaries *b)
+/* Sets the binaries to unknown if they are unknown for all answered calls. */
+static void cost_set_unknown_binaries(struct cost_binaries *b)
 {
     if (b->counted == 0 && b->uncounted > 0)
         b->n = b->size = -1;
 }
 
+/* Computes the sums and percentiles of a server and of its tools. */
 static int cost_sum_tools(struct cost_server *s)
 {
     size_t counted = 0, most = 0;
@@ -386,9 +383,9 @@ static int cost_sum_tools(struct cost_server *s)
         s->binaries.size += t->binaries.size;
         s->binaries.counted += t->binaries.counted;
         s->binaries.uncounted += t->binaries.uncounted;
-        cost_judge_binaries(&t->binaries);
+        cost_set_unknown_binaries(&t->binaries);
     }
-    cost_judge_binaries(&s->binaries);
+    cost_set_unknown_binaries(&s->binaries);
     if (counted == 0 && s->uncounted > 0)
         s->result_tokens = -1;
     s->p50 = cost_percentile(s->tool, s->tool_n, 50);
@@ -447,7 +444,8 @@ int cost_read(struct cost *c, struct query *q)
                                      .side = CALLS_OF_ALL,
                                      .recorded = !c->imported,
                                      .not_sent = !c->sent};
-    /* compare the name itself; a glob does not always match its own text */
+    /* A name with the characters of a glob does not always match itself as a glob:
+     * cost_on_session() compares the name. */
     if (c->server != NULL && !filter_is_glob(c->server))
         f.server = c->server;
     *c = (struct cost){.server = c->server,

@@ -1,13 +1,14 @@
-/* cost.h - what the tools of each server cost the context of a client's model (model/context.h),
- * and which of them are used.
+/* cost.h - computes how many tokens the tools of each server take in the context of a client's
+ * model (model/context.h), and which tools are used.
  *
- * Rules     Only sessions that match count, for definitions as well (vault/query/cost_lists.h).
- *           Calls of tools that match the filter count. A call made of several requests
- *           (model/operations.h) counts once, with the tokens of all its requests. A tool is used
- *           if it is in the list and was called. Results are counted when they are recorded
- *           (calls.result_tokens). uncounted: answered calls whose number of tokens is not known:
- *           calls of a store, and results beyond 64 KiB that an older version has recorded.
- *           Images, audio and blobs of results are counted apart, by number and size.
+ * Rules     Only sessions that match the filter count, also for definitions
+ *           (vault/query/cost_lists.h), and only calls of tools that match the filter. A call made
+ *           of several requests (model/operations.h) counts once, with the tokens of all its
+ *           requests. A tool is used if it is in the list and was called. The tokens of a result
+ *           are counted when it is
+ *           recorded (calls.result_tokens). uncounted: number of answered calls whose tokens are
+ *           unknown, which are calls of a store, and results beyond 64 KiB that an older version
+ *           has recorded. Images, audio and blobs of results are counted separately.
  * Owns      everything below struct cost; cost_close() frees it. Memory: 4 bytes for each call.
  * Units     estimated tokens; -1: not known. Times: microseconds since the epoch.
  * Errors    MI_ENOMEM, and those of vault/query/reader.h.
@@ -19,9 +20,9 @@
 #include "model/context.h"
 #include "vault/query/reader.h"
 
-/* Highest number of tokens or binaries of a result; higher values count as this. */
+/* Highest number of tokens or binaries of a result; a higher number is reduced to this. */
 #define COST_RESULT_MAX ((int64_t)UINT32_MAX)
-/* Highest number of bytes of a result; higher values count as this. */
+/* Highest number of bytes of the binaries of a result; a higher number is reduced to this. */
 #define COST_BINARY_SIZE_MAX ((int64_t)1 << 40)
 
 struct cost_results {
@@ -33,7 +34,7 @@ struct cost_results {
 /* Images, audio and blobs in results. */
 struct cost_binaries {
     int64_t n;         /* number of images, audio and blobs; -1: unknown for all answered calls */
-    int64_t size;      /* sum of the bytes of the images, audio and blobs; -1: likewise */
+    int64_t size;      /* sum of their sizes in bytes; -1: unknown for all answered calls */
     int64_t counted;   /* number of results whose binaries were counted */
     int64_t uncounted; /* number of answered calls whose binaries are unknown */
 };
@@ -62,12 +63,12 @@ struct cost_session {
 struct cost_server {
     struct slice server;
     int64_t sessions;          /* number of sessions that match */
-    int64_t tools, used;       /* number of tools in the list, and of those called; -1: no list is
-                                * known */
+    int64_t tools, used;       /* number of tools in the list, and how many of them were called; -1:
+                                * no list is known */
     int64_t definition_tokens; /* tokens of all tools in the list */
     int64_t never_used_tokens; /* tokens of the tools in the list that were never called */
-    int64_t instruction_tokens, prompt_tokens, resource_tokens; /* tokens of these parts; -1: not
-                                                                 * known */
+    /* tokens of the instructions, of all prompts, and of all resources and templates; -1: unknown */
+    int64_t instruction_tokens, prompt_tokens, resource_tokens;
     int64_t calls, errors, uncounted, last_at_us;
     int64_t result_tokens; /* sum of the tokens of all results, as in struct cost_tool */
     int64_t p50, p95;      /* percentiles of the tokens of a result */
@@ -85,8 +86,8 @@ struct cost {
     struct filter filter;
     bool imported; /* true: include imported sessions */
     bool sent;     /* true: include sessions that `send` made */
-    /* Returns the result of a request, by the seq of the request; CONTEXT_NO_RESULT if it is not
-     * known. NULL: the columns of `calls` have it. */
+    /* Returns what is counted in the result of request `seq`; CONTEXT_NO_RESULT if unknown. NULL:
+     * the columns of `calls` are used instead. */
     struct context_result (*result)(void *ctx, int64_t seq);
     void *ctx;
 

@@ -34,10 +34,10 @@ struct lists_reading {
     } request[REQUESTS_KEPT]; /* the last requests for a list */
     size_t request_n;
     struct {
-        int64_t tokens; /* tokens of the pages read so far */
-        bool begun;
-        uint64_t next; /* hash of the cursor of the missing page */
-        int64_t whole; /* tokens of the last complete list; -1: no list was complete */
+        int64_t tokens;   /* tokens of the pages read so far */
+        bool begun;       /* true: a page was read, and more pages follow */
+        uint64_t next;    /* hash of the cursor of the next page; 0: no page follows */
+        int64_t complete; /* tokens of the last complete list; -1: no list was complete */
     } list[LISTS];
     int64_t instruction_tokens;
     int status;
@@ -65,7 +65,7 @@ int cost_add_tool(struct cost_server *s, struct slice name, struct cost_tool **r
     return 0;
 }
 
-/* Stores the tools of a complete list in place of earlier ones. */
+/* Stores the tools of a complete list, which replaces earlier lists. */
 static int lists_store_tools(struct cost_server *s, const struct tools *tools)
 {
     for (size_t i = 0; i < s->tool_n; i++)
@@ -84,9 +84,9 @@ static int lists_store_tools(struct cost_server *s, const struct tools *tools)
     return 0;
 }
 
-/* ---- a rule of the session ------------------------------------------------------------------ */
+/* ---- the tool rule of the session ----------------------------------------------------------- */
 
-/* A rule that cannot be read hides nothing. */
+/* Reads the tool rule of the session. An invalid rule hides nothing. */
 static bool lists_on_session(void *ctx, const struct query_session *s)
 {
     struct lists_reading *x = ctx;
@@ -97,16 +97,8 @@ static bool lists_on_session(void *ctx, const struct query_session *s)
     return false;
 }
 
-/* Reads the rule without query_session_by_id(): a caller may use the last result of that. */
-static int lists_read_rule(struct lists_reading *x, int64_t session_id)
-{
-    struct filter f = FILTER_ANY;
-    f.session_id = session_id;
-    int st = query_matching_sessions(x->q, &f, FILTER_HOLDS, 1, lists_on_session, x);
-    return st == 0 ? x->status : st;
-}
-
-/* Removes hidden tools from a result of tools/list, as the client saw it. */
+/* Removes the tools that the rule hides from a result of tools/list, so that *m is what the client
+ * got. */
 static int lists_remove_hidden(struct lists_reading *x, struct slice body, struct rpc *m)
 {
     struct changes c = {0};
@@ -130,17 +122,8 @@ static int lists_remove_hidden(struct lists_reading *x, struct slice body, struc
 
 /* ---- messages of a session ------------------------------------------------------------------ */
 
-static void lists_keep_request(struct lists_reading *x, const struct query_message *m)
-{
-    struct rpc rpc;
-    if (m->body.p == NULL || rpc_read(m->body, &rpc) < 0)
-        return;
-    size_t at = x->request_n++ % REQUESTS_KEPT;
-    x->request[at].seq = m->seq;
-    x->request[at].cursor = lists_hash_cursor(rpc.cursor);
-}
-
-/* Whether the page is the first one, or the one that is missing. */
+/* Whether the answer to request_seq is the first page of a list, or the next page. *cursor: hash of
+ * the requested cursor. */
 static bool lists_page_fits(struct lists_reading *x, size_t list, int64_t request_seq,
                             uint64_t *cursor)
 {
@@ -168,7 +151,7 @@ static int lists_add_page(struct lists_reading *x, size_t i, const struct rpc *m
         return 0;
     x->list[i].begun = false;
     if (i != LIST_TOOLS)
-        x->list[i].whole = x->list[i].tokens;
+        x->list[i].complete = x->list[i].tokens;
     else if (tools_are_complete(&x->tools) && x->wants_tools)
         return lists_store_tools(x->s, &x->tools);
     return 0;
@@ -186,8 +169,11 @@ static bool lists_on_message(void *ctx, const struct query_message *m)
         i++;
     if ((!begins && i == LISTS) || m->action != ROW_FORWARDED)
         return true;
-    if (m->kind == KIND_REQUEST && !begins)
-        lists_keep_request(x, m);
+    if (m->kind == KIND_REQUEST && !begins && m->body.p != NULL && rpc_read(m->body, &rpc) >= 0) {
+        size_t at = x->request_n++ % REQUESTS_KEPT;
+        x->request[at].seq = m->seq;
+        x->request[at].cursor = lists_hash_cursor(rpc.cursor);
+    }
     if (m->kind != KIND_RESULT || (!begins && !lists_page_fits(x, i, m->request_seq, &cursor)))
         return true;
     if (m->is_large) {
@@ -223,10 +209,14 @@ static int lists_read_session(struct cost_server *s, struct query *q,
     struct lists_reading x = {
         .s = s, .q = q, .uid = session->uid, .wants_tools = s->tools < 0, .instruction_tokens = -1};
     for (size_t i = 0; i < LISTS; i++)
-        x.list[i].whole = -1;
+        x.list[i].complete = -1;
     struct message_question first = {
         .session_id = session->id, .from = 1, .to = TOOL_LIST_MESSAGES, .lists = true};
-    int st = lists_read_rule(&x, session->id);
+    /* The rule is not read with query_session_by_id(), whose last result a caller may still use. */
+    struct filter this_session = FILTER_ANY;
+    this_session.session_id = session->id;
+    int st = query_matching_sessions(q, &this_session, FILTER_HOLDS, 1, lists_on_session, &x);
+    st = st == 0 ? x.status : st;
     if (st == 0)
         st = query_timeline_of(q, &first, lists_on_message, NULL, &x);
     tools_close(&x.tools);
@@ -234,11 +224,12 @@ static int lists_read_session(struct cost_server *s, struct query *q,
     buf_close(&x.seen);
     buf_close(&x.body);
     lists_set_if_unknown(&s->instruction_tokens, x.instruction_tokens);
-    lists_set_if_unknown(&s->prompt_tokens, x.list[LIST_PROMPTS].whole);
+    lists_set_if_unknown(&s->prompt_tokens, x.list[LIST_PROMPTS].complete);
     if (s->resource_tokens < 0 &&
-        (x.list[LIST_RESOURCES].whole >= 0 || x.list[LIST_TEMPLATES].whole >= 0))
-        s->resource_tokens = (x.list[LIST_RESOURCES].whole > 0 ? x.list[LIST_RESOURCES].whole : 0) +
-                             (x.list[LIST_TEMPLATES].whole > 0 ? x.list[LIST_TEMPLATES].whole : 0);
+        (x.list[LIST_RESOURCES].complete >= 0 || x.list[LIST_TEMPLATES].complete >= 0))
+        s->resource_tokens =
+            (x.list[LIST_RESOURCES].complete > 0 ? x.list[LIST_RESOURCES].complete : 0) +
+            (x.list[LIST_TEMPLATES].complete > 0 ? x.list[LIST_TEMPLATES].complete : 0);
     return st == 0 ? x.status : st;
 }
 
@@ -250,8 +241,8 @@ unsigned cost_lists_bit_of_method(struct slice method)
     return i < LISTS || lists_method_has_instructions(method) ? 1u << i : 0;
 }
 
-/* Bits of the lists that are not known yet. */
-static unsigned lists_still_to_read(const struct cost_server *s)
+/* Returns the bits of the lists that are not known yet. */
+static unsigned lists_still_unknown(const struct cost_server *s)
 {
     return (s->tools < 0 ? 1u << LIST_TOOLS : 0) | (s->prompt_tokens < 0 ? 1u << LIST_PROMPTS : 0) |
            (s->resource_tokens < 0 ? 1u << LIST_RESOURCES | 1u << LIST_TEMPLATES : 0) |
@@ -267,7 +258,7 @@ int cost_lists_read(struct cost_server *s, struct query *q)
             if (older > COST_OLDER)
                 return 0;
             if (s->session[i].imported != (imported == 1) ||
-                (s->session[i].lists & lists_still_to_read(s)) == 0)
+                (s->session[i].lists & lists_still_unknown(s)) == 0)
                 continue;
             st = lists_read_session(s, q, &s->session[i]);
             older += s->tools >= 0;

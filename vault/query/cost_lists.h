@@ -1,10 +1,10 @@
-/* cost_lists.h - what a server's lists and instructions take of a context (vault/query/cost.h), from its sessions.
+/* cost_lists.h - counts the tokens of a server's lists and instructions (vault/query/cost.h), from its recorded sessions.
  *
- * Rules     Each list is taken from the newest of these sessions that has it among its first
- *           TOOL_LIST_MESSAGES messages: the last list of which all pages came. The instructions
- *           are those of the last answer to initialize or server/discover. Recorded sessions are
- *           read before imported ones. Once the tools are known, at most COST_OLDER further
- *           sessions are read for what is still unknown.
+ * Rules     Each list is taken from the newest session that has a complete list among its first
+ *           TOOL_LIST_MESSAGES messages; of several, the last one. The instructions are those of
+ *           the last answer to initialize or server/discover. Recorded sessions are read before
+ *           imported sessions. Once the tools are known, at most COST_OLDER further sessions are
+ *           read for lists that are still unknown.
  * Errors    MI_ENOMEM, and those of vault/query/reader.h.
  * Blocks    on the vault. */
 #ifndef MI_VAULT_QUERY_COST_LISTS_H
@@ -14,13 +14,14 @@
 
 #define COST_OLDER 5
 
-/* The bit of the list, or of the instructions, that an answer to this method has; else 0. */
+/* Returns the bit of the list, or of the instructions, that an answer to this method contains; 0 if
+ * it contains neither. */
 unsigned cost_lists_bit_of_method(struct slice method);
-/* Sets what is known of the lists of `s` and of its tools, whose calls are counted already.
- * s->session: newest first. */
+/* Reads the lists of `s` from s->session (newest first), and sets the token counts of `s` and of its
+ * tools. Call it after the calls were counted. */
 MI_MUST int cost_lists_read(struct cost_server *s, struct query *q);
-/* *ret: the tool with this name, which is added if it is new; valid until the next call.
- * cost_read() sets its name. */
+/* Finds or adds the tool with this name. *ret is valid until the next call. cost_read() sets the
+ * name of the tool later. */
 MI_MUST int cost_add_tool(struct cost_server *s, struct slice name, struct cost_tool **ret);
 
 #endif

@@ -37,7 +37,7 @@ enum count_by count_by_name_of_way(const char *name)
 
 #define PART_END '\xFF' /* separates the parts of a key: this byte does not occur in UTF-8 */
 
-static void add_part(struct buf *b, struct slice part)
+static void add_key_part(struct buf *b, struct slice part)
 {
     if (part.p != NULL)
         text_utf8(b, part);
@@ -62,7 +62,7 @@ struct counting {
     struct count *c;
     struct repeated_call *repeat; /* owned; sorted by id */
     size_t repeats_n, repeats_cap;
-    struct person_list person; /* owned; a person's share of each call made of one request */
+    struct person_list person; /* owned; time that a person took in each call made of one request */
     struct buf key;            /* owned; scratch */
 };
 
@@ -73,25 +73,26 @@ struct counting {
 #define OF_OPERATION ", c.server_us, c.person_us"
 #define OF_REQUEST ", c.duration_us, 0"
 
-static void make_key(struct counting *x, sqlite3_stmt *st, int64_t at_us)
+/* Sets x->key to the key of the group that a call belongs to. */
+static void make_group_key(struct counting *x, sqlite3_stmt *st, int64_t at_us)
 {
     char day[CLOCK_TEXT_MAX];
     buf_clear(&x->key);
     if (x->c->by == COUNT_DAY) {
         clock_local_text(at_us, day);
-        add_part(&x->key, (struct slice){day, size_min(strlen(day), 10)});
+        add_key_part(&x->key, (struct slice){day, size_min(strlen(day), 10)});
         return;
     }
-    add_part(&x->key, connect_column(st, 0));
+    add_key_part(&x->key, connect_column(st, 0));
     if (x->c->by == COUNT_TOOL)
-        add_part(&x->key, connect_column(st, 1));
+        add_key_part(&x->key, connect_column(st, 1));
 }
 
-/* Reads the repeats before the calls, because there are few of them. */
+/* Reads the calls that repeat another call. Called before the other calls are read. */
 static int count_read_repeats(struct counting *x, struct query *q, const struct filter *f)
 {
     sqlite3_stmt *st = NULL;
-    /* do not read repeats from a store: it would send all of its events */
+    /* Repeats are not read from a store, because the store would send all of its events. */
     if (!x->c->repeats_too || query_is_store(q))
         return 0;
     int rc = SQLITE_DONE, status = call_rows_prepare(q, f);
@@ -128,16 +129,6 @@ static int compare_repeated_by_id(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static void count_repeat(struct counting *x, int64_t id)
-{
-    struct repeated_call key = {.id = id};
-    const struct repeated_call *r = x->repeats_n > 0 ? bsearch(&key, x->repeat, x->repeats_n,
-                                                               sizeof key, compare_repeated_by_id)
-                                                     : NULL;
-    x->c->repeats += r != NULL;
-    x->c->repeats_forwarded += r != NULL && r->forwarded;
-}
-
 static int query_count_on_call(void *ctx, sqlite3_stmt *st)
 {
     struct counting *x = ctx;
@@ -152,8 +143,14 @@ static int query_count_on_call(void *ctx, sqlite3_stmt *st)
         .person_us = connect_time(st, 10) + person_us,
     };
     bool counted = sqlite3_column_type(st, 8) != SQLITE_NULL;
-    count_repeat(x, sqlite3_column_int64(st, 11));
-    make_key(x, st, at_us);
+    struct repeated_call key = {.id = sqlite3_column_int64(st, 11)};
+    const struct repeated_call *repeat =
+        x->repeats_n > 0
+            ? bsearch(&key, x->repeat, x->repeats_n, sizeof key, compare_repeated_by_id)
+            : NULL;
+    x->c->repeats += repeat != NULL;
+    x->c->repeats_forwarded += repeat != NULL && repeat->forwarded;
+    make_group_key(x, st, at_us);
     int status =
         x->key.failed ? MI_ENOMEM : tally_add(&x->c->tally, buf_slice(&x->key), &call, at_us);
     if (status == 0)
@@ -161,7 +158,8 @@ static int query_count_on_call(void *ctx, sqlite3_stmt *st)
     return status;
 }
 
-struct looking {
+/* Context of count_on_left_out_session(), which looks for a session that was left out. */
+struct left_out_search {
     struct count *c;
     struct query *q;
     int status;
@@ -169,7 +167,7 @@ struct looking {
 
 static bool count_on_left_out_session(void *ctx, const struct query_session *s)
 {
-    struct looking *l = ctx;
+    struct left_out_search *l = ctx;
     bool sent = false;
     if (!l->c->sent)
         l->status = query_is_sent(l->q, s->id, &sent);
@@ -181,7 +179,7 @@ int count_calls(struct count *c, struct query *q)
 {
     struct counting x = {.c = c};
     struct filter f = c->filter;
-    struct looking look = {c, q, 0};
+    struct left_out_search look = {c, q, 0};
     struct call_question question = {.filter = &f,
                                      .operations = !c->requests,
                                      .recorded = !c->imported,

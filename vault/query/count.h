@@ -3,8 +3,8 @@
  * Owns      the tally; count_close() frees it.
  * Errors    MI_ENOMEM, and those of vault/query/reader.h.
  * Blocks    on the vault. */
-#ifndef MI_CLI_LOOK_COUNT_H
-#define MI_CLI_LOOK_COUNT_H
+#ifndef MI_VAULT_QUERY_COUNT_H
+#define MI_VAULT_QUERY_COUNT_H
 
 #include "vault/query/reader.h"
 #include "vault/query/tally.h"
@@ -20,14 +20,13 @@ struct count {
     bool requests;    /* true: a call made of several requests (model/operations.h) counts once for
                        * each request */
     struct filter filter;
-    /* as in struct call_question */
-    bool (*goes_on)(void *ctx);
+    bool (*goes_on)(void *ctx); /* as in struct call_question */
     void *ctx;
 
     bool several;  /* true: the vault has calls made of several requests */
     bool left_out; /* true: sessions were left out, because they were imported or made by `send` */
-    /* Calls that repeat a call which may have run (docs/repeats.md), and how many of them the
-     * server got. Not counted without repeats_too, and for a store. */
+    /* Number of calls that repeat a call which may have run (docs/repeats.md), and how many of them
+     * were forwarded to the server. 0 without repeats_too and for a store. */
     int64_t repeats, repeats_forwarded;
     struct tally tally; /* the groups; count_part() splits their keys into parts */
 };
@@ -38,8 +37,8 @@ enum count_by count_by_name_of_way(const char *name);
 /* Zeroes `count`, except for its first nine members, and counts. Call count_close() in any case. */
 MI_MUST int count_calls(struct count *c, struct query *q);
 void count_close(struct count *c);
-/* Takes the next part of a key: for COUNT_TOOL, server and then tool; else the only part. If n is
- * 0, it is unknown. */
+/* Takes the next part of a key: for COUNT_TOOL the server, then the tool; otherwise the only part.
+ * An empty part is unknown. */
 struct slice count_part(struct slice *key);
 
 #endif

@@ -2,8 +2,8 @@
  * It is an aggregate function, so SQLite makes no result rows: with many rows, that saves half of
  * the time.
  *
- * Rules     values are borrowed for the call. The statement has one row, without meaning. If a
- *           callback returns an error, the statement ends with SQLITE_ABORT.
+ * Rules     values are borrowed for the call. The statement returns one row, which the caller
+ *           ignores. If a callback returns an error, the statement ends with SQLITE_ABORT.
  * Owns      nothing.
  * Blocks    never. */
 #ifndef MI_VAULT_QUERY_EACH_H
@@ -19,12 +19,12 @@ typedef int (*each_fn)(void *ctx, sqlite3_value **column);
 struct each {
     each_fn fn;
     void *ctx;
-    int status; /* what the callback returned last */
+    int status; /* last result of the callback */
 };
 
-/* Makes the function, which uses *e while a statement runs. Returns SQLite's code. */
+/* Registers each(), which uses *e while a statement runs. Returns SQLite's code. */
 MI_MUST int each_register(sqlite3 *db, struct each *e);
-/* The same as connect_column() and connect_time(), for a value. */
+/* Like connect_column() and connect_time(), for an argument of each(). */
 struct slice each_text(sqlite3_value *v);
 int64_t each_read_time(sqlite3_value *v);
 

@@ -14,7 +14,7 @@ bool filter_is_glob(const char *text)
     return strpbrk(text, "*?[") != NULL;
 }
 
-/* fnmatch() needs a NUL. */
+/* Copies the text, because fnmatch() needs a terminating NUL. */
 static bool text_fits_glob(const char *glob, struct slice text)
 {
     struct buf b = {0};
@@ -24,7 +24,7 @@ static bool text_fits_glob(const char *glob, struct slice text)
     return fits;
 }
 
-/* NULL matches everything. */
+/* Whether the text matches a name or glob. NULL matches every text. */
 static bool text_fits_pattern(const char *glob, struct slice text)
 {
     if (glob == NULL)
@@ -132,8 +132,8 @@ static void filter_add_time(struct where *w, const char *condition, int64_t us)
     filter_add_value(w, condition, (struct cell){.type = CELL_INT, .number = us}, "");
 }
 
-/* Adds the comparison of a name. SQLite compares a name without a glob, and can ask a store for
- * that name only; fits() compares a glob. */
+/* Adds the comparison of a column with a name or glob. A plain name is compared by SQLite, which
+ * can ask a store for this name only; a glob is compared by the SQL function fits(). */
 static void filter_add_name(struct where *w, const char *column, const char *name)
 {
     char before[160];
@@ -179,9 +179,9 @@ void where_add_session(struct where *w, const struct filter *f, enum filter_time
     }
 }
 
-/* Adds "(COLUMN IN ('a', 'b'))" with the words of the values whose bits are set. */
-static void add_words(struct buf *b, const char *column, const struct value_words *words,
-                      unsigned values)
+/* Adds "COLUMN IN ('a', 'b')" with the words of the values whose bits are set. */
+static void filter_add_words(struct buf *b, const char *column, const struct value_words *words,
+                             unsigned values)
 {
     const char *comma = "";
     buf_printf(b, "%s IN (", column);
@@ -202,13 +202,14 @@ static unsigned bits_of_failed_statuses(void)
     return failed;
 }
 
-static void add_statuses(struct where *w, unsigned statuses)
+static void filter_add_call_statuses(struct where *w, unsigned statuses)
 {
     buf_adds(&w->sql, " AND ");
-    add_words(&w->sql, "c.status", &call_statuses, statuses);
+    filter_add_words(&w->sql, "c.status", &call_statuses, statuses);
 }
 
-static void add_tool(struct where *w, const char *method, const char *target, const char *tool)
+static void filter_add_tool(struct where *w, const char *method, const char *target,
+                            const char *tool)
 {
     if (tool == NULL)
         return;
@@ -219,11 +220,11 @@ static void add_tool(struct where *w, const char *method, const char *target, co
 void where_add_call(struct where *w, const struct filter *f)
 {
     filter_add_name(w, "c.method", f->method);
-    add_tool(w, "c.method", "c.target", f->tool);
+    filter_add_tool(w, "c.method", "c.target", f->tool);
     if (f->failed)
-        add_statuses(w, bits_of_failed_statuses());
+        filter_add_call_statuses(w, bits_of_failed_statuses());
     if (f->statuses != 0)
-        add_statuses(w, f->statuses);
+        filter_add_call_statuses(w, f->statuses);
     if (f->slow_us > 0)
         filter_add_time(w, "c.duration_us >= ", f->slow_us);
     if (f->since_us != INT64_MIN)
@@ -234,41 +235,41 @@ void where_add_call(struct where *w, const struct filter *f)
         where_add_call(w, f->also);
 }
 
-/* An answer has the method and the target of its request. */
+/* Method or target of a message. For an answer, it is the method or target of the request. */
 #define OF_MESSAGE(column)                                                                         \
     "CASE WHEN m.kind IN ('result', 'error') THEN r." column " ELSE m." column " END"
 
-/* Finds messages that can have these statuses by their columns first, so that message_status() is
- * called for few of them. */
-static void add_message_statuses(struct where *w, unsigned statuses)
+/* Adds the condition that a message has one of these statuses. It first compares columns, so that
+ * message_status() is called for few messages. */
+static void filter_add_message_statuses(struct where *w, unsigned statuses)
 {
     const unsigned results = 1u << CALL_OK | 1u << CALL_TOOL_ERROR;
     unsigned kinds = ((statuses & results) != 0 ? 1u << KIND_RESULT : 0) |
                      ((statuses & ~results) != 0 ? 1u << KIND_ERROR : 0);
     bool refused = (statuses >> CALL_REFUSED & 1) != 0;
     buf_adds(&w->sql, refused ? "(m.action = 'refused' OR " : "(");
-    add_words(&w->sql, "m.kind", &row_kinds, kinds | (refused ? 1u << KIND_RESULT : 0));
+    filter_add_words(&w->sql, "m.kind", &row_kinds, kinds | (refused ? 1u << KIND_RESULT : 0));
     buf_adds(&w->sql, ") AND ");
-    add_words(&w->sql, "message_status(m.kind, m.action, m.origin, m.finding, r.action)",
-              &call_statuses, statuses);
+    filter_add_words(&w->sql, "message_status(m.kind, m.action, m.origin, m.finding, r.action)",
+                     &call_statuses, statuses);
 }
 
 void where_add_message(struct where *w, const struct filter *f, int64_t started_at_us)
 {
     filter_add_name(w, OF_MESSAGE("method"), f->method);
-    add_tool(w, OF_MESSAGE("method"), OF_MESSAGE("target"), f->tool);
+    filter_add_tool(w, OF_MESSAGE("method"), OF_MESSAGE("target"), f->tool);
     if (f->kinds != 0) {
         buf_adds(&w->sql, " AND ");
-        add_words(&w->sql, "m.kind", &row_kinds, f->kinds);
+        filter_add_words(&w->sql, "m.kind", &row_kinds, f->kinds);
     }
     if (f->failed) { /* true also for an answer that was rejected, whatever its body contains */
         buf_adds(&w->sql, " AND (m.action = 'refused' OR ");
-        add_message_statuses(w, bits_of_failed_statuses());
+        filter_add_message_statuses(w, bits_of_failed_statuses());
         buf_addc(&w->sql, ')');
     }
     if (f->statuses != 0) {
         buf_adds(&w->sql, " AND ");
-        add_message_statuses(w, f->statuses);
+        filter_add_message_statuses(w, f->statuses);
     }
     if (f->slow_us > 0)
         filter_add_time(w, "m.t_us - r.t_us >= ", f->slow_us);
@@ -317,7 +318,8 @@ static void sql_is_in_project(sqlite3_context *to, int n, sqlite3_value **value)
     sqlite3_result_int(to, is_in_project(project, filter_value_text(value[0])));
 }
 
-/* message_status(KIND, ACTION, ORIGIN, FINDING, ACTION OF THE REQUEST): NULL if it has no status */
+/* message_status(KIND, ACTION, ORIGIN, FINDING, ACTION OF THE REQUEST): NULL if the message has no
+ * status */
 static void sql_function_message_status(sqlite3_context *to, int n, sqlite3_value **value)
 {
     (void)n;

@@ -1,5 +1,5 @@
-/* filter.h - selects sessions, messages and calls: one filter for all queries, as conditions of SQL
- * or as a check of a row that was read.
+/* filter.h - selects sessions, messages and calls. All queries use one kind of filter: as SQL
+ * conditions, or as checks of rows that were read.
  *
  * Names     `server`, `client`, `method` and `tool` are a name or a glob (`*`, `?`, `[a-z]`). A
  *           session without a client name has the name "". `tool` matches calls of tools only.
@@ -20,12 +20,12 @@ struct query_event;
 
 struct filter {
     const char *server, *client; /* borrowed; name of the server or client; NULL: any */
-    const char *project; /* borrowed; a directory, which includes those below it, or a glob; NULL:
-                          * any */
-    const char *method, *tool; /* borrowed; method or tool of the call; NULL: any */
+    const char *project; /* borrowed; a directory, which includes its subdirectories, or a glob;
+                          * NULL: any */
+    const char *method, *tool; /* borrowed; method and tool of the call; NULL: any */
     bool failed;               /* true: only calls for which call_status_failed() is true */
-    unsigned statuses;         /* bits 1 << enum call_status: status of a call, or message_status();
-                                * 0: any */
+    unsigned statuses;         /* bits 1 << enum call_status: status of a call, or message_status()
+                                * of a message; 0: any */
     unsigned kinds;            /* bits 1 << enum row_kind: kind of a message; 0: any */
     int64_t slow_us;           /* shortest duration of a call; 0: any */
     int64_t session_id;        /* id of the session; 0: any */
@@ -46,14 +46,15 @@ struct filter {
 /* Which time of a session since_us and until_us are compared with. */
 enum filter_time {
     FILTER_BEGAN, /* compare the start of the session: for a list of sessions */
-    FILTER_HOLDS /* compare the time span of the session, which may contain messages long after its start */
+    FILTER_HOLDS  /* compare the time span from the start to the end of the session */
 };
 
 /* ---- checks ----
  *
- * For readers that also need rows which do not match: `check` follows the protocol from the first
- * message on, `tail` and `ui` keep open calls, `diff` and `export` look for the other half of a
- * call, an index of `search` covers all sessions. A message of a cassette is in no table. */
+ * Checks are for readers that also need rows which do not match: `check` follows the protocol from
+ * the first message on, `tail` and `ui` keep open calls, `diff` and `export` look for the request
+ * or the answer of a call, and an index of `search` covers all sessions. They are also for messages
+ * of a cassette, which are in no table. */
 
 bool filter_is_glob(const char *name);
 bool filter_matches_session(const struct filter *f, enum filter_time time,
@@ -61,7 +62,7 @@ bool filter_matches_session(const struct filter *f, enum filter_time time,
 bool filter_includes_time(const struct filter *f, int64_t at_us);
 /* Whether the method and target of a request match. */
 bool filter_matches_call(const struct filter *f, struct slice method, struct slice target);
-/* Whether a message or an event matches. Its session is not checked. */
+/* Whether a message or an event matches. The session of the message or event is not checked. */
 bool filter_matches_message(const struct filter *f, int64_t started_at_us,
                             const struct query_message *m);
 bool filter_matches_event(const struct filter *f, int64_t started_at_us,
@@ -77,29 +78,31 @@ bool filter_selects_rows(const struct filter *f);
 #define WHERE_FIRST 9
 #define WHERE_VALUES 16
 
-/* " AND … AND …", and the values of its parameters, which are borrowed from the filter. */
+/* SQL conditions, " AND … AND …", and the values of their parameters. The values borrow texts from
+ * the filter. */
 struct where {
-    bool by_uid;    /* true: sessions are found by UID (in a store), whose time helps to skip old
-                     * sessions */
-    bool has_cwd;   /* true: the table has the column `cwd` */
+    bool by_uid;  /* true: sessions are found by UID (in a store); a UID begins with the time of the
+                     * session, so old sessions can be skipped */
+    bool has_cwd; /* true: the table has the column `cwd` */
     struct buf sql; /* owned */
     struct cell value[WHERE_VALUES];
     size_t n;
     char uid[16]; /* text of an SQL value */
 };
 
-/* Adds the condition of a session, whose alias is `s`. */
+/* Adds the condition for a session `s`. */
 void where_add_session(struct where *w, const struct filter *f, enum filter_time time);
-/* Adds the condition of a call `c` of session `s`, without the condition of the session. */
+/* Adds the condition for a call `c` of session `s`, without the condition for the session. */
 void where_add_call(struct where *w, const struct filter *f);
-/* Adds the condition of a message `m` of a session that began at started_at_us. `r`: its request,
- * or NULL. */
+/* Adds the condition for a message `m` of a session that began at started_at_us. In SQL, `r` is the
+ * request that the message answers, or NULL. */
 void where_add_message(struct where *w, const struct filter *f, int64_t started_at_us);
-/* Adds the condition of an event `e` likewise. If filter_has_call(), no event matches. */
+/* Adds the condition for an event `e`. If filter_has_call(), no event matches: then the caller must
+ * not read events. */
 void where_add_event(struct where *w, const struct filter *f, int64_t started_at_us);
 void where_close(struct where *w);
 
-/* Makes the SQL functions that conditions use. Returns SQLite's code. */
+/* Registers the SQL functions that conditions use. Returns SQLite's code. */
 MI_MUST int filter_register(sqlite3 *db);
 
 #endif

@@ -1,4 +1,4 @@
-/* live.c - queries that a reader polls while it waits for new rows: a few microseconds each. */
+/* live.c - queries that a reader repeats while it waits for new rows. Each takes a few microseconds. */
 #include "vault/query/connection.h"
 
 #include "vault/store/running.h"
@@ -7,7 +7,7 @@ int query_version(struct query *q, int64_t *ret)
 {
     int status = query_read_number(q, Q_VERSION, 0, ret);
     if (status == 0)
-        *ret += q->d.connections << 32; /* a new connection changes the result, too */
+        *ret += q->d.connections << 32; /* a new connection must change the result, too */
     return status;
 }
 

@@ -1,4 +1,4 @@
-/* messages.c - the messages and events of a session, page by page. */
+/* messages.c - reads the messages and events of a session, page by page. */
 #include "vault/query/page.h"
 #include "vault/query/statements.h"
 
@@ -6,17 +6,18 @@
 
 /* The events of a session that have not been passed to the callback yet. */
 struct event_reader {
-    struct where where;           /* owned */
-    struct page_row *page, *next; /* held; `next` is a row in `page` */
-    int64_t session_id, after;    /* `after`: id of the last row that was read */
-    query_event_fn fn;            /* callback for events; NULL: all events were passed on */
+    struct where where;        /* owned */
+    struct page_row *page;     /* owned */
+    struct page_row *next;     /* borrowed from `page`; the next event; NULL: read a page */
+    int64_t session_id, after; /* `after`: id of the last row that was read */
+    query_event_fn fn;         /* callback for events; NULL: all events were passed on */
 };
 
 #define LISTS                                                                                      \
     "('tools/list', 'prompts/list', 'resources/list', 'resources/templates/list', 'initialize',"   \
     " 'server/discover')"
 
-/* Passes on the events up to t_us. *ret_more: the callback wants more. */
+/* Passes on the events up to t_us. *ret_more: false if the callback wants to stop. */
 static int pass_events_until(struct query *q, struct event_reader *w, int64_t t_us, void *ctx,
                              bool *ret_more)
 {

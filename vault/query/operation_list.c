@@ -57,18 +57,6 @@ static int compare_hops_by_operation(const void *a, const void *b)
     return compare_hops_by_seq(a, b);
 }
 
-/* Fills l->of from l->hop. */
-static void group_hops(struct operation_list *l)
-{
-    free(l->of);
-    l->of = l->hop_n > 0 ? calloc(l->hop_n, sizeof *l->of) : NULL;
-    l->no_memory |= l->hop_n > 0 && l->of == NULL;
-    if (l->of == NULL)
-        return;
-    memcpy(l->of, l->hop, l->hop_n * sizeof *l->of);
-    qsort(l->of, l->hop_n, sizeof *l->of, compare_hops_by_operation);
-}
-
 int operation_list_read(struct operation_list *l, struct query *q, int64_t session_id)
 {
     struct filter f = FILTER_ANY;
@@ -87,11 +75,17 @@ int operation_list_read(struct operation_list *l, struct query *q, int64_t sessi
         st = call_rows_check_operations(q, &has);
     x.operations = true;
     x.from = x.up_to = 0;
-    l->n = l->end_n = 0; /* empty the list, because any operation may have changed */
+    l->n = l->end_n = 0; /* read all operations again, because any of them may have changed */
     if (st == 0 && has)
         st = query_calls_of(q, &x, operation_list_on_operation, l);
     l->last_seq = st == 0 ? last_seq : l->last_seq;
-    group_hops(l);
+    free(l->of);
+    l->of = l->hop_n > 0 ? calloc(l->hop_n, sizeof *l->of) : NULL;
+    l->no_memory |= l->hop_n > 0 && l->of == NULL;
+    if (l->of != NULL) {
+        memcpy(l->of, l->hop, l->hop_n * sizeof *l->of);
+        qsort(l->of, l->hop_n, sizeof *l->of, compare_hops_by_operation);
+    }
     if (l->end_n > 1)
         qsort(l->end, l->end_n, sizeof *l->end, compare_hops_by_seq);
     return st == 0 && l->no_memory ? MI_ENOMEM : st;

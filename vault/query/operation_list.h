@@ -1,11 +1,10 @@
-/* operation_list.h - the calls of one session that were several requests (model/operations.h).
+/* operation_list.h - lists the calls of one session that were made of several requests
+ * (model/operations.h).
  *
- * Rules     a store has no operations here, and a vault that was written before they were recorded
- *           has none.
+ * Rules     no operations are listed for a store, or for a vault that an older version has written.
  * Owns      the lists. They are empty if the session has no operations.
  * Errors    MI_ENOMEM, or MI_ESTORE with a sentence in query_error().
- * Blocks    operation_list_read() on the vault; it reads the operations of the session, and its
- *           calls once, if the vault has operations. */
+ * Blocks    operation_list_read(), on the vault. */
 #ifndef MI_VAULT_QUERY_OPERATION_LIST_H
 #define MI_VAULT_QUERY_OPERATION_LIST_H
 
@@ -27,18 +26,18 @@ struct operation_list {
     struct listed_operation *operation; /* owned; sorted by seq */
     size_t n, cap;
     struct listed_hop {
-        int64_t seq, operation_seq;
-    } * hop,  /* owned; requests that continue an operation, sorted by seq */
-        *of,  /* owned; the same requests, sorted by operation, then by seq */
-        *end; /* owned; messages that ended an operation, sorted by seq */
+        int64_t seq, operation_seq; /* seq of a message, and of the operation's first request */
+    } * hop,                        /* owned; requests that continue an operation, sorted by seq */
+        *of,                        /* owned; the same requests, sorted by operation, then by seq */
+        *end;                       /* owned; messages that ended an operation, sorted by seq */
     size_t hop_n, hop_cap;
     size_t end_n, end_cap;
     int64_t last_seq; /* seq of the last message whose requests were read */
     bool no_memory;   /* memory ran out while reading */
 };
 
-/* Reads the operations of a session. If the list already is of this session, only new calls are
- * read; for another session, pass {0}. Call operation_list_close() in any case. */
+/* Reads the operations of a session. *l: {0}, or the list that an earlier call has read for the same
+ * session; then only new calls are read. Call operation_list_close() in any case. */
 MI_MUST int operation_list_read(struct operation_list *l, struct query *q, int64_t session_id);
 void operation_list_close(struct operation_list *l); /* {0} is fine */
 /* Returns the operation with this first request; NULL if there is none. */

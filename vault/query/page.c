@@ -11,7 +11,7 @@
 /* Copies the current row and computes its size. NULL: out of memory. */
 typedef struct page_row *(*copy_fn)(sqlite3_stmt *st, size_t *ret_bytes);
 
-/* Makes a row with space for n bytes of text. */
+/* Allocates a row with space for n bytes of text. *ret_bytes: size of the row. */
 static struct page_row *page_new_row(size_t n, size_t *ret_bytes)
 {
     struct page_row *row = malloc(sizeof *row + n);
@@ -31,8 +31,8 @@ void page_free(struct page_row *row)
     }
 }
 
-/* A statement with three parameters. The first column of its rows ascends, or descends, within a
- * range. In a damaged file it may not: then the next page might not advance. */
+/* A statement that reads one page. The first column of its rows must ascend or descend within the
+ * range `rows`. In a damaged file it may not; then reading fails, because it might never end. */
 struct page_query {
     enum query_statement statement;
     const struct where *where;    /* condition on the rows; NULL: all rows */
@@ -42,7 +42,7 @@ struct page_query {
     struct query_range rows;
 };
 
-/* Reads rows until they have max_bytes. */
+/* Reads rows until their sizes add up to max_bytes. */
 static int query_page_load(struct query *q, const struct page_query *p, struct page_row **ret)
 {
     struct page_row *first = NULL, **tail = &first;

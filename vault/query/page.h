@@ -18,16 +18,16 @@ struct page_row {
     char text[]; /* the row's text columns */
 };
 
-/* Sessions with from <= id <= to that match (NULL: all), newest first, at most `limit`. */
+/* Reads sessions with from <= id <= to that match w (NULL: all), newest first, at most `limit`. */
 MI_MUST int page_read_sessions(struct query *q, const struct where *w, int64_t from, int64_t to,
                                int64_t limit, struct page_row **ret);
-/* Messages with from <= seq <= to that match (NULL: all). */
+/* Reads messages with from <= seq <= to that match w (NULL: all), in the order of seq. */
 MI_MUST int page_read_messages(struct query *q, const struct where *w, int64_t session_id,
                                int64_t from, int64_t to, struct page_row **ret);
-/* Events with id > after, likewise. */
+/* Reads events with id > after that match w (NULL: all), in the order of id. */
 MI_MUST int page_read_events(struct query *q, const struct where *w, int64_t session_id,
                              int64_t after, struct page_row **ret);
-/* Events with id <= to, newest first. */
+/* Reads events with id <= to, newest first. */
 MI_MUST int page_read_events_back(struct query *q, int64_t session_id, int64_t to,
                                   struct page_row **ret);
 void page_free(struct page_row *row); /* frees this row and all rows after it */

@@ -43,12 +43,12 @@ static int person_on_session(void *ctx, sqlite3_stmt *st)
     "c.id AS id, c.closing_seq AS closing_seq, c.direction AS direction, c.method AS method,"      \
     " c.target, c.t_us, c.duration_us, c.operation_seq AS operation_seq, c.origin, c.status"
 
-static int add_call(struct reading *r, struct asker_call *c, sqlite3_stmt *st)
+static int person_add_open_call(struct reading *r, struct asker_call *c, sqlite3_stmt *st)
 {
     int status = 0;
     if (!asker_counts_as_call(connect_column(st, 3)))
         return 0;
-    if (r->order == PERSON_BY_ASK) { /* skip the texts: only readers that list requests use them */
+    if (r->order == PERSON_BY_ASK) { /* with PERSON_BY_CALL, nobody reads the texts */
         status = intern_add(&r->l->texts, connect_column(st, 3), &c->method);
         if (status == 0)
             status = intern_add(&r->l->texts, connect_column(st, 4), &c->target);
@@ -58,7 +58,8 @@ static int add_call(struct reading *r, struct asker_call *c, sqlite3_stmt *st)
     return status;
 }
 
-static int add_ask(struct reading *r, int64_t id, const struct asker_call *ask, bool of_person)
+static int person_add_ask(struct reading *r, int64_t id, const struct asker_call *ask,
+                          bool of_person)
 {
     struct asker_call *c = asker_find(&r->open, ask->seq);
     if (c == NULL)
@@ -85,19 +86,20 @@ static int person_on_call(void *ctx, sqlite3_stmt *st)
     c.operation_seq = first != 0 ? first : c.seq;
     c.end_us = c.closing_seq != 0 && lasted_us >= 0 ? t_us + lasted_us : INT64_MAX;
     if (!slice_is(connect_column(st, 8), "peer") || slice_is(connect_column(st, 9), "refused"))
-        return 0; /* ignore it: the message was not delivered to the other side */
+        return 0; /* ignore a request that was not sent by a peer, or not delivered */
     if (slice_is(connect_column(st, 2), "c2s"))
-        return add_call(r, &c, st);
+        return person_add_open_call(r, &c, st);
     enum asks what = asker_kind_of_request(connect_column(st, 3));
     bool wanted = r->order == PERSON_BY_CALL ? what == ASKS_PERSON : what != ASKS_NOTHING;
-    return wanted && id >= r->now->first && first == 0 ? add_ask(r, id, &c, what == ASKS_PERSON)
-                                                       : 0;
+    return wanted && id >= r->now->first && first == 0
+               ? person_add_ask(r, id, &c, what == ASKS_PERSON)
+               : 0;
 }
 
-/* Reads the calls of a session that may be open between its first and last question. Calls that
- * ended before, and calls answered by the message after their request, are skipped. */
-static int read_session(struct reading *r, struct query *q, const struct call_question *question,
-                        const struct asking *a)
+/* Reads the calls of a session that may be open between its first and last question. Skips calls
+ * that ended before the first question, and calls answered by the message after the request. */
+static int person_read_session(struct reading *r, struct query *q,
+                               const struct call_question *question, const struct asking *a)
 {
     struct filter f = FILTER_ANY;
     struct call_question x = {.filter = &f,
@@ -149,7 +151,7 @@ int person_list_read(struct person_list *l, struct query *q, const struct call_q
     *l = (struct person_list){0};
     if (query_is_store(q))
         return 0;
-    /* Requests of the server have other methods than the call, and come later. */
+    /* Clear conditions on the call: the server's requests have other methods and later times. */
     f.tool = f.method = NULL;
     f.failed = false;
     f.statuses = f.kinds = 0;
@@ -165,7 +167,7 @@ int person_list_read(struct person_list *l, struct query *q, const struct call_q
                             " c.operation_seq AS operation_seq",
                             person_on_session, &r);
     for (size_t i = 0; st == 0 && i < r.n; i++)
-        st = read_session(&r, q, question, &r.session[i]);
+        st = person_read_session(&r, q, question, &r.session[i]);
     free(r.session);
     if (l->n > 1)
         qsort(l->share, l->n, sizeof *l->share,

@@ -1,7 +1,7 @@
-/* person.h - in revisions before 2026-07-28: how long people took during a call, and for which call
- * a server asked.
+/* person.h - finds how long people took during a call, and during which call a server asked, in
+ * sessions of revisions before 2026-07-28.
  *
- * Rules     model/asker.h. A store has none here.
+ * Rules     model/asker.h. For a store, the list is empty.
  * Owns      the list.
  * Errors    MI_ENOMEM, or MI_ESTORE with a sentence in query_error().
  * Blocks    person_list_read() on the vault: it reads all calls once to find requests of servers
@@ -20,8 +20,10 @@ struct person_share {
     uint32_t method, target; /* method and target of the call: person_text() returns them */
 };
 
-/* PERSON_BY_CALL: only elicitations, without texts. */
-enum person_order { PERSON_BY_CALL, PERSON_BY_ASK };
+enum person_order {
+    PERSON_BY_CALL, /* sort by call; list only elicitations, without texts */
+    PERSON_BY_ASK   /* sort by request of the server; list all requests that ask */
+};
 
 struct person_list {
     struct person_share *share; /* owned; sorted by enum person_order */
@@ -29,17 +31,19 @@ struct person_list {
     struct intern texts; /* owned */
 };
 
-/* Lists the sessions that match, from x->filter->since_us on. Of x, only recorded, not_sent,
- * goes_on and the filter's sessions are used. Call person_list_close() in any case. */
+/* Lists the requests of servers in the sessions that match, from x->filter->since_us on. Of x, only
+ * recorded, not_sent, goes_on, ctx and the filter's conditions on sessions are used. Call
+ * person_list_close() in any case. */
 MI_MUST int person_list_read(struct person_list *l, struct query *q, const struct call_question *x,
                              enum person_order order);
 void person_list_close(struct person_list *l); /* {0} is fine */
 /* Returns the time that a person took within the call with this id, in microseconds. Needs
  * PERSON_BY_CALL. */
 int64_t person_time_of_call(const struct person_list *l, int64_t call);
-/* Returns the call for which a server made this request; NULL if it is not known. Needs
+/* Returns the call during which a server sent request `ask`; NULL if the call is unknown. Needs
  * PERSON_BY_ASK. */
 const struct person_share *person_find_ask(const struct person_list *l, int64_t ask);
-struct slice person_text(const struct person_list *l, uint32_t text); /* n is 0: none */
+/* Returns a method or target of struct person_share; empty: there is none. */
+struct slice person_text(const struct person_list *l, uint32_t text);
 
 #endif

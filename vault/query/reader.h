@@ -1,15 +1,14 @@
-/* reader.h - reads a vault, or a store of many vaults (query_open_store()): sessions, their messages and events, large
- * bodies.
+/* reader.h - reads sessions, messages, events and large bodies from a vault, or from a store of many vaults
+ * (query_open_store()).
  *
  * Rules     the vault never changes, and no file is added to it (vault/store/read_only.h). Proxies
  *           may write to it meanwhile. Rows are copied in pages of about QUERY_PAGE_BYTES and
  *           passed on between transactions, so that a reader that waits, such as for a pager, never
- *           prevents a checkpoint. Ids of sessions are those of the vault: a newer session has a
- *           higher one. Ids of a store's sessions are numbers that are valid as long as the query
- *           is open; their order means nothing.
+ *           prevents a checkpoint. In a vault, a newer session has a higher id. In a store, ids of
+ *           sessions are valid only as long as the query is open, and their order means nothing.
  * Owns      the connection. Arguments of a callback are borrowed for the call.
  * Errors    MI_ESTORE, with one sentence in query_error(); MI_ENOENT: not found.
- * Blocks    on the disk, and up to 2 s on a locked database; of a store, on the network. */
+ * Blocks    on the disk, and up to 2 s on a locked database; for a store, on the network. */
 #ifndef MI_VAULT_QUERY_READER_H
 #define MI_VAULT_QUERY_READER_H
 
@@ -46,9 +45,9 @@ struct query_session {
     int64_t number; /* id of the session in its vault, for people; differs from `id` only in a
                      * store */
     enum query_evidence evidence;
-    size_t uid_unique; /* length of the shortest prefix of uid that no other session has */
-    /* Its messages may have revisions: query_has_revisions(), or the cassette's version. */
-    bool has_revisions;
+    size_t uid_unique;  /* length of the shortest prefix of uid that no other session has */
+    bool has_revisions; /* messages of the session may have their own revision; set from
+                         * query_has_revisions() or from the cassette's version */
 };
 
 /* Whether the session was added by `import`, not recorded. */
@@ -57,13 +56,14 @@ static inline bool query_is_imported(const struct query_session *s)
     return s->pid == 0;
 }
 
-/* The fields of a message. `rpc_id` and `body` may be any text; is_large: the body is in VAULT/Bodies, at body_offset. */
+/* The fields of a message. `rpc_id` and `body` may be any text. is_large: the body is in the session's file in
+ * VAULT/Bodies, at body_offset. */
 struct query_message {
     struct {
         MESSAGE_FIELDS(FIELD_MEMBER)
     };
-    /* The request with seq request_seq, if it is recorded: */
-    bool has_request;
+    /* The request that an answer belongs to, which has seq request_seq. */
+    bool has_request; /* true: the request is recorded, and the following members are set */
     int64_t request_t_us;
     struct slice request_method, request_target;
     enum row_action request_action;
@@ -73,7 +73,7 @@ struct query_event {
     EVENT_FIELDS(FIELD_MEMBER)
 };
 
-/* The client's requests of one session. */
+/* Numbers of the client's requests in one session, and signs of faults. */
 struct query_summary {
     int64_t last_seq; /* seq of the last message; 0: no messages */
     int64_t last_t_us;
@@ -82,14 +82,14 @@ struct query_summary {
     int64_t operations;              /* number of calls; a call made of several requests counts
                                       * once */
     int64_t ended_as[CALL_UNKNOWN];  /* number of operations with each status */
-    int64_t person_us;               /* sum over all operations */
+    int64_t person_us;               /* time that people took, summed over all operations */
     bool tools_changed; /* the server's tools differ from those of the previous session */
     bool unfinished;    /* the server left a line unfinished for a long time */
     uint64_t *waiting;  /* owned; bit N is set if request N is open; NULL: not requested */
     size_t waiting_n;   /* number of words */
 };
 
-/* A request, as in the table `calls`. */
+/* A row of the table `calls`: a request and its answer. */
 struct query_call {
     struct {
         CALL_FIELDS(FIELD_MEMBER)
@@ -116,21 +116,21 @@ enum call_side {
     CALLS_OF_PEERS,  /* requests of the client and of the server */
     CALLS_OF_ALL     /* requests of the client, the server and the interposer */
 };
+/* The value to sort by, largest first. */
 enum call_sort {
     CALLS_UNSORTED,
-    CALLS_SLOWEST,
-    CALLS_LARGEST
-}; /* column to sort by; the first row has the largest value */
+    CALLS_SLOWEST, /* sort by duration */
+    CALLS_LARGEST  /* sort by the size of request and answer */
+};
 struct call_question {
     const struct filter *filter; /* its times are compared with the times of requests */
     bool any_time;               /* true: times in the filter select sessions only, not calls */
     enum call_side side;
-    bool operations; /* true: a call made of several requests is one row, that of its first
-                      * request */
-    bool
-        several; /* only calls with several requests; without `operations`: only the requests after the first one */
-    bool recorded;              /* only recorded sessions, not imported ones */
-    bool not_sent;              /* only sessions that `send` did not make */
+    bool operations;            /* true: a call made of several requests is one row */
+    bool several;               /* true: only calls made of several requests; without `operations`,
+                                 * only their requests after the first one */
+    bool recorded;              /* true: only recorded sessions, not imported ones */
+    bool not_sent;              /* true: only sessions that `send` did not make */
     bool newest_first;          /* true: sort by descending id; false: by ascending id within each
                                  * session */
     int64_t from, up_to;        /* range of ids (query_call_id()); 0: no limit */
@@ -145,15 +145,14 @@ struct call_question {
 
 /* MI_ENOENT (nothing is recorded), MI_ESTORE or MI_ENOMEM, with a sentence in `error`. */
 MI_MUST int query_open(struct query **ret, const char *vault, struct buf *error);
-/* Like query_open(), for `audit verify`, which compares the schema itself. query_open() rejects a
- * vault
- * whose tables are not those of this program (vault/store/layout.h). */
+/* Like query_open(), but accepts a vault whose schema is not the one that this program creates
+ * (vault/store/layout.h). For `audit verify`, which compares the schema itself. */
 MI_MUST int query_open_any(struct query **ret, const char *vault, struct buf *error);
-/* Opens an empty vault in memory, in place of a vault that query_open() does not find.
+/* Opens an empty vault in memory, in place of a vault that query_open() does not find. Returns 0 or
  * MI_ENOMEM. */
 MI_MUST int query_open_empty(struct query **ret, const char *vault);
-/* Opens a store of many vaults (vault/remote/remote.h). The store is closed with the query, and
- * after an error. name: for error messages. MI_ENOMEM. */
+/* Opens a store of many vaults (vault/remote/remote.h). query_close() closes the store, as does an
+ * error here. name: name of the store in error messages. Returns 0 or MI_ENOMEM. */
 MI_MUST int query_open_store(struct query **ret, const struct remote_store *store,
                              const char *name);
 void query_close(struct query *q);           /* NULL is fine */
@@ -167,32 +166,36 @@ int query_dir_fd(const struct query *q); /* the directory of a vault, borrowed; 
 
 /* ---- sessions ---- */
 
-/* Passes on sessions, newest first, at most `limit` (0: all): ordered by id, in a store by UID,
- * which is the order of time. */
+/* Passes on sessions, newest first, at most `limit` (0: all). Sessions of a vault are ordered by id;
+ * sessions of a store by UID, which is the order of time. */
 MI_MUST int query_sessions(struct query *q, int64_t limit, query_session_fn fn, void *ctx);
-/* Passes on the sessions that match, likewise. */
+/* Like query_sessions(), but passes on only the sessions that match. */
 MI_MUST int query_matching_sessions(struct query *q, const struct filter *f, enum filter_time time,
                                     int64_t limit, query_session_fn fn, void *ctx);
-/* Whether a session is older than the session with this id. For callbacks of these functions, which
- * pass on the newest session first. *passed must be false before the first call. In a vault the ids
- * alone decide, as they ascend. */
+/* Whether a session is older than the session with this id. For callbacks of query_sessions() and
+ * query_matching_sessions(). In a vault, only the ids are compared. In a store, the session is older
+ * if the session with this id was passed on before it. *passed must be false before the first
+ * call. */
 bool query_is_older(const struct query *q, const struct query_session *s, int64_t id, bool *passed);
-/* Whether the session with id a is newer than the one with id b. A store must have read both. */
+/* Whether the session with id a is newer than the session with id b. In a store, both sessions must
+ * have been read. */
 bool query_is_newer(const struct query *q, int64_t a, int64_t b);
-/* The session that `ref` names, by the first rule that applies: a number; `last` or NULL: the
- * newest session with a message, else the newest; a server's name: the same among its sessions; a
- * UID prefix (in any case). *ret is valid until the next call. MI_ENOENT and MI_EINVAL (ambiguous)
- * set query_error(). */
+/* Finds the session that `ref` names. `last` or NULL is the newest session with a message, or the
+ * newest session if none has a message. Otherwise `ref` is a number, the name of a server (then the
+ * same choice among the server's sessions), or the first characters of a UID, in upper or lower
+ * case; the first meaning that fits a session counts. *ret is valid until the next call. MI_ENOENT
+ * and MI_EINVAL (ambiguous) set query_error(). */
 MI_MUST int query_session(struct query *q, const char *ref, struct query_session *ret);
 /* Whether query_session() takes `ref` as a server's name. */
 MI_MUST int query_is_server(struct query *q, const char *ref, bool *ret);
 /* Reads the session with this id. */
 MI_MUST int query_session_by_id(struct query *q, int64_t id, struct query_session *ret);
-/* waiting: set if query_summary_waits() will be called. Call query_summary_close() in any case. */
+/* Counts the calls of a session. waiting: true if query_summary_waits() will be called. Call
+ * query_summary_close() after success. */
 MI_MUST int query_summary(struct query *q, int64_t session_id, bool waiting,
                           struct query_summary *ret);
 void query_summary_close(struct query_summary *s);
-/* whether request `seq` is open */
+/* Whether request `seq` is open. */
 bool query_summary_waits(const struct query_summary *s, int64_t seq);
 
 /* ---- messages ---- */
@@ -227,7 +230,8 @@ static inline struct slice query_target(const struct query_message *m)
 /* Passes on the calls that match (vault/query/call_rows.h). */
 MI_MUST int query_calls_of(struct query *q, const struct call_question *x, query_call_fn fn,
                            void *ctx);
-/* Passes on the rows of x->around. In that statement, @calls stands for the calls that match, with
+/* Passes on the rows that the SQL statement x->around returns. There, @calls stands for the calls
+ * that match, with
  * the columns session_id, request_seq, server, client, method, target, status, error_code, at_us,
  * duration_us, request_size and response_size. Cells are borrowed for the call. */
 typedef bool (*query_cells_fn)(void *ctx, const struct cell *cell, size_t n);
@@ -248,47 +252,48 @@ struct message_question {
     bool lists; /* only requests for lists and for the server's instructions, and their answers */
 };
 
-/* Passes on messages in order. With on_event, also the session's events, in the order of time; no
- * events if filter_has_call(). */
+/* Passes on messages in the order of seq. If on_event is not NULL, also passes on events, in the
+ * order of time, but none if filter_has_call(). */
 MI_MUST int query_timeline_of(struct query *q, const struct message_question *x,
                               query_message_fn on_message, query_event_fn on_event, void *ctx);
-/* The same, for all messages with from <= seq <= to. */
+/* Like query_timeline_of(), for all messages with from <= seq <= to and all events. */
 MI_MUST int query_timeline(struct query *q, int64_t session_id, int64_t from, int64_t to,
                            query_message_fn on_message, query_event_fn on_event, void *ctx);
-/* Sets ret_seq to the seqs of the messages that match, newest first, at most `max`. */
+/* Sets ret_seq[] to the seqs of the messages that match, newest first, at most `max`. */
 MI_MUST int query_find_matching(struct query *q, const struct message_question *x, size_t max,
                                 int64_t *ret_seq, size_t *ret_n);
 
-/* Pass on messages without copying them: the callback runs within a transaction. Only these fields
- * are set:
- * query_message_bodies(): seq, kind and the body, of at most `max` messages after seq `after`.
- * query_message_facts(): seq, t_us, kind, origin, action, method, target, finding, and the request. */
+/* The next three functions do not copy messages: the callback runs within a transaction. */
 enum query_order { QUERY_FORWARD, QUERY_BACKWARD };
+/* Passes on at most `max` messages after seq `after`. Only seq, kind and the members of the body are
+ * set. */
 MI_MUST int query_message_bodies(struct query *q, int64_t session_id, int64_t after, int64_t max,
                                  query_message_fn fn, void *ctx);
+/* Passes on the messages that match. Only seq, t_us, kind, origin, action, method, target, finding,
+ * request_method, request_target and request_action are set. */
 MI_MUST int query_message_facts(struct query *q, const struct message_question *x,
                                 enum query_order order, query_message_fn fn, void *ctx);
 
-/* Passes on messages with from <= seq <= to, in order or newest first, without copying them. All
- * fields are set; `body` only if `bodies`: lists need no bodies. */
+/* Passes on messages with from <= seq <= to. All members are set, but `body` only if `bodies`: lists
+ * need no bodies. */
 MI_MUST int query_message_rows(struct query *q, int64_t session_id, int64_t from, int64_t to,
                                enum query_order order, bool bodies, query_message_fn fn, void *ctx);
 
-/* Events with id <= to, newest first. */
+/* Passes on events with id <= to, newest first. */
 MI_MUST int query_events_back(struct query *q, int64_t session_id, int64_t to, query_event_fn fn,
                               void *ctx);
 
-/* Whether `send` made the session: then it has the event `sent`. */
+/* Whether `send` made the session: such a session has the event `sent`. */
 MI_MUST int query_is_sent(struct query *q, int64_t session_id, bool *ret);
 
-/* Whether a message of the session has a revision of its own. Reads all its messages. */
+/* Whether a message of the session has its own revision. Reads all messages of the session. */
 MI_MUST int query_has_revisions(struct query *q, int64_t session_id, bool *ret);
 
-/* The last seal of a session, from the log (docs/evidence.md). Reads the log backwards from its end
- * to the seal: 0.25 s for a million leaves. MI_ENOENT: the log has no seal of it. */
+/* Finds the last seal of a session in the log (docs/evidence.md). Reads the log backwards from its
+ * end to the seal: 0.25 s for a million leaves. MI_ENOENT: the log has no seal of the session. */
 #define QUERY_ROOT 65
 struct query_seal {
-    int64_t records;
+    int64_t records;       /* number of records that the seal covers */
     char root[QUERY_ROOT]; /* root hash in hexadecimal */
 };
 MI_MUST int query_seal(struct query *q, const struct query_session *s, struct query_seal *ret);
@@ -300,13 +305,13 @@ MI_MUST int query_body(struct query *q, struct slice uid, const struct query_mes
 
 /* ---- for readers that wait for new rows ---- */
 
-/* A number that changes when another connection has changed the database. */
+/* Gives a number that changes when another connection has changed the database. */
 MI_MUST int query_version(struct query *q, int64_t *ret);
 /* Gives the id of the newest session; 0: there is none. */
 MI_MUST int query_newest(struct query *q, int64_t *ret_id);
-/* Gives 0 if the session has no end. */
+/* Gives the time at which the session ended; 0: it has not ended. */
 MI_MUST int query_end(struct query *q, int64_t session_id, int64_t *ret_ended_at_us);
-/* Seq and time of the newest message; 0 and 0 if there is none. */
+/* Gives seq and time of the newest message; 0 and 0 if there is none. */
 MI_MUST int query_last_message(struct query *q, int64_t session_id, int64_t *ret_seq,
                                int64_t *ret_t_us);
 /* Whether there are sessions that have not ended; false also if that cannot be read. */

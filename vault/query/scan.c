@@ -1,4 +1,4 @@
-/* scan.c - reads the messages of a session without copying them, for readers that read many and keep few. */
+/* scan.c - reads the messages of a session without copying them, for readers that read many messages and keep few. */
 #include "vault/query/connection.h"
 
 #include "vault/store/connect.h"
@@ -8,7 +8,7 @@ struct reading {
     query_message_fn fn;
     void *ctx;
     int64_t left;         /* number of messages that may still be passed on */
-    enum query_body body; /* query_message_rows() */
+    enum query_body body; /* used by query_message_rows() only */
 };
 
 static int scan_pass_message(struct reading *r, const struct query_message *m)
@@ -128,14 +128,15 @@ int query_message_facts(struct query *q, const struct message_question *x, enum 
     return st;
 }
 
-/* The statuses that only answers of the interposer give. Each such answer ends a call, if no
- * message is missing. */
+/* Statuses that a call gets only from an answer of the interposer. If no message is missing, each
+ * such answer ends a call. */
 #define OWN_STATUSES (1u << CALL_SERVER_GONE | 1u << CALL_INTERRUPTED | 1u << CALL_TIMEOUT)
 
-/* Such messages are found through their calls, which are much fewer bytes. *ret_statuses is 0 if
- * the filter or the session does not allow it. */
-static int find_own_answers(struct query *q, const struct message_question *x,
-                            unsigned *ret_statuses)
+/* Whether all messages that match can be found through the table `calls`, which is much smaller than
+ * the table `messages`. *ret_statuses: statuses of these calls; 0: the filter or the session does
+ * not allow it. */
+static int find_statuses_of_own_answers(struct query *q, const struct message_question *x,
+                                        unsigned *ret_statuses)
 {
     const struct filter *f = x->filter;
     unsigned statuses = f->statuses == 0 && f->also != NULL ? f->also->statuses : f->statuses;
@@ -155,7 +156,7 @@ int query_find_matching(struct query *q, const struct message_question *x, size_
     struct filter own = FILTER_ANY;
     struct where w = {.n = 0};
     sqlite3_stmt *st = NULL;
-    int rc = SQLITE_DONE, status = find_own_answers(q, x, &own.statuses);
+    int rc = SQLITE_DONE, status = find_statuses_of_own_answers(q, x, &own.statuses);
     rows.to = rows.to < SCHEMA_SEQ_MAX ? rows.to : SCHEMA_SEQ_MAX;
     where_add_call(&w, &own);
     where_add_message(&w, x->filter, x->started_at_us);

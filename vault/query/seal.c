@@ -1,4 +1,4 @@
-/* seal.c - the seal of a session in the log of the vault. */
+/* seal.c - finds the seal of a session in the log of the vault. */
 #include "vault/query/connection.h"
 
 #include "evidence/leaf.h"

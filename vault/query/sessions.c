@@ -1,4 +1,4 @@
-/* sessions.c - the sessions of a vault, and the session that a reference names. */
+/* sessions.c - lists sessions, and finds the session that a reference names. */
 #include "journal/uid.h"
 #include "vault/query/connection.h"
 #include "vault/query/page.h"
@@ -8,8 +8,8 @@
 #include <ctype.h>
 #include <stdlib.h>
 
-/* Sessions in the first page (as many as a list shows), and in the largest. Each page is four times
- * as large as the one before, because a store answers each page with at least one call. */
+/* Number of sessions in the first page (as many as a list shows), and in the largest page. Each page
+ * is four times as large as the previous one, because each page costs a store at least one call. */
 #define PAGE_SESSIONS 64
 #define PAGE_SESSIONS_MAX 1024
 
@@ -86,7 +86,7 @@ static bool is_word_last(const char *ref)
     return strcmp(ref, "last") == 0;
 }
 
-static int find_uid(struct query *q, const char *ref, int64_t *ret)
+static int find_session_by_uid(struct query *q, const char *ref, int64_t *ret)
 {
     char prefix[UID_LEN + 1];
     size_t n = 0;
@@ -118,7 +118,8 @@ static int find_uid(struct query *q, const char *ref, int64_t *ret)
     return found == 0 ? MI_ENOENT : found == 1 ? 0 : MI_EINVAL;
 }
 
-static int find_named(struct query *q, enum query_statement i, const char *name, int64_t *ret)
+static int find_session_by_name(struct query *q, enum query_statement i, const char *name,
+                                int64_t *ret)
 {
     sqlite3_stmt *st;
     int status = query_prepare(q, i, &st);
@@ -130,18 +131,12 @@ static int find_named(struct query *q, enum query_statement i, const char *name,
     return query_finish_statement(q, st, rc);
 }
 
-/* *ret: the newest session of a server, preferably one with a message; 0 if there is none. */
+/* *ret: id of the newest session of a server that has a message; if no session of the server has a
+ * message, of its newest session; 0 if the server has no session. */
 static int find_newest_of_server(struct query *q, const char *name, int64_t *ret)
 {
-    int st = find_named(q, Q_NEWEST_USED_OF, name, ret);
-    return st == 0 && *ret == 0 ? find_named(q, Q_NEWEST_OF, name, ret) : st;
-}
-
-/* *ret: the session with this number; 0 if there is none. */
-static int find_number(struct query *q, int64_t number, int64_t *ret)
-{
-    *ret = number;
-    return q->remote != NULL ? query_store_number(q, number, ret) : 0;
+    int st = find_session_by_name(q, Q_NEWEST_USED_OF, name, ret);
+    return st == 0 && *ret == 0 ? find_session_by_name(q, Q_NEWEST_OF, name, ret) : st;
 }
 
 static int load_session(struct query *q, int64_t id, struct query_session *ret)
@@ -182,18 +177,18 @@ int query_session(struct query *q, const char *ref, struct query_session *ret)
     int st = 0;
     buf_clear(&q->error);
     if (ref == NULL || is_word_last(ref)) {
-        /* the newest session with a message; if there is none, the newest */
+        /* the newest session with a message; if no session has a message, the newest session */
         st = query_read_number(q, Q_NEWEST_USED, 0, &id);
         st = st == 0 && id == 0 ? query_read_number(q, Q_NEWEST, 0, &id) : st;
     } else if (parse_session_id(ref, &id)) {
-        st = find_number(q, id, &id);
+        st = q->remote != NULL ? query_store_number(q, id, &id) : 0;
     } else {
         st = find_newest_of_server(q, ref, &id);
     }
     if (st == 0)
         st = load_session(q, id, ret);
     if (st == MI_ENOENT && ref != NULL && !is_word_last(ref)) {
-        st = find_uid(q, ref, &id);
+        st = find_session_by_uid(q, ref, &id);
         if (st == 0)
             st = load_session(q, id, ret);
     }

@@ -3,7 +3,7 @@
 #include "vault/store/call_batch.h"
 #include "vault/store/schema.h"
 
-/* Names with @: vault/store/columns.h. */
+/* vault/store/columns.h explains names with @. */
 #define SESSION_COLUMNS                                                                            \
     "SELECT s.id@session, @number, @evidence,"                                                     \
     " (SELECT b.uid FROM sessions b WHERE b.uid < s.uid ORDER BY b.uid DESC LIMIT 1),"             \
@@ -20,8 +20,8 @@
     " FROM messages m LEFT JOIN messages r ON r.id = (m.session_id << 36) + m.request_seq"         \
     " WHERE m.id BETWEEN ?1 AND ?2"
 
-/* The messages of a session are one range of the primary key: ?1 to ?2. seq is taken from the key, not from the
- * column: reading continues after the last key even if the column is damaged. */
+/* The messages of a session are one range of the primary key: ?1 to ?2. seq is taken from the key, not from the column
+ * `seq`, so that reading can continue after the last key even if the column is damaged. */
 const char *const query_sql[Q_COUNT] = {
     [Q_SESSIONS] =
         SESSION_COLUMNS " WHERE s.id BETWEEN ?1 AND ?2" QUERY_WHERE " ORDER BY s.id DESC LIMIT ?3",
@@ -53,7 +53,7 @@ const char *const query_sql[Q_COUNT] = {
     [Q_DERIVE_END] = "RELEASE derived",
     [Q_DERIVE_DONE] = "INSERT OR REPLACE INTO temp.derived VALUES (?1, ?2)",
     [Q_SCHEMA] = "PRAGMA user_version",
-    /* from events; for an imported session, which has no such events, from messages */
+    /* Reads events; for an imported session, which has no such events, reads messages. */
     [Q_SIGNS] = "SELECT max(changed), max(unfinished) FROM"
                 " (SELECT kind = 'tool-changed' AS changed,"
                 " kind = 'unfinished-line' AND detail LIKE '%\"from\":\"server\"%' AS unfinished"
@@ -67,13 +67,13 @@ const char *const query_sql[Q_COUNT] = {
     [Q_MATCHING] = "SELECT m.id & 68719476735 FROM messages m"
                    " LEFT JOIN messages r ON r.id = (m.session_id << 36) + m.request_seq"
                    " WHERE m.id BETWEEN ?1 AND ?2" QUERY_WHERE " ORDER BY m.id DESC LIMIT ?3",
-    /* The same, for messages that end calls. */
+    /* Like Q_MATCHING, for messages that end calls. */
     [Q_MATCHING_ENDS] = "SELECT DISTINCT m.id & 68719476735 FROM main.calls c"
                         " CROSS JOIN messages m ON m.id = (c.id >> 36 << 36) + c.closing_seq"
                         " LEFT JOIN messages r ON r.id = (m.session_id << 36) + m.request_seq"
                         " WHERE c.id BETWEEN ?4 << 36 AND (?4 << 36) + 68719476735"
                         " AND m.id BETWEEN ?1 AND ?2" QUERY_WHERE " ORDER BY 1 DESC LIMIT ?3",
-    /* whether a session was recorded here without a gap, and has its calls in the table */
+    /* 1 if the session was recorded here without a gap, and the table has its calls */
     [Q_IS_WHOLE] = "SELECT calls FROM sessions s WHERE id = ?1 AND pid <> 0 AND NOT EXISTS"
                    " (SELECT 1 FROM events e WHERE e.session_id = s.id AND e.kind = 'gap')",
     [Q_ROWS] = MESSAGES " ORDER BY m.id",
@@ -88,7 +88,7 @@ const char *const query_sql[Q_COUNT] = {
     [Q_END] = "SELECT ended_at_us FROM sessions WHERE id = ?1",
     [Q_EVENTS_BACK] = "SELECT e.id@event FROM events e WHERE session_id = ?1 AND id <= ?2"
                       " ORDER BY id DESC LIMIT ?3",
-    /* leaf.c writes leaves in this form */
+    /* A leaf `seal` begins with this text (evidence/leaf.c). */
     [Q_SEAL] =
         "SELECT leaf FROM leaves WHERE leaf >= '{\"type\":\"seal\",\"session\":\"' || ?1 || '\",'"
         " AND leaf < '{\"type\":\"seal\",\"session\":\"' || ?1 || '\"-'"

@@ -53,43 +53,45 @@ enum query_statement {
 
 extern const char *const query_sql[Q_COUNT];
 
-/* Calls query_refresh(), and prepares a statement. It begins a transaction, unless another
- * statement is running. *ret is valid until the next transaction. */
+/* Calls query_refresh(), and prepares a statement. Its first step begins a transaction, unless
+ * another statement is running. *ret is valid until the next transaction. */
 MI_MUST int query_prepare(struct query *q, enum query_statement i, sqlite3_stmt **ret);
-/* Does the same with a condition at QUERY_WHERE in the text, and binds its values. w may be
- * NULL. */
+/* Like query_prepare(), but inserts a condition at QUERY_WHERE in the text and binds the values of
+ * the condition. w may be NULL. */
 #define QUERY_WHERE " /*where*/"
 MI_MUST int query_prepare_where(struct query *q, enum query_statement i, const struct where *w,
                                 sqlite3_stmt **ret);
 /* Resets the statement, which ends the transaction. rc is the result of its last step. */
 MI_MUST int query_finish_statement(struct query *q, sqlite3_stmt *st, int rc);
 
-/* The first column of a statement with at most one row; 0 if there is no row. `id` is bound if the
- * statement has a parameter. */
+/* Runs a statement with at most one row and gives the row's first column; 0 if there is no row. `id`
+ * is bound to ?1 if the statement has a parameter. */
 MI_MUST int query_read_number(struct query *q, enum query_statement i, int64_t id, int64_t *ret);
-/* A range of rows of a session: the first column, a seq or an id, is from `from` to `to`. */
+/* A range of rows of a session: the first column (a seq or an id) is at least `from` and at most
+ * `to`. */
 struct query_range {
     int64_t session_id, from, to;
-    bool backwards; /* true: newest rows first; the statement has a variant for this order */
+    bool backwards; /* true: newest rows first, in a statement with this order */
 };
-/* Checks that the current row lies in the range and after the previous row, and removes it from the
- * range, so that a damaged file cannot make reading endless. Rows of a store are checked when they
- * arrive (vault/remote/pages.c). */
+/* Checks that the current row is in the range, and reduces the range to the rows after it, so that
+ * reading a damaged file ends. Always true for a store, whose rows are checked when they arrive
+ * (vault/remote/pages.c). */
 MI_MUST bool query_check_row_order(const struct query *q, struct query_range *r, sqlite3_stmt *st);
 /* Runs a statement over the messages of a range in parts of QUERY_PART messages, each in its own
- * transaction. ?1 and ?2 are the range; the condition may be NULL. The callback returns 0 to
- * continue, 1 to stop, or an error. */
+ * transaction. ?1 and ?2 are the first and last id of a part; the condition w may be NULL. The
+ * callback returns 0 to continue, 1 to stop, or an error. */
 typedef int (*query_row_fn)(void *ctx, sqlite3_stmt *st);
 MI_MUST int query_scan(struct query *q, enum query_statement i, const struct where *w,
                        const struct query_range *in, query_row_fn fn, void *ctx);
 
-/* Sets the fields of a record from the columns of the current row, starting at column i. Texts are
- * borrowed until the next step. Returns the column after the fields. A body may be long: it is read
- * only if it is wanted. */
+/* Sets the fields of a record from the columns of the current row, starting at column i. Returns the
+ * column after the fields. Texts are borrowed until the next step. QUERY_WITHOUT_BODY does not read
+ * the body, which may be long. */
 enum query_body { QUERY_WITHOUT_BODY, QUERY_WITH_BODY };
 int query_read_fields(const struct record_fields *s, sqlite3_stmt *st, int i, enum query_body body,
                       void *record);
-/* Reads a row of Q_MESSAGES, Q_ROWS or Q_ROWS_BACK, likewise. */
+/* Reads the current row of Q_MESSAGES, Q_ROWS or Q_ROWS_BACK. Texts are borrowed until the next
+ * step. */
 void query_message_row(sqlite3_stmt *st, enum query_body body, struct query_message *ret);
 
 #endif

@@ -3,7 +3,7 @@
 
 #include "vault/query/connection.h"
 
-/* Keeps the error of a store for query_error(). */
+/* Sets query_error() from the error of a store, and returns the status for it. */
 static int keep_store_error(struct query *q, int st)
 {
     if (st >= 0 || st == MI_ENOMEM)

@@ -8,13 +8,12 @@
 #include "vault/query/reader.h"
 #include "vault/remote/remote.h"
 
-/* Finds the id of the session with this number, or 0. MI_EINVAL, with a sentence: several vaults
- * have
- * such a session. */
+/* Finds the id of the session with this number; 0: there is none. MI_EINVAL, with a sentence in
+ * query_error(): several vaults have such a session. */
 MI_MUST int query_store_number(struct query *q, int64_t number, int64_t *ret);
-/* Calls remote_forget(). Does nothing for a vault. */
+/* Calls remote_forget() for a store; does nothing for a vault. */
 void query_forget(struct query *q);
-/* Call remote_body() and remote_search(). */
+/* These functions call remote_body() and remote_search(). */
 MI_MUST int query_store_body(struct query *q, struct slice uid, int64_t seq, size_t max,
                              struct buf *b);
 MI_MUST int query_store_search(struct query *q, struct slice first, struct slice last,

@@ -1,4 +1,4 @@
-/* summary.c - how many calls a session has, and how they ended. */
+/* summary.c - counts the calls of a session, and how they ended. */
 #include "model/asker.h"
 #include "vault/query/call_rows.h"
 #include "vault/query/connection.h"
@@ -9,8 +9,8 @@
 
 #include <stdlib.h>
 
-/* Requests with a higher seq count as open: a forged file may have a single message with the
- * highest possible seq. */
+/* Highest seq for which the summary records whether the request is open. A forged file may have a
+ * single message with the highest possible seq. */
 #define WAITING_MAX (INT64_C(1) << 30)
 
 static int summary_on_open_call(void *ctx, sqlite3_stmt *st)
@@ -53,7 +53,8 @@ static int summary_on_operation(void *ctx, sqlite3_stmt *st)
     return 0;
 }
 
-static int count_operations(struct query *q, const struct call_question *x, struct query_summary *s)
+static int summary_count_operations(struct query *q, const struct call_question *x,
+                                    struct query_summary *s)
 {
     bool has = false;
     struct call_question all = *x;
@@ -66,18 +67,7 @@ static int count_operations(struct query *q, const struct call_question *x, stru
     return st;
 }
 
-/* Adds a person's share of calls made of one request. */
-static int add_person(struct query *q, const struct call_question *x, struct query_summary *s)
-{
-    struct person_list l;
-    int st = person_list_read(&l, q, x, PERSON_BY_CALL);
-    for (size_t i = 0; st == 0 && i < l.n; i++)
-        s->person_us += l.share[i].us;
-    person_list_close(&l);
-    return st;
-}
-
-static int read_signs(struct query *q, int64_t session_id, struct query_summary *s)
+static int summary_read_signs(struct query *q, int64_t session_id, struct query_summary *s)
 {
     sqlite3_stmt *st;
     int status = query_last_message(q, session_id, &s->last_seq, &s->last_t_us), rc;
@@ -92,7 +82,7 @@ static int read_signs(struct query *q, int64_t session_id, struct query_summary 
     return db_finish_statement(&q->d, st, rc);
 }
 
-/* ---- of a store ---- */
+/* ---- summaries of a store ---- */
 
 /* The columns from the fifth on are in the order of enum call_status. */
 static const char summaries[] =
@@ -104,7 +94,7 @@ _Static_assert(CALL_OK == 0 && CALL_TOOL_ERROR == 1 && CALL_ERROR == 2 && CALL_R
                    CALL_TIMEOUT == 7 && CALL_OPEN == 8 && CALL_UNKNOWN == 9,
                "the statement has each status");
 
-static int read_summary(struct query *q, int64_t session_id, struct query_summary *s)
+static int summary_read_from_store(struct query *q, int64_t session_id, struct query_summary *s)
 {
     sqlite3_stmt *st;
     int status = db_ask_text(&q->d, summaries, &st, DB_WITH(db_int(session_id))), rc;
@@ -130,7 +120,8 @@ int query_summary(struct query *q, int64_t session_id, bool waiting, struct quer
     struct call_question x = {.filter = &f}, both = {.filter = &f, .side = CALLS_OF_PEERS};
     struct summing sum = {.s = &s};
     bool counted = query_is_store(q);
-    int status = counted ? read_summary(q, session_id, &s) : read_signs(q, session_id, &s);
+    int status = counted ? summary_read_from_store(q, session_id, &s)
+                         : summary_read_signs(q, session_id, &s);
     if (status == 0 && waiting) {
         s.waiting_n = (size_t)(s.last_seq < WAITING_MAX ? s.last_seq : WAITING_MAX) / 64 + 1;
         s.waiting = calloc(s.waiting_n, sizeof *s.waiting);
@@ -144,9 +135,14 @@ int query_summary(struct query *q, int64_t session_id, bool waiting, struct quer
     else if (status == 0 && waiting && s.by_status[CALL_OPEN] > 0)
         status = call_rows_read(q, &x, "c.id, c.status", summary_on_open_call, &s);
     if (status == 0)
-        status = count_operations(q, &x, &s);
-    if (status == 0 && sum.asks)
-        status = add_person(q, &x, &s);
+        status = summary_count_operations(q, &x, &s);
+    if (status == 0 && sum.asks) {
+        struct person_list l;
+        status = person_list_read(&l, q, &x, PERSON_BY_CALL);
+        for (size_t i = 0; status == 0 && i < l.n; i++)
+            s.person_us += l.share[i].us;
+        person_list_close(&l);
+    }
     if (status == 0)
         *ret = s;
     else

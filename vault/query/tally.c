@@ -13,18 +13,6 @@ int64_t tally_bucket_us(size_t bucket)
     return bucket_us[bucket];
 }
 
-static bool add_duration(struct tally_group *g, int64_t us)
-{
-    if (!GROW(g->took_us, g->took_n, g->took_cap))
-        return false;
-    g->took_us[g->took_n++] = us;
-    size_t i = 0;
-    while (us > bucket_us[i])
-        i++;
-    g->bucket[i]++;
-    return true;
-}
-
 int tally_add(struct tally *t, struct slice key, const struct query_call *c, int64_t at_us)
 {
     uint32_t i;
@@ -50,19 +38,26 @@ int tally_add(struct tally *t, struct slice key, const struct query_call *c, int
     g->person_us += c->person_us;
     g->first_at_us = at_us < g->first_at_us ? at_us : g->first_at_us;
     g->last_at_us = at_us > g->last_at_us ? at_us : g->last_at_us;
-    return !answered || add_duration(g, c->duration_us) ? 0 : MI_ENOMEM;
+    if (!answered)
+        return 0;
+    if (!GROW(g->took_us, g->took_n, g->took_cap))
+        return MI_ENOMEM;
+    g->took_us[g->took_n++] = c->duration_us;
+    size_t bucket = 0;
+    while (c->duration_us > bucket_us[bucket])
+        bucket++;
+    g->bucket[bucket]++;
+    return 0;
 }
 
 void tally_add_tokens(struct tally *t, int64_t tokens)
 {
     struct tally_group *g = &t->group[t->last];
-    if (tokens >= 0) /* ignore a negative number: a damaged vault may have any value */
+    if (tokens >= 0)
         g->result_tokens = (g->result_tokens > 0 ? g->result_tokens : 0) +
                            (tokens < UINT32_MAX ? tokens : UINT32_MAX);
 }
 
-/* Sorts by 11 bits at a time from the lowest on, so that the work is proportional to n for any
- * values. `scratch` has n elements. Durations above 2^44 us, half a year, are treated as equal. */
 #define DIGIT_BITS 11
 #define DIGITS ((size_t)1 << DIGIT_BITS)
 #define SORTED_BITS 44
@@ -74,6 +69,9 @@ static size_t tally_sort_digit(int64_t us, int shift)
     return (size_t)(v >> shift) & (DIGITS - 1);
 }
 
+/* Sorts by DIGIT_BITS bits at a time (radix sort, lowest bits first), so that the time is
+ * proportional to n for any values. `scratch` has n elements. Durations above 2^44 us, half a year,
+ * are treated as equal. */
 static void sort_durations(int64_t *us, int64_t *scratch, size_t n)
 {
     int64_t *from = us, *to = scratch;
@@ -88,11 +86,11 @@ static void sort_durations(int64_t *us, int64_t *scratch, size_t n)
         }
         for (size_t i = 0; i < n; i++)
             to[at[tally_sort_digit(from[i], shift)]++] = from[i];
-        int64_t *turned = from;
-        from = to;
-        to = turned;
+        int64_t *sorted = to;
+        to = from;
+        from = sorted;
     }
-    /* an even number of passes: the result is in `us` */
+    /* After an even number of passes, the result is in `us`. */
 }
 _Static_assert(SORTED_BITS / DIGIT_BITS % 2 == 0 && SORTED_BITS % DIGIT_BITS == 0, "even passes");
 

@@ -1,11 +1,11 @@
-/* tally.h - calls counted by a key: how many, how they ended, how long they took.
+/* tally.h - counts calls in groups with the same key: how many, how they ended, how long they took.
  *
  * Owns      copies of the keys, and the duration of every answered call: 8 bytes each.
  * Units     microseconds, bytes.
  * Errors    MI_ENOMEM.
  * Blocks    never. Pure. */
-#ifndef MI_CLI_LOOK_TALLY_H
-#define MI_CLI_LOOK_TALLY_H
+#ifndef MI_VAULT_QUERY_TALLY_H
+#define MI_VAULT_QUERY_TALLY_H
 
 #include "base/intern.h"
 #include "vault/query/reader.h"
@@ -17,11 +17,11 @@ struct tally_group {
     int64_t calls, errors, timeouts, cancelled, interrupted, open; /* numbers of calls by status;
                                                                     * `errors` includes timeouts */
     int64_t request_bytes, response_bytes;
-    int64_t server_us, person_us;    /* parts of the durations that the server and a person used */
-    int64_t result_tokens;           /* sum of the tokens of the results; -1: none is known */
+    int64_t server_us, person_us;    /* times that the server and people took, summed */
+    int64_t result_tokens;           /* sum of the tokens of all results; -1: unknown for all */
     int64_t first_at_us, last_at_us; /* start times of the first and the last call */
-    int64_t bucket[TALLY_BUCKETS];
-    int64_t *took_us; /* owned; durations of the answered calls */
+    int64_t bucket[TALLY_BUCKETS];   /* number of answered calls in each bucket */
+    int64_t *took_us;                /* owned; durations of the answered calls */
     size_t took_n, took_cap;
     uint32_t key; /* number of the group's key in tally.keys */
 };
@@ -33,8 +33,9 @@ struct tally {
     size_t last; /* index of the group to which a call was last added */
 };
 
+/* Adds a call, which began at at_us, to the group with this key. */
 MI_MUST int tally_add(struct tally *t, struct slice key, const struct query_call *c, int64_t at_us);
-/* Adds the tokens of the result of the last call; negative: not known. */
+/* Adds the tokens of the result of the last added call; negative: unknown. */
 void tally_add_tokens(struct tally *t, int64_t tokens);
 /* Sorts the durations. Needed before tally_percentile(). */
 MI_MUST int tally_sort(struct tally *t);

@@ -14,7 +14,7 @@ struct reading {
     bool passed; /* true: the session `before` was passed */
     struct candidate found[TOOL_LIST_SESSIONS];
     size_t n;
-    /* the session being read: */
+    /* state of reading one session: */
     struct query *q;
     const char *uid;
     struct tools *tools;
@@ -36,7 +36,8 @@ static bool tool_list_on_session(void *ctx, const struct query_session *s)
     return l->n < TOOL_LIST_SESSIONS;
 }
 
-/* Pages are consecutive: a page continues the list unless the previous page was the last one. */
+/* Adds a page of the list. Pages are consecutive: each page continues the list unless the previous
+ * page was the last one. */
 static bool tool_list_on_message(void *ctx, const struct query_message *m)
 {
     struct reading *l = ctx;
@@ -58,8 +59,8 @@ static bool tool_list_on_message(void *ctx, const struct query_message *m)
 }
 
 /* Reads the list of one session. MI_ENOENT: the session has no complete list. */
-static int read_session(struct reading *l, int64_t id, int64_t started_at_us, const char *uid,
-                        struct tool_list *ret)
+static int tool_list_read_session(struct reading *l, int64_t id, int64_t started_at_us,
+                                  const char *uid, struct tool_list *ret)
 {
     struct tools tools = {0};
     l->uid = uid;
@@ -80,13 +81,14 @@ int tool_list_read(struct query *q, const char *server, enum tool_list_from from
     struct reading l = {
         .server = server, .except_uid = except_uid, .from = from, .before = before, .q = q};
     struct filter f = FILTER_ANY;
-    /* a glob does not always match itself: tool_list_on_session() compares the name */
+    /* A name with the characters of a glob does not always match itself as a glob:
+     * tool_list_on_session() compares the name. */
     f.server = filter_is_glob(server) ? NULL : server;
     int st = query_matching_sessions(q, &f, FILTER_BEGAN, 0, tool_list_on_session, &l);
     bool found = false;
     for (size_t i = 0; st == 0 && !found && i < l.n; i++) {
         const struct candidate *c = &l.found[i];
-        st = read_session(&l, c->id, c->started_at_us, c->uid, ret);
+        st = tool_list_read_session(&l, c->id, c->started_at_us, c->uid, ret);
         found = st == 0;
         if (found)
             ret->number = c->number;
@@ -103,7 +105,7 @@ int tool_list_of_session(struct query *q, const struct query_session *s, struct 
     int64_t number = s->number;
     char uid[sizeof ret->uid] = {0};
     memcpy(uid, s->uid.p, size_min(s->uid.n, sizeof uid - 1));
-    int st = read_session(&l, s->id, s->started_at_us, uid, ret);
+    int st = tool_list_read_session(&l, s->id, s->started_at_us, uid, ret);
     if (st == 0)
         ret->number = number;
     buf_close(&l.body);

@@ -1,7 +1,7 @@
-/* tool_list.h - the tools of a server, from a recorded session.
+/* tool_list.h - reads the tools of a server from a recorded session.
  *
- * Rules     the list of a session is the first complete tools/list among its first TOOL_LIST_MESSAGES messages, as
- *           recorded, which means with secrets replaced.
+ * Rules     the list of a session is the first complete answer to tools/list among the session's first TOOL_LIST_MESSAGES
+ *           messages. It is read as recorded: secrets are replaced.
  * Owns      a list owns its tools; tool_list_close() frees them.
  * Errors    MI_ENOENT: no session of that server has a complete list; and the errors of
  *           vault/query/reader.h.
@@ -21,12 +21,11 @@ struct tool_list {
     int64_t session_id, number, started_at_us; /* `number` is explained in struct query_session */
 };
 
-/* Which sessions are read. Where an imported session was recorded, another server may have the
- * name. */
+/* Which sessions are read. An imported session may be of another server with the same name. */
 enum tool_list_from { TOOL_LIST_RECORDED, TOOL_LIST_RECORDED_OR_IMPORTED };
 
-/* The list of the newest session of this server that has a list. Skipped are the session
- * `except_uid` (NULL: none) and, unless `before` is 0, session `before` and newer ones. 0,
+/* Reads the list of the newest session of this server that has a list. Skips the session with uid
+ * `except_uid` (NULL: none) and, unless `before` is 0, session `before` and all newer sessions. 0,
  * MI_ENOENT, MI_ESTORE or MI_ENOMEM. */
 MI_MUST int tool_list_read(struct query *q, const char *server, enum tool_list_from from,
                            const char *except_uid, int64_t before, struct tool_list *ret);

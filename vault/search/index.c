@@ -23,7 +23,7 @@ static int64_t search_file_number(int64_t session_id)
     return session_id / SEARCH_SESSIONS;
 }
 
-static void close_file(struct search *s)
+static void search_index_close_file(struct search *s)
 {
     if (s->d.kind != NULL)
         db_close(&s->d);
@@ -35,7 +35,7 @@ static void search_file_name(int64_t number, char ret[NAME_MAX_LEN])
     snprintf(ret, NAME_MAX_LEN, "%04lld.db", (long long)number);
 }
 
-static void remove_file(int dir_fd, int64_t number)
+static void search_index_remove_file(int dir_fd, int64_t number)
 {
     char name[NAME_MAX_LEN], journal[NAME_MAX_LEN + 8];
     search_file_name(number, name);
@@ -44,16 +44,16 @@ static void remove_file(int dir_fd, int64_t number)
     (void)unlinkat(dir_fd, journal, 0);
 }
 
-/* The file may contain words that newer rules treat as secrets, so its bytes are overwritten. The name is removed
- * first, because closing this descriptor releases SQLite's lock on the file (POSIX). */
-static void remove_and_overwrite(int dir_fd, int64_t number)
+/* Deletes the file and overwrites its bytes, because it may contain words that newer rules treat as secrets. The name
+ * is removed first, because closing the descriptor releases SQLite's lock on the file (POSIX). */
+static void search_index_overwrite_file(int dir_fd, int64_t number)
 {
     static const char zeros[1 << 16];
     char name[NAME_MAX_LEN];
     struct stat st;
     search_file_name(number, name);
     int fd = vault_dir_open_file(dir_fd, name, O_WRONLY);
-    remove_file(dir_fd, number);
+    search_index_remove_file(dir_fd, number);
     if (fd < 0)
         return;
     bool plain = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_nlink == 0;
@@ -74,7 +74,7 @@ static const char *const sql[STATEMENTS] = {
     [MATCH] = "SELECT rowid FROM words WHERE words MATCH ?1 ORDER BY rowid DESC",
 };
 
-/* The index can be created again at any time: it need not survive a power cut. */
+/* synchronous = OFF: the index need not survive a power failure, because it can be created again. */
 static const struct db_kind index_file = {
     .writes = true,
     .wait_ms = SEARCH_WAIT_MS,
@@ -84,8 +84,7 @@ static const struct db_kind index_file = {
     .can_not = "use",
 };
 
-/* Converts an error of the index file, which is created again, so that it is not taken for an error
- * of the vault. */
+/* Converts an error of the index file to MI_EIO, because MI_ESTORE means an error of the vault. */
 static int convert_index_error(int st)
 {
     return st == MI_ESTORE ? MI_EIO : st;
@@ -121,21 +120,21 @@ static int search_index_connect_to(struct search *s, int64_t number)
     return st == 0 && version != 0 && version != FORMAT ? MI_EIO : convert_index_error(st);
 }
 
-/* A file that cannot be opened is created again, once. */
+/* Opens an index file. If the file cannot be opened, deletes it and tries once more. */
 static int search_index_open_file(struct search *s, int64_t number)
 {
     if (s->d.db != NULL && s->number == number)
         return 0;
-    close_file(s);
+    search_index_close_file(s);
     s->number = number;
     int st = search_index_connect_to(s, number);
     if (st < 0) {
-        close_file(s);
-        remove_file(s->dir_fd, number);
+        search_index_close_file(s);
+        search_index_remove_file(s->dir_fd, number);
         st = search_index_connect_to(s, number);
     }
     if (st < 0)
-        close_file(s);
+        search_index_close_file(s);
     return st;
 }
 
@@ -146,32 +145,26 @@ struct adding {
     const struct search_session *session;
     void (*on_read)(void *ctx);
     void *ctx;
-    int64_t last, n; /* in this transaction: the seq of the last message, and the number of
-                      * messages */
+    int64_t last, n; /* seq of the last message, and number of messages, in this transaction */
     int status;
 };
-
-static struct slice search_index_text_of(struct search *s, const struct search_session *x,
-                                         const struct query_message *m)
-{
-    struct slice body = m->body;
-    if (m->is_large) {
-        buf_clear(&s->large);
-        /* if the body's file is missing, the body has no words */
-        if (query_body(s->q, slice_of(x->uid), m, SEARCH_BODY_MAX, &s->large) == 0)
-            body = buf_slice(&s->large);
-    }
-    return search_text_of_body(m->kind, body, &s->text);
-}
 
 static bool search_index_add_body(void *ctx, const struct query_message *m)
 {
     struct adding *a = ctx;
-    struct slice text = search_index_text_of(a->s, a->session, m);
-    struct db *d = &a->s->d;
+    struct search *s = a->s;
+    struct slice body = m->body;
+    if (m->is_large) {
+        buf_clear(&s->large);
+        /* If the file of the body is missing, no words are indexed. */
+        if (query_body(s->q, slice_of(a->session->uid), m, SEARCH_BODY_MAX, &s->large) == 0)
+            body = buf_slice(&s->large);
+    }
+    struct slice text = search_text_of_body(m->kind, body, &s->text);
     int64_t id = schema_message_id(a->session->id, (uint64_t)m->seq);
-    a->status =
-        text.n > 0 ? convert_index_error(db_run(d, ADD, DB_WITH(db_int(id), db_text(text)))) : 0;
+    a->status = text.n > 0
+                    ? convert_index_error(db_run(&s->d, ADD, DB_WITH(db_int(id), db_text(text))))
+                    : 0;
     a->last = m->seq;
     a->n++;
     if (a->on_read != NULL)
@@ -179,8 +172,8 @@ static bool search_index_add_body(void *ctx, const struct query_message *m)
     return a->status == 0;
 }
 
-/* *ret: seq of the last indexed message of a session; 0: none. MI_EIO: another session has the
- * id. */
+/* *ret: seq of the last indexed message of a session; 0: none. MI_EIO: the file has another session
+ * with this id. */
 static int read_last_indexed(struct search *s, const struct search_session *x, int64_t *ret)
 {
     sqlite3_stmt *q;
@@ -196,16 +189,15 @@ static int read_last_indexed(struct search *s, const struct search_session *x, i
 }
 
 /* Indexes up to BATCH messages of a session in one transaction. *ret_more: there may be more. */
-static int index_batch(struct search *s, const struct search_session *x, struct adding *a,
-                       bool *ret_more)
+static int search_index_add_batch(struct search *s, const struct search_session *x,
+                                  struct adding *a, bool *ret_more)
 {
     int64_t done = 0;
     int st = convert_index_error(db_begin(&s->d));
     if (st < 0)
         return st;
-    st = read_last_indexed(
-        s, x,
-        &done); /* the position is read again, because another process may have added messages */
+    /* Read the position again: another process may have added messages meanwhile. */
+    st = read_last_indexed(s, x, &done);
     a->n = a->status = 0;
     a->last = done;
     if (st == 0)
@@ -221,20 +213,9 @@ static int index_batch(struct search *s, const struct search_session *x, struct 
     return st;
 }
 
-static int search_index_catch_up(struct search *s, const struct search_session *x, struct adding *a)
-{
-    int64_t last, event, done;
-    int st = query_last_positions(s->q, x->id, &last, &event);
-    if (st == 0)
-        st = read_last_indexed(s, x, &done);
-    a->session = x;
-    for (bool more = st == 0 && done < last; more && st == 0;)
-        st = index_batch(s, x, a, &more);
-    return st;
-}
-
 /* Returns MI_EIO if the file has a session that no longer exists. */
-static int check_sessions(struct search *s, const struct search_session *session, size_t n)
+static int search_index_check_sessions(struct search *s, const struct search_session *session,
+                                       size_t n)
 {
     sqlite3_stmt *q;
     int rc = SQLITE_DONE, st = convert_index_error(db_begin_query(&s->d, SESSIONS, &q, NULL, 0));
@@ -250,14 +231,22 @@ static int check_sessions(struct search *s, const struct search_session *session
     return st < 0 ? st : ended;
 }
 
-static int fill_file(struct search *s, const struct search_session *session, size_t n,
-                     struct adding *a)
+/* Indexes all messages of these sessions that are not indexed yet. MI_EIO: the file is invalid. */
+static int search_index_fill_file(struct search *s, const struct search_session *session, size_t n,
+                                  struct adding *a)
 {
     int st = search_index_open_file(s, search_file_number(session[0].id));
     if (st == 0)
-        st = check_sessions(s, session, n);
-    for (size_t i = 0; st == 0 && i < n; i++)
-        st = search_index_catch_up(s, &session[i], a);
+        st = search_index_check_sessions(s, session, n);
+    for (size_t i = 0; st == 0 && i < n; i++) {
+        int64_t last, event, done;
+        st = query_last_positions(s->q, session[i].id, &last, &event);
+        if (st == 0)
+            st = read_last_indexed(s, &session[i], &done);
+        a->session = &session[i];
+        for (bool more = st == 0 && done < last; more && st == 0;)
+            st = search_index_add_batch(s, &session[i], a, &more);
+    }
     return st;
 }
 
@@ -267,19 +256,19 @@ static int search_index_update(struct search *s, const struct search_session *se
     struct adding a = {.s = s, .on_read = on_read, .ctx = ctx};
     if (s->path == NULL)
         return MI_EIO;
-    int st = fill_file(s, session, n, &a);
-    if (st == MI_EIO) { /* MI_EIO: the file is invalid or broken */
-        close_file(s);
-        remove_file(s->dir_fd, search_file_number(session[0].id));
-        st = fill_file(s, session, n, &a);
+    int st = search_index_fill_file(s, session, n, &a);
+    if (st == MI_EIO) {
+        search_index_close_file(s);
+        search_index_remove_file(s->dir_fd, search_file_number(session[0].id));
+        st = search_index_fill_file(s, session, n, &a);
     }
     return st;
 }
 
 /* ---- searching ---- */
 
-static int ask_file(struct search *s, const struct search_session *session, size_t n,
-                    const char *query, search_fn fn, void *ctx)
+static int search_index_ask_words(struct search *s, const struct search_session *session, size_t n,
+                                  const char *query, search_fn fn, void *ctx)
 {
     (void)session, (void)n; /* ignore both: the file contains no other session */
     sqlite3_stmt *q;
@@ -296,19 +285,19 @@ static int ask_file(struct search *s, const struct search_session *session, size
     if (st == 0 && damaged)
         st = db_fail_damaged(&s->d);
     if (st == MI_ESTORE) {
-        close_file(s);
-        remove_file(s->dir_fd, s->number);
+        search_index_close_file(s);
+        search_index_remove_file(s->dir_fd, s->number);
     }
     return convert_index_error(st);
 }
 
 static const struct search_kind files = {search_file_number, search_terms_query,
-                                         search_index_update, ask_file};
+                                         search_index_update, search_index_ask_words};
 
 /* ---- the folder ---- */
 
-/* Opens VAULT/Search. If it cannot, search_file() fails later. */
-static int open_folder(struct search *s)
+/* Opens VAULT/Search. If it cannot be opened, returns 0, and search_file() fails later. */
+static int search_open_folder(struct search *s)
 {
     struct buf path = {0};
     s->dir_fd = vault_dir_open_sub(query_dir_fd(s->q), VAULT_SEARCH, true);
@@ -327,7 +316,7 @@ int search_open(struct search **ret, struct query *q)
     if (s == NULL)
         return MI_ENOMEM;
     *s = (struct search){.kind = store ? &search_store : &files, .q = q, .dir_fd = -1};
-    int st = store ? 0 : open_folder(s);
+    int st = store ? 0 : search_open_folder(s);
     if (st == 0)
         *ret = s;
     else
@@ -339,7 +328,7 @@ void search_close(struct search *s)
 {
     if (s == NULL)
         return;
-    close_file(s);
+    search_index_close_file(s);
     if (s->dir_fd >= 0)
         close(s->dir_fd);
     free(s->path);
@@ -361,8 +350,8 @@ int64_t search_forget_bytes(int vault, int64_t session_id)
     return bytes;
 }
 
-/* Waits for a process that is adding to the file: that process must not leave a journal, which
- * would apply to the next file with this name. */
+/* Waits for a process that is adding to the file. Such a process must not leave a journal, which
+ * SQLite would apply to the next file with this name. */
 int search_forget(const char *vault, int64_t session_id)
 {
     struct search s = {.dir_fd = -1};
@@ -382,8 +371,8 @@ int search_forget(const char *vault, int64_t session_id)
     if (file_exists(s.dir_fd, name)) {
         if (search_index_connect_to(&s, number) == 0)
             (void)!db_exec(&s.d, "BEGIN EXCLUSIVE"); /* remove the file even if this fails */
-        remove_and_overwrite(s.dir_fd, number);
-        close_file(&s);
+        search_index_overwrite_file(s.dir_fd, number);
+        search_index_close_file(&s);
     }
     buf_close(&s.why);
     bool deleted = !file_exists(s.dir_fd, name);
@@ -391,7 +380,7 @@ int search_forget(const char *vault, int64_t session_id)
     return deleted ? 0 : MI_EIO;
 }
 
-/* ---- either kind ---- */
+/* ---- files and store ---- */
 
 int64_t search_file_of_session(const struct search *s, int64_t session_id)
 {

@@ -1,4 +1,4 @@
-/* index.h - the index of words: VAULT/Search/NNNN.db. A store has its own index.
+/* index.h - the index of words of a vault, in files VAULT/Search/NNNN.db. A store has its own index.
  *
  * Each file indexes the sessions 64 N to 64 N + 63 in a contentless FTS5 table without positions: it finds the
  * messages that contain all given words. The caller verifies every result in the database. A file that is missing,
@@ -9,7 +9,7 @@
  *           to another session, invalidates the file.
  * Owns      a connection to one file at a time.
  * Errors    MI_EIO if a file is broken or cannot be written: then read the messages instead.
- * Blocks    on the disk, and up to SEARCH_WAIT_MS while another process adds to the same file; of a store, on the
+ * Blocks    on the disk, and up to SEARCH_WAIT_MS while another process adds to the same file; for a store, on the
  *           network. */
 #ifndef MI_VAULT_SEARCH_INDEX_H
 #define MI_VAULT_SEARCH_INDEX_H
@@ -27,12 +27,12 @@ struct search_session {
     char uid[32];
 };
 
-/* The query is borrowed. 0 or MI_ENOMEM. If the index cannot be written, search_file() fails. */
+/* q is borrowed. Returns 0 or MI_ENOMEM. If the index cannot be written, search_file() fails. */
 MI_MUST int search_open(struct search **ret, struct query *q);
 void search_close(struct search *s); /* NULL is fine */
 
-/* The number of the file of a session. A store has no files: there, sessions with the same number
- * are searched together. s may be NULL. */
+/* Returns the number of the index file of a session. In a store, which has no files, sessions with
+ * the same number are searched together. s may be NULL. */
 int64_t search_file_of_session(const struct search *s, int64_t session_id);
 /* Appends a query for search_ask_words() that matches every text with all terms, and possibly other
  * texts. false: there is no such query. */
@@ -51,9 +51,8 @@ typedef bool (*search_fn)(void *ctx, int64_t session_id, int64_t seq);
 MI_MUST int search_ask_words(struct search *s, const struct search_session *session, size_t n,
                              const char *query, search_fn fn, void *ctx);
 
-/* Returns the size of the index file of this session, which search_forget() deletes; 0: none.
- * vault: a
- * descriptor. */
+/* Returns the size of the index file of this session, which search_forget() deletes; 0: there is no
+ * file. vault: descriptor of the vault's directory. */
 int64_t search_forget_bytes(int vault, int64_t session_id);
 /* Deletes the index file of this session and overwrites its content. 0 or MI_EIO. */
 int search_forget(const char *vault, int64_t session_id);

@@ -1,4 +1,4 @@
-/* kind.h - the two kinds of index: files in a vault (index.c), and the index of a store
+/* kind.h - the two implementations of index.h: files in a vault (index.c), and the index of a store
  * (search_store.c). */
 #ifndef MI_VAULT_SEARCH_KIND_H
 #define MI_VAULT_SEARCH_KIND_H
@@ -6,12 +6,14 @@
 #include "vault/search/index.h"
 #include "vault/store/db.h"
 
-/* Implementations of the functions of index.h. */
+/* The implementation of each function of index.h. */
 struct search_kind {
-    int64_t (*file_of)(int64_t session_id);
-    bool (*query)(const struct search_terms *t, struct buf *b);
+    int64_t (*file_of)(int64_t session_id);                     /* search_file_of_session() */
+    bool (*query)(const struct search_terms *t, struct buf *b); /* search_query() */
+    /* search_file() */
     int (*update)(struct search *s, const struct search_session *session, size_t n,
                   void (*on_read)(void *ctx), void *ctx);
+    /* search_ask_words() */
     int (*ask)(struct search *s, const struct search_session *session, size_t n, const char *query,
                search_fn fn, void *ctx);
 };
@@ -23,7 +25,7 @@ struct search {
     /* for the files of a vault: */
     char *path;       /* owned; path of VAULT/Search; NULL: the folder cannot be opened or
                        * created */
-    int dir_fd;       /* owned; -1: none */
+    int dir_fd;       /* owned; descriptor of VAULT/Search; -1: not open */
     int64_t number;   /* number of the open index file */
     struct db d;      /* owned; d.db NULL: no file is open */
     struct buf why;   /* owned; errors of `d`, which are not reported because the file is created

@@ -1,12 +1,12 @@
-/* search_store.c - search in a store, which finds words itself. Sessions are searched in groups. */
+/* search_store.c - searches a store, which has its own index. Sessions are searched in groups. */
 #include "vault/search/kind.h"
 
 #include "vault/query/store.h"
 
-/* The first groups of sessions end before these numbers: they are small, so a frequent word is
- * found soon. */
+/* The first groups of sessions end before these ids. These groups are small, so that the newest
+ * messages with a frequent word are found soon. */
 static const int64_t first_groups[] = {64, 1024};
-#define GROUP 4096 /* number of sessions in each group after the first one */
+#define GROUP 4096 /* number of sessions in each later group */
 
 static int64_t search_group_of_session(int64_t session_id)
 {
@@ -23,7 +23,8 @@ static int search_store_update(struct search *s, const struct search_session *se
     return 0; /* nothing to do: machines send the words with their messages */
 }
 
-/* Passes on found sessions that are among the searched ones. Both lists have the same order. */
+/* Passes on found messages whose session is in `session`. Found messages and `session` have the
+ * same order. */
 struct passing {
     const struct search_session *session;
     size_t n, at; /* at: number of sessions that have been passed */

@@ -39,26 +39,20 @@ int search_terms_add(struct search_terms *t, const char *text, bool exact)
     return st;
 }
 
-/* Whether word i of the term is a whole word of the text. The first and last word of an exact term
- * may be parts of longer words. */
-static bool word_is_whole(const struct search_term *t, size_t i)
-{
-    return !t->exact || (t->list.word[i].from > 0 && t->list.word[i].to < t->text.n);
-}
-
-/* The syntax of queries in an index. Words contain letters and digits only, no quotes. */
+/* The syntax of the queries of an index. Words contain letters and digits only, no quotes. */
 struct dialect {
     const char *and, *quote, *prefix;
-    bool keys;
+    bool keys; /* true: the index contains keys (search_key()) in place of words */
 };
 
-static bool write_query(const struct search_terms *t, const struct dialect *d, struct buf *b)
+static bool write_index_query(const struct search_terms *t, const struct dialect *d, struct buf *b)
 {
     bool some = false;
     for (size_t i = 0; i < t->n; i++) {
         const struct search_term *x = &t->term[i];
         for (size_t k = 0; k < x->list.n; k++) {
-            if (!word_is_whole(x, k))
+            /* The first and last word of an exact term may be parts of longer words in the text. */
+            if (x->exact && (x->list.word[k].from == 0 || x->list.word[k].to >= x->text.n))
                 continue;
             struct slice word = search_list_word(&x->list, k);
             struct slice key = d->keys ? search_key(word) : word;
@@ -77,14 +71,14 @@ static bool write_query(const struct search_terms *t, const struct dialect *d, s
 bool search_terms_query(const struct search_terms *t, struct buf *b)
 {
     static const struct dialect fts5 = {.and = " AND ", .quote = "\"", .prefix = " *"};
-    return write_query(t, &fts5, b);
+    return write_index_query(t, &fts5, b);
 }
 
 bool search_terms_tsquery(const struct search_terms *t, struct buf *b)
 {
     static const struct dialect tsquery = {
         .and = " & ", .quote = "'", .prefix = ":*", .keys = true};
-    return write_query(t, &tsquery, b);
+    return write_index_query(t, &tsquery, b);
 }
 
 static bool word_fits_term(const struct search_term *x, size_t i, struct slice word)
@@ -95,9 +89,9 @@ static bool word_fits_term(const struct search_term *x, size_t i, struct slice w
     return slice_eq(word, want);
 }
 
-/* Finds the words of the term, in sequence. */
-static bool find_words(const struct search_term *x, const struct search_list *l, struct slice text,
-                       struct slice *ret)
+/* Finds the words of the term in the text, in sequence. */
+static bool find_term_words(const struct search_term *x, const struct search_list *l,
+                            struct slice text, struct slice *ret)
 {
     for (size_t at = 0; at + x->list.n <= l->n; at++) {
         size_t i = 0;
@@ -112,7 +106,7 @@ static bool find_words(const struct search_term *x, const struct search_list *l,
     return false;
 }
 
-static bool find_exact(const struct search_term *x, struct slice text, struct slice *ret)
+static bool find_exact_term(const struct search_term *x, struct slice text, struct slice *ret)
 {
     const char *at = text.n > 0 ? memmem(text.p, text.n, x->text.p, x->text.n) : NULL;
     *ret = (struct slice){at, x->text.n};
@@ -125,7 +119,7 @@ int search_terms_find(struct search_terms *t, struct slice text, struct slice *r
     *ret = (struct slice){text.p, 0};
     for (size_t i = 0; i < t->n; i++) { /* test exact terms first, because they are the cheapest */
         struct slice at;
-        if (t->term[i].exact && !find_exact(&t->term[i], text, &at))
+        if (t->term[i].exact && !find_exact_term(&t->term[i], text, &at))
             return MI_ENOENT;
     }
     for (size_t i = t->n; i-- > 0;) {
@@ -135,7 +129,7 @@ int search_terms_find(struct search_terms *t, struct slice text, struct slice *r
                 return MI_ENOMEM;
             listed = true;
         }
-        if (x->exact ? !find_exact(x, text, ret) : !find_words(x, &t->list, text, ret))
+        if (x->exact ? !find_exact_term(x, text, ret) : !find_term_words(x, &t->list, text, ret))
             return MI_ENOENT;
     }
     return 0;
@@ -175,7 +169,7 @@ struct slice search_text_of_body(enum row_kind kind, struct slice body, struct b
     if (!plain && memchr(body.p, '\\', body.n) != NULL &&
         (json_scan(body, NULL, NULL, &scan) == 0 || (long_body && scan.fault.kind == JSON_CUT))) {
         buf_clear(b);
-        /* unescape the whole body: valid JSON has escapes only inside strings */
+        /* Unescape all of the body, not each string: valid JSON has escapes only inside strings. */
         search_terms_unescape(b, body);
         if (!b->failed)
             body = buf_slice(b);

@@ -2,7 +2,7 @@
  *
  * Text      the text of a message is its body with JSON escapes resolved, at most SEARCH_TEXT_MAX
  *           bytes. Lines of stderr and noise are not unescaped.
- * Words     as in vault/search/words.h. A term of several words matches these words in sequence.
+ * Words     defined in vault/search/words.h. A term of several words matches these words in sequence.
  * Exact     an exact term matches byte for byte; a term without any word is always exact.
  * Owns      the terms; search_terms_close() frees them.
  * Blocks    never. */
@@ -19,10 +19,10 @@
 #define SEARCH_TERMS_MAX 32
 
 struct search_term {
-    struct buf text; /* owned; the text of the search as given */
-    struct search_list list;
-    bool exact;
-    bool prefix; /* true: the last word is a prefix, as in `time*` */
+    struct buf text;         /* owned; the term, without the `*` of a prefix */
+    struct search_list list; /* owned; the words of the term */
+    bool exact;              /* true: the term matches byte for byte */
+    bool prefix;             /* true: the last word is a prefix, as in `time*` */
 };
 
 struct search_terms {
@@ -41,15 +41,14 @@ MI_MUST int search_terms_add(struct search_terms *t, const char *text, bool exac
 /* Writes an FTS5 query that matches every text with all terms, and possibly other texts. false:
  * there is no such query. */
 bool search_terms_query(const struct search_terms *t, struct buf *b);
-/* Writes a tsquery of PostgreSQL in the same way, over the keys of texts. */
+/* Like search_terms_query(), but writes a tsquery of PostgreSQL that compares keys of words. */
 bool search_terms_tsquery(const struct search_terms *t, struct buf *b);
 /* Returns 0 if the text has all terms, with the match of the first term in *ret; else MI_ENOENT or
  * MI_ENOMEM. */
 MI_MUST int search_terms_find(struct search_terms *t, struct slice text, struct slice *ret);
 
-/* Returns the searchable text of a message: a slice of the body, or of b. Of a longer body, only
- * the first
- * SEARCH_BODY_MAX bytes are needed. */
+/* Returns the searchable text of a message: a slice of `body` or of `b`. The caller may cut a longer
+ * body to its first SEARCH_BODY_MAX bytes. */
 struct slice search_text_of_body(enum row_kind kind, struct slice body, struct buf *b);
 
 #endif

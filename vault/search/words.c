@@ -10,23 +10,10 @@
 /* ---- the tokenizer ---- */
 
 struct search_words {
-    sqlite3 *db; /* owned; an empty database in memory, which provides the tokenizer */
-    fts5_tokenizer use;
-    Fts5Tokenizer *it; /* owned; the tokenizer */
+    sqlite3 *db;        /* owned; an empty database in memory, which provides the tokenizer */
+    fts5_tokenizer use; /* functions of the tokenizer */
+    Fts5Tokenizer *it;  /* owned; the tokenizer */
 };
-
-/* FTS5 passes its interface to `SELECT fts5(?)` through a pointer of this name. */
-static fts5_api *fts5_api_of(sqlite3 *db)
-{
-    fts5_api *api = NULL;
-    sqlite3_stmt *st = NULL;
-    if (sqlite3_prepare_v2(db, "SELECT fts5(?1)", -1, &st, NULL) == SQLITE_OK) {
-        sqlite3_bind_pointer(st, 1, &api, "fts5_api_ptr", NULL);
-        (void)sqlite3_step(st);
-    }
-    sqlite3_finalize(st);
-    return api;
-}
 
 void search_words_close(struct search_words *w)
 {
@@ -48,7 +35,14 @@ int search_words_open(struct search_words **ret)
     if (sqlite3_open_v2(":memory:", &w->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL) !=
         SQLITE_OK)
         st = MI_ENOMEM;
-    fts5_api *api = st == 0 ? fts5_api_of(w->db) : NULL;
+    /* FTS5 stores the address of its interface in a bound pointer with this name. */
+    fts5_api *api = NULL;
+    sqlite3_stmt *q = NULL;
+    if (st == 0 && sqlite3_prepare_v2(w->db, "SELECT fts5(?1)", -1, &q, NULL) == SQLITE_OK) {
+        sqlite3_bind_pointer(q, 1, &api, "fts5_api_ptr", NULL);
+        (void)sqlite3_step(q);
+    }
+    sqlite3_finalize(q);
     if (st == 0 &&
         (api == NULL || api->xFindTokenizer(api, "unicode61", &data, &w->use) != SQLITE_OK))
         st = MI_ESTORE;

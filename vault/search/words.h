@@ -1,9 +1,9 @@
-/* words.h - the words of a text.
+/* words.h - splits a text into words.
  *
  * Words     the tokens of SQLite's FTS5 tokenizer `unicode61`: letters and digits, without case and diacritics.
- * Keys      the words of a text for the index of a store: the first SEARCH_KEY_MAX bytes of each,
- *           without duplicates, ordered by their bytes. A text that lacks the key of a word lacks
- *           the word.
+ * Keys      what the index of a store contains in place of words: the first SEARCH_KEY_MAX bytes of
+ *           each word, without duplicates, ordered by their bytes. A text that lacks the key of a
+ *           word lacks the word.
  * Owns      the tokenizer and its lists.
  * Memory    a word of a list takes 32 bytes and its text.
  * Blocks    never. */
@@ -37,7 +37,7 @@ MI_MUST int search_list_fill(struct search_list *l, struct search_words *w, stru
 struct slice search_list_word(const struct search_list *l, size_t i);
 void search_list_close(struct search_list *l);
 
-/* The key of a word. */
+/* Returns the key of a word: a slice of the word. */
 struct slice search_key(struct slice word);
 /* Replaces the words by their keys. `from` and `to` then have no meaning. */
 void search_list_to_keys(struct search_list *l);
