@@ -25,7 +25,7 @@
 #define HEADER_MEMBER(name, type, null, since, evidence, cassette, ...)                            \
     MEMBER_##cassette(name, type)
 
-/* Members of the header: these, then the fields of a session that are in a cassette. */
+/* Members of the header: format and version, then those fields of a session that a cassette has. */
 enum { H_FORMAT, H_VERSION, H_FIELDS };
 static const struct cassette_member header_members[] = {{"format", JSON_STRING, true, 0},
                                                         {"version", JSON_NUMBER, true, 0},
@@ -49,7 +49,7 @@ static int check_format(struct cassette_reader *r, struct slice line, bool *ret_
     return cassette_reject(r, "unknown version of the format", "use a newer mcp-interposer");
 }
 
-/* Reads the values of the fields. v: the values of the members after `version`. */
+/* Sets the fields of the session. v: values of the header's members after `version`. */
 static int read_header_fields(struct cassette_reader *r, const struct json_value *v,
                               struct query_session *s)
 {
@@ -75,18 +75,6 @@ static int read_header_fields(struct cassette_reader *r, const struct json_value
     return 0;
 }
 
-static int check_times(struct cassette_reader *r, const struct query_session *s)
-{
-    r->started_us = s->started_at_us;
-    if (s->started_at_us > CLOCK_MAX_US || s->ended_at_us > CLOCK_MAX_US)
-        buf_adds(&r->why, "its time is after the year 9999");
-    else if (s->ended_at_us != 0 && s->ended_at_us < s->started_at_us)
-        buf_adds(&r->why, "`ended_at_us` is before `started_at_us`");
-    else
-        return 0;
-    return MI_EPROTO;
-}
-
 static int read_header(struct cassette_reader *r, struct slice line)
 {
     struct query_session s = {.command = slice_of("[]"),
@@ -99,10 +87,16 @@ static int read_header(struct cassette_reader *r, struct slice line)
     int st = cassette_read_members(line, header_members, H_COUNT, r->version, v, &r->why);
     if (st == 0)
         st = read_header_fields(r, v + H_FIELDS, &s);
-    if (st == 0)
-        st = check_times(r, &s);
+    if (st == 0 && (s.started_at_us > CLOCK_MAX_US || s.ended_at_us > CLOCK_MAX_US)) {
+        buf_adds(&r->why, "its time is after the year 9999");
+        st = MI_EPROTO;
+    } else if (st == 0 && s.ended_at_us != 0 && s.ended_at_us < s.started_at_us) {
+        buf_adds(&r->why, "`ended_at_us` is before `started_at_us`");
+        st = MI_EPROTO;
+    }
     if (st < 0)
         return cassette_reject(r, buf_str(&r->why), NULL);
+    r->started_us = s.started_at_us;
     if (r->on_session != NULL)
         r->stopped = !r->on_session(r->ctx, &s);
     return 0;
@@ -110,7 +104,7 @@ static int read_header(struct cassette_reader *r, struct slice line)
 
 /* ---- the file ---- */
 
-static int read_end(struct cassette_reader *r, struct slice line)
+static int read_end_line(struct cassette_reader *r, struct slice line)
 {
     static const struct cassette_member members[] = {{"end", JSON_TRUE, true, 0},
                                                      {"messages", JSON_NUMBER, false, 0}};
@@ -132,11 +126,6 @@ static int read_end(struct cassette_reader *r, struct slice line)
     return st;
 }
 
-static bool line_is_end(struct slice line)
-{
-    return slice_begins(line, "{\"end\"") || slice_begins(line, "{ \"end\"");
-}
-
 static int cassette_file_read_lines(struct cassette_reader *r)
 {
     struct slice line;
@@ -148,8 +137,8 @@ static int cassette_file_read_lines(struct cassette_reader *r)
         if (!more)
             return cassette_reject(r, "the end line is missing: the file is truncated",
                                    "export the session again");
-        if (line_is_end(line))
-            return read_end(r, line);
+        if (slice_begins(line, "{\"end\"") || slice_begins(line, "{ \"end\""))
+            return read_end_line(r, line);
         st = cassette_read_message(r, line);
         if (st < 0)
             return st;
@@ -224,7 +213,7 @@ int cassette_read(const char *path, query_session_fn on_session, query_message_f
                                 .on_message = on_message,
                                 .ctx = ctx};
     struct stat s;
-    /* O_NONBLOCK: opening a fifo without a writer would block */
+    /* O_NONBLOCK: otherwise, opening a FIFO that has no writer would block. */
     r.fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     if (r.fd < 0)
         return cassette_fail_io(&r, strerror(errno));

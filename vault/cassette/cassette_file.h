@@ -1,9 +1,10 @@
-/* cassette_file.h - cassettes: a recorded session as a text file for version control. JSON lines, see docs/cassette.md.
+/* cassette_file.h - reads and writes cassettes: a recorded session as a text file of JSON lines, for version control
+ * (docs/cassette.md).
  *
- * Reading   calls back with the types of vault/query/reader.h. A session has no id, pid, uid and host, and its
- *           command is "[]". Messages are numbered 1, 2, 3…; each body is in `body`, whatever its size. Values that
- *           a line omits are derived from its message: kind, id, method, target, error code, and the request that it
- *           answers.
+ * Reading   passes sessions and messages to callbacks, in the types of vault/query/reader.h. A session has no id, pid,
+ *           uid and host, and its command is "[]". Messages are numbered 1, 2, 3…; each body is in `body`, whatever
+ *           its size. Values that a line omits are derived from its message: kind, id, method, target, error code, and
+ *           the request that the message answers.
  * Strict    an invalid file is rejected with file, line, reason and remedy. Callbacks may have been called before:
  *           discard their results unless 0 is returned.
  * Writing   the same session gives the same bytes. Local paths, host names and process ids are omitted; control
@@ -16,7 +17,7 @@
 #include "vault/query/reader.h"
 
 #define CASSETTE_FORMAT "mcp-interposer-cassette"
-/* Newest version of the format; written only if a session needs it, otherwise version 1 is
+/* Newest version of the format. It is written only if a session needs it; otherwise version 1 is
  * written. */
 #define CASSETTE_VERSION 2
 #define CASSETTE_REVISIONS 2 /* first version of the format in which messages have a revision */
@@ -33,16 +34,17 @@ MI_MUST int cassette_read(const char *path, query_session_fn on_session,
 MI_MUST int cassette_read_text(const char *name, struct slice text, query_session_fn on_session,
                                query_message_fn on_message, void *ctx, struct buf *error);
 
-/* Receives the lines of a cassette. If it returns false, they could not be written: writing ends
- * with MI_EIO. */
+/* Receives lines of a cassette. Returns false if they cannot be written: then writing the cassette
+ * ends with MI_EIO. */
 typedef bool (*cassette_sink_fn)(void *ctx, struct slice lines);
 
 struct cassette_writer;
 
 MI_MUST int cassette_write_open(struct cassette_writer **ret, cassette_sink_fn sink, void *ctx);
 void cassette_write_close(struct cassette_writer *w); /* NULL is fine */
-/* Call once for the session, then for each message in order, then for the end. 0, MI_ENOMEM or MI_EIO (the sink). The
- * body of a large message must be in m->body; a size below 0 means the size of the body. */
+/* Call cassette_write_session() once, cassette_write_message() for each message in order, then cassette_write_end().
+ * 0, MI_ENOMEM or MI_EIO (the sink has failed). The body of a large message must be in m->body; m->size below 0 stands
+ * for the size of the body. */
 MI_MUST int cassette_write_session(struct cassette_writer *w, const struct query_session *s);
 MI_MUST int cassette_write_message(struct cassette_writer *w, const struct query_message *m);
 MI_MUST int cassette_write_end(struct cassette_writer *w);

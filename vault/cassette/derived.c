@@ -4,17 +4,19 @@
 #include "redact/sanitizer.h"
 #include "wire/json/text.h"
 
+/* A range of the scratch buffer. */
 struct span {
-    bool made;
+    bool copied; /* false: the text needs no copy */
     size_t from, n;
 };
 
-/* Resolves escapes, and keeps at most CASSETTE_NAME_MAX bytes, as the vault stores names. */
+/* Copies a name to b with escapes resolved and at most CASSETTE_NAME_MAX bytes, as the vault stores
+ * names. Copies nothing if the name is already in this form. */
 static struct span derived_resolve(struct buf *b, struct slice raw)
 {
     if (raw.p == NULL || (raw.n <= CASSETTE_NAME_MAX && memchr(raw.p, '\\', raw.n) == NULL))
         return (struct span){0};
-    struct span s = {.made = true, .from = b->n};
+    struct span s = {.copied = true, .from = b->n};
     struct buf name = {0};
     json_unescape(&name, text_head(raw, (size_t)CASSETTE_NAME_MAX * 6));
     text_utf8(b, redact_cut_name(buf_slice(&name), CASSETTE_NAME_MAX));
@@ -27,7 +29,7 @@ static struct span derived_resolve(struct buf *b, struct slice raw)
 
 static struct slice derived_text_of_span(const struct buf *b, struct span s, struct slice raw)
 {
-    return s.made ? (struct slice){b->p + s.from, s.n} : raw;
+    return s.copied ? (struct slice){b->p + s.from, s.n} : raw;
 }
 
 int cassette_derive(struct slice body, bool is_stderr, struct buf *scratch,
@@ -45,7 +47,7 @@ int cassette_derive(struct slice body, bool is_stderr, struct buf *scratch,
     struct slice raw_target = rpc_target(m);
     struct span method = derived_resolve(scratch, m->method);
     struct span target = derived_resolve(scratch, raw_target);
-    if (scratch->failed || ((method.made || target.made) && !buf_reserve(scratch, 1)))
+    if (scratch->failed || ((method.copied || target.copied) && !buf_reserve(scratch, 1)))
         return MI_ENOMEM;
     ret->kind = row_kind_of_rpc(m->kind);
     ret->method = derived_text_of_span(scratch, method, m->method);
@@ -66,7 +68,7 @@ void cassette_derive_from_row(const struct query_message *m, struct cassette_der
     for (size_t i = 0; i < MI_COUNT(kinds); i++)
         if (m->kind == row_kind_of_rpc(kinds[i]))
             d->rpc.kind = kinds[i];
-    /* the column in a vault may have any text */
+    /* In a vault, the column rpc_id may have any text. */
     if (m->rpc_id.p != NULL && json_scan(m->rpc_id, NULL, NULL, &scan) == 0)
         d->rpc.id = (struct json_value){scan.type, scan.root};
 }

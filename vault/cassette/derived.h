@@ -1,4 +1,4 @@
-/* derived.h - values derived from a message's body, so that a line of a cassette need not repeat them. */
+/* derived.h - derives values from the body of a message, so that a line of a cassette need not repeat them. */
 #ifndef MI_VAULT_CASSETTE_DERIVED_H
 #define MI_VAULT_CASSETTE_DERIVED_H
 
@@ -7,7 +7,7 @@
 
 #define CASSETTE_NAME_MAX 4096 /* longest stored method, target or id, in bytes, as in the vault */
 
-/* The values that a line need not contain. The slices point into the body or the scratch buffer. */
+/* The derived values. Texts point into the body or the scratch buffer. */
 struct cassette_derived {
     struct {
         MESSAGE_FIELDS(FIELD_MEMBER)

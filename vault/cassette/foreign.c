@@ -41,8 +41,8 @@ static bool read_utc(struct json_value v, int64_t *ret)
     return strcmp(p, "Z") == 0;
 }
 
-/* Reads a number of seconds or milliseconds, with a fraction, as microseconds. */
-static bool read_number(struct json_value v, double unit_us, int64_t *ret)
+/* Reads a number, with a fraction, of units of unit_us microseconds. *ret: microseconds. */
+static bool read_time_number(struct json_value v, double unit_us, int64_t *ret)
 {
     char text[40];
     if (v.type != JSON_NUMBER || v.text.n >= sizeof text)
@@ -58,7 +58,7 @@ static bool read_number(struct json_value v, double unit_us, int64_t *ret)
 
 /* ---- the session and its messages ---- */
 
-/* "recordings/github.cassette.jsonl" gives "github". */
+/* Returns "github" for the path "recordings/github.cassette.jsonl". */
 static struct slice server_name_of_file(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -81,20 +81,10 @@ static void foreign_begin(struct cassette_reader *r, struct slice name, struct j
         r->stopped = !r->on_session(r->ctx, &s);
 }
 
-/* Passes on a text of the server, which may have several lines. */
-static int pass_server_text(struct cassette_reader *r, struct slice text, int64_t t_us)
-{
-    int st = 0;
-    do {
-        st = server_side_read_line(r, slice_take_line(&text), t_us, r->entry_found);
-    } while (st == 0 && text.n > 0);
-    return st;
-}
-
-/* Passes on a message. is_text: body is a string with the text on the wire, not the message itself.
- * Times in a recording may decrease if the clock was set back; times of messages must not. */
-static int pass_message(struct cassette_reader *r, enum row_direction direction, int64_t t_us,
-                        struct json_value body, bool is_text)
+/* Passes on a message. is_text: body is a JSON string that contains the message as text. Times in a
+ * recording may decrease, if the clock was set back; times of messages must not. */
+static int foreign_pass_message(struct cassette_reader *r, enum row_direction direction,
+                                int64_t t_us, struct json_value body, bool is_text)
 {
     struct query_message m = {.direction = direction,
                               .kind = KIND_UNKNOWN,
@@ -108,14 +98,21 @@ static int pass_message(struct cassette_reader *r, enum row_direction direction,
         json_unescape(&r->texts, json_string_raw(body));
         m.body = (struct slice){r->texts.p, r->texts.n};
     }
-    return direction == ROW_S2C ? pass_server_text(r, m.body, m.t_us)
-                                : server_side_read_client_message(r, &m);
+    if (direction != ROW_S2C)
+        return server_side_read_client_message(r, &m);
+    /* A text of the server may have several lines. */
+    struct slice text = m.body;
+    int st;
+    do
+        st = server_side_read_line(r, slice_take_line(&text), m.t_us, r->entry_found);
+    while (st == 0 && text.n > 0);
+    return st;
 }
 
 /* ---- lines of the file ---- */
 
-/* Repairs a line that is not JSON, as a line of a server is repaired; the message may continue on
- * the next lines. */
+/* Repairs a line of the recording that is not JSON, by the rules for lines of a server. If the line
+ * is incomplete, also reads the next lines. */
 static int repair_entry(struct cassette_reader *r, struct slice *line)
 {
     struct json_scan scan;
@@ -139,8 +136,7 @@ static int repair_entry(struct cassette_reader *r, struct slice *line)
         buf_printf(&r->why, "%s (byte %zu)", json_fault_text(scan.fault.kind), scan.fault.at + 1);
         st = cassette_reject(r, buf_str(&r->why), REMEDY);
     } else if (st == 0) {
-        /* the message in this entry had the same flaws; line ends of the file itself do not count
-         * */
+        /* The message has the same flaws, except those of line ends: they are the file's own. */
         r->entry_found = repairs_as_findings(&m.repairs) &
                          ~(FINDING(FIND_SEVERAL_LINES) | FINDING(FIND_TRAILING_TEXT));
         buf_clear(&r->entry);
@@ -154,7 +150,7 @@ static int repair_entry(struct cassette_reader *r, struct slice *line)
 
 typedef int (*line_fn)(struct cassette_reader *r, struct slice line, int64_t started_us);
 
-static int read_each_line(struct cassette_reader *r, line_fn fn, int64_t started_us)
+static int foreign_read_lines(struct cassette_reader *r, line_fn fn, int64_t started_us)
 {
     struct slice line;
     bool more = true;
@@ -181,8 +177,8 @@ static int read_tape_line(struct cassette_reader *r, struct slice line, int64_t 
     int64_t at_us;
     if (cassette_read_members(line, members, TAPE_COUNT, CASSETTE_ANY, v, &r->why) < 0)
         return cassette_reject(r, buf_str(&r->why), REMEDY);
-    if (v[TAPE_TYPE].type !=
-        JSON_NONE) /* the end of the recording, or an entry of a later version of the format */
+    /* skip the end of the recording, and entries of a later version of the format */
+    if (v[TAPE_TYPE].type != JSON_NONE)
         return 0;
     if (!read_utc(v[TAPE_T], &at_us))
         return cassette_reject(r, "`t` must be a time like 2026-05-12T23:00:00.123Z", REMEDY);
@@ -191,8 +187,8 @@ static int read_tape_line(struct cassette_reader *r, struct slice line, int64_t 
         return cassette_reject(r, "`dir` must be in or out", REMEDY);
     if (v[TAPE_RAW].type == JSON_NONE)
         return cassette_reject(r, "`raw` is missing", REMEDY);
-    return pass_message(r, in ? ROW_C2S : ROW_S2C, at_us - started_us, v[TAPE_RAW],
-                        v[TAPE_RAW].type == JSON_STRING);
+    return foreign_pass_message(r, in ? ROW_C2S : ROW_S2C, at_us - started_us, v[TAPE_RAW],
+                                v[TAPE_RAW].type == JSON_STRING);
 }
 
 static int read_tape(struct cassette_reader *r, struct slice first, bool *ret_known)
@@ -219,7 +215,7 @@ static int read_tape(struct cassette_reader *r, struct slice first, bool *ret_kn
     if (cassette_read_string(v[3], "label", &r->texts, &label, &r->why) < 0)
         return cassette_reject(r, buf_str(&r->why), REMEDY);
     foreign_begin(r, label, v[4], started_us);
-    return read_each_line(r, read_tape_line, started_us);
+    return foreign_read_lines(r, read_tape_line, started_us);
 }
 
 /* ---- mcp-rec: {"ts":SECONDS,"dir":"client->server","msg":{…}}, without a header ---- */
@@ -238,7 +234,7 @@ static int read_rec_members(struct cassette_reader *r, struct slice line, struct
     *ret_in = json_key_is(dir, "client->server");
     if (!*ret_in && !json_key_is(dir, "server->client"))
         buf_adds(&r->why, "`dir` must be client->server or server->client");
-    else if (!read_number(v[REC_TS], 1e6, ret_us))
+    else if (!read_time_number(v[REC_TS], 1e6, ret_us))
         buf_adds(&r->why, "`ts` must be seconds since the Unix epoch");
     return r->why.n > 0 || r->why.failed ? MI_EPROTO : 0;
 }
@@ -252,8 +248,8 @@ static int read_rec_line(struct cassette_reader *r, struct slice line, int64_t s
         return cassette_reject(r, buf_str(&r->why), REMEDY);
     struct json_value raw = json_get(v[REC_MSG], "_raw"); /* the text of a line that is not JSON */
     bool is_noise = raw.type == JSON_STRING && json_get(v[REC_MSG], "jsonrpc").type == JSON_NONE;
-    return pass_message(r, in ? ROW_C2S : ROW_S2C, at_us - started_us, is_noise ? raw : v[REC_MSG],
-                        is_noise);
+    return foreign_pass_message(r, in ? ROW_C2S : ROW_S2C, at_us - started_us,
+                                is_noise ? raw : v[REC_MSG], is_noise);
 }
 
 static int read_rec(struct cassette_reader *r, struct slice first, bool *ret_known)
@@ -266,14 +262,14 @@ static int read_rec(struct cassette_reader *r, struct slice first, bool *ret_kno
         return 0;
     foreign_begin(r, (struct slice){0}, (struct json_value){0}, started_us);
     int st = r->stopped ? 0 : read_rec_line(r, first, started_us);
-    return st == 0 ? read_each_line(r, read_rec_line, started_us) : st;
+    return st == 0 ? foreign_read_lines(r, read_rec_line, started_us) : st;
 }
 
 /* ---- mcp-cassette, versions 1 and 2: {"type":"header",…}, then frame, raw, chunks ---- */
 
 enum { VCR_TYPE, VCR_T, VCR_DIR, VCR_FRAME, VCR_DATA, VCR_CHUNKS, VCR_COUNT };
 
-/* An entry with several frames of one stream, in order. */
+/* Reads an entry that has several frames of one stream, in order. */
 static int read_vcr_chunks(struct cassette_reader *r, enum row_direction direction,
                            struct json_value chunks)
 {
@@ -284,9 +280,9 @@ static int read_vcr_chunks(struct cassette_reader *r, enum row_direction directi
     while (st == 0 && !r->stopped && json_walk_next(&w, &key, &chunk)) {
         int64_t t_us;
         struct json_value frame = json_get(chunk, "frame");
-        if (frame.type == JSON_NONE || !read_number(json_get(chunk, "t"), 1e3, &t_us))
+        if (frame.type == JSON_NONE || !read_time_number(json_get(chunk, "t"), 1e3, &t_us))
             return cassette_reject(r, "a chunk must have `t` and `frame`", REMEDY);
-        st = pass_message(r, direction, t_us, frame, false);
+        st = foreign_pass_message(r, direction, t_us, frame, false);
     }
     return st;
 }
@@ -316,11 +312,11 @@ static int read_vcr_line(struct cassette_reader *r, struct slice line, int64_t s
     bool in = json_key_is(dir, "c2s");
     if (!in && !json_key_is(dir, "s2c"))
         return cassette_reject(r, "`dir` must be c2s or s2c", REMEDY);
-    if (!read_number(v[VCR_T], 1e3, &t_us))
+    if (!read_time_number(v[VCR_T], 1e3, &t_us))
         return cassette_reject(r, "`t` must be milliseconds since the start", REMEDY);
     if (json_key_is(type, "chunks"))
         return read_vcr_chunks(r, in ? ROW_C2S : ROW_S2C, body);
-    return pass_message(r, in ? ROW_C2S : ROW_S2C, t_us, body, json_key_is(type, "raw"));
+    return foreign_pass_message(r, in ? ROW_C2S : ROW_S2C, t_us, body, json_key_is(type, "raw"));
 }
 
 static int read_vcr(struct cassette_reader *r, struct slice first, bool *ret_known)
@@ -345,14 +341,14 @@ static int read_vcr(struct cassette_reader *r, struct slice first, bool *ret_kno
         return cassette_reject(r, "`startedAt` must be a time like 2026-05-12T23:00:00.123Z",
                                REMEDY);
     foreign_begin(r, (struct slice){0}, v[3], started_us);
-    return read_each_line(r, read_vcr_line, started_us);
+    return foreign_read_lines(r, read_vcr_line, started_us);
 }
 
 int cassette_read_foreign(struct cassette_reader *r, struct slice first, bool *ret_known)
 {
     int st = repair_entry(r, &first);
     *ret_known = false;
-    if (st == MI_EINVAL) { /* MI_EINVAL: the caller gives the reason */
+    if (st == MI_EINVAL) { /* the line cannot be repaired: the caller reports an unknown format */
         buf_clear(r->error);
         return 0;
     }

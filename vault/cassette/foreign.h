@@ -1,11 +1,11 @@
-/* foreign.h - recordings of other programs: the JSON lines formats that docs/cassette.md lists. Unknown members are
- * ignored. */
+/* foreign.h - reads recordings of other programs, in the JSON lines formats that docs/cassette.md lists. Unknown members
+ * are ignored. */
 #ifndef MI_VAULT_CASSETTE_FOREIGN_H
 #define MI_VAULT_CASSETTE_FOREIGN_H
 
 #include "vault/cassette/reader.h"
 
-/* *ret_known: whether the first line belongs to such a recording. If so, the whole file is read,
+/* *ret_known: whether the first line belongs to such a recording. If so, reads the whole file,
  * unless an error occurs. */
 MI_MUST int cassette_read_foreign(struct cassette_reader *r, struct slice first, bool *ret_known);
 

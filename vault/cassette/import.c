@@ -18,61 +18,60 @@
 
 /* ---- the digest of a recording --------------------------------------------------------------- */
 
-/* FNV-1a, 64 bits, over the session and messages as the file states them, in order; not over the
- * bytes of the file. It recognizes a recording that is imported again; it does not resist
- * deliberate collisions. */
-static uint64_t add_bytes(uint64_t h, const void *bytes, size_t n)
+/* The digest is FNV-1a with 64 bits, over the values of the session and of the messages, in order,
+ * not over the bytes of the file. It recognizes a recording that is imported again; it does not
+ * resist deliberate collisions. */
+static uint64_t digest_bytes(uint64_t h, const void *bytes, size_t n)
 {
     for (const unsigned char *p = bytes; n > 0; n--)
         h = (h ^ *p++) * 1099511628211u;
     return h;
 }
 
-static uint64_t add_int(uint64_t h, int64_t v)
+static uint64_t digest_int(uint64_t h, int64_t v)
 {
-    return add_bytes(h, &v, sizeof v);
+    return digest_bytes(h, &v, sizeof v);
 }
 
 /* Adds the text with its length. A missing text differs from any text. */
-static uint64_t cassette_digest_add_text(uint64_t h, struct slice s)
+static uint64_t digest_text(uint64_t h, struct slice s)
 {
-    h = add_int(h, s.p != NULL ? (int64_t)s.n : -1);
-    return s.p != NULL ? add_bytes(h, s.p, s.n) : h;
+    h = digest_int(h, s.p != NULL ? (int64_t)s.n : -1);
+    return s.p != NULL ? digest_bytes(h, s.p, s.n) : h;
 }
 
-/* Adds a text that older versions of the format do not have. A missing text does not change the
- * digest. */
-static uint64_t add_new(uint64_t h, struct slice s)
+/* Adds a text that older versions of the format do not have. If the text is missing, the digest
+ * does not change. */
+static uint64_t digest_new_text(uint64_t h, struct slice s)
 {
-    return s.p != NULL ? cassette_digest_add_text(h, s) : h;
+    return s.p != NULL ? digest_text(h, s) : h;
 }
 
 static uint64_t import_digest_session(const struct query_session *s)
 {
     uint64_t h = 14695981039346656037u;
-    h = cassette_digest_add_text(h, s->name);
-    h = cassette_digest_add_text(h, s->command);
-    h = cassette_digest_add_text(h, s->end_reason);
-    h = add_int(h, s->started_at_us);
-    h = add_int(h, s->ended_at_us);
-    return add_new(h, s->tools_rule);
+    h = digest_text(h, s->name);
+    h = digest_text(h, s->command);
+    h = digest_text(h, s->end_reason);
+    h = digest_int(h, s->started_at_us);
+    h = digest_int(h, s->ended_at_us);
+    return digest_new_text(h, s->tools_rule);
 }
 
-/* Computes the digest of a recording up to this message from the digest of the messages before it.
- * */
+/* Adds a message. h: digest of everything before this message. */
 static uint64_t import_digest_message(uint64_t h, const struct query_message *m)
 {
-    h = add_int(h, m->seq);
-    h = add_int(h, m->t_us);
-    h = add_int(h, m->direction);
-    h = add_int(h, m->origin);
-    h = add_int(h, m->kind);
-    h = add_int(h, m->action);
-    h = add_int(h, m->size);
-    h = add_int(h, m->request_seq);
-    h = cassette_digest_add_text(h, m->finding);
-    h = cassette_digest_add_text(h, m->body);
-    return add_new(h, m->revision);
+    h = digest_int(h, m->seq);
+    h = digest_int(h, m->t_us);
+    h = digest_int(h, m->direction);
+    h = digest_int(h, m->origin);
+    h = digest_int(h, m->kind);
+    h = digest_int(h, m->action);
+    h = digest_int(h, m->size);
+    h = digest_int(h, m->request_seq);
+    h = digest_text(h, m->finding);
+    h = digest_text(h, m->body);
+    return digest_new_text(h, m->revision);
 }
 
 /* ---- the import ------------------------------------------------------------------------------ */
@@ -82,12 +81,14 @@ struct import {
     struct writer *writer; /* owned */
     char uid[UID_LEN + 1];
     uint64_t digest; /* digest of the records imported so far */
-    int64_t id, started_us, last_t_us, messages;
-    bool began, committed;
-    bool sanitizes;     /* true: another program made the recording, so its records are not
+    int64_t id;      /* id of the session in the vault */
+    int64_t started_us, last_t_us;
+    int64_t messages;      /* number of messages imported so far */
+    bool began, committed; /* state of the transaction */
+    bool sanitizes;        /* true: another program made the recording, so its records are not
                          * sanitized yet */
-    struct forms forms; /* forms that the server asks for; used only if the import sanitizes */
-    struct buf hidden;  /* owned; the last answer to a form, without its secrets */
+    struct forms forms;    /* forms that the server asks for; used only if the import sanitizes */
+    struct buf hidden;     /* owned; the last answer to a form, without its secrets */
     struct session_update known;         /* what is known about the session so far; its texts are in
                                           * `learnt` */
     struct buf learnt[FIELDS_OF_UPDATE]; /* owned; texts of `known`; empty: unknown */
@@ -129,8 +130,8 @@ int import_open(struct import **ret, const char *vault, struct buf *error)
     return 0;
 }
 
-/* Removes the bodies, which were written before the rows that refer to them. */
-static void remove_bodies(struct import *d)
+/* Removes the session's file of large bodies. A rollback does not remove it. */
+static void import_remove_bodies(struct import *d)
 {
     int dir = vault_dir_open_sub(d->dir.fd, VAULT_BODIES, false);
     if (dir < 0)
@@ -145,7 +146,7 @@ void import_close(struct import *d)
         return;
     if (d->began && !d->committed) {
         writer_rollback(d->writer);
-        remove_bodies(d);
+        import_remove_bodies(d);
     }
     writer_close(d->writer);
     vault_dir_close(&d->dir);
@@ -172,17 +173,12 @@ static void import_learn(struct import *d, int i, struct slice text)
     (FIELD_EITHER(FIELD_NUMBER_##type, d->known.name = s->name,                                    \
                   import_learn(d, UPDATE_AT_##name, s->name));)
 
-static void learn_session(struct import *d, const struct query_session *s)
-{
-    SESSION_FIELDS(LEARN)
-    d->known.has_exit_status = s->has_exit_status && s->exit_status <= INT_MAX;
-    d->started_us = s->started_at_us != 0 ? s->started_at_us : clock_wall_us();
-}
-
 int import_session(struct import *d, const struct query_session *s, const char *name)
 {
     struct buf rules = {0};
-    learn_session(d, s);
+    SESSION_FIELDS(LEARN)
+    d->known.has_exit_status = s->has_exit_status && s->exit_status <= INT_MAX;
+    d->started_us = s->started_at_us != 0 ? s->started_at_us : clock_wall_us();
     d->digest = import_digest_session(s);
     d->sanitizes = s->redact_rules.p == NULL && redact_current() != NULL;
     if (d->sanitizes)
@@ -217,14 +213,14 @@ void import_origin(struct import *d, struct slice members)
 }
 
 /* Adds the event `imported`. Returns 1 if an earlier session has the same event. */
-static int add_imported(struct import *d, struct slice detail)
+static int import_add_event(struct import *d, struct slice detail)
 {
     int64_t id;
     char uid[UID_LEN + 1];
     int st = writer_session_of_event(d->writer, "imported", detail, &id, uid);
     if (st == 0) {
         writer_rollback(d->writer);
-        remove_bodies(d);
+        import_remove_bodies(d);
         d->began = false;
         d->id = id;
         memcpy(d->uid, uid, sizeof uid);
@@ -236,21 +232,15 @@ static int add_imported(struct import *d, struct slice detail)
     return st < 0 ? import_fail(d, st) : 0;
 }
 
-static int add_digest(struct import *d)
+int import_commit(struct import *d)
 {
     struct buf detail = {0};
     buf_printf(&detail, "{\"digest\":\"%016llx\"", (unsigned long long)d->digest);
     buf_slice_add(&detail, buf_slice(&d->origin));
     buf_addc(&detail, '}');
-    int st = detail.failed || d->origin.failed ? import_fail(d, MI_ENOMEM)
-                                               : add_imported(d, buf_slice(&detail));
+    int found = detail.failed || d->origin.failed ? import_fail(d, MI_ENOMEM)
+                                                  : import_add_event(d, buf_slice(&detail));
     buf_close(&detail);
-    return st;
-}
-
-int import_commit(struct import *d)
-{
-    int found = add_digest(d);
     if (found != 0)
         return found;
     struct session_update u = d->known;
@@ -260,7 +250,7 @@ int import_commit(struct import *d)
         if (d->learnt[i].n > 0)
             *field_text(&fields_of_update.list[i], &u) = buf_slice(&d->learnt[i]);
     }
-    /* a file may contain any numbers */
+    /* The sum may overflow, because a file may contain any numbers. */
     if (u.ended_at_us == 0 && __builtin_add_overflow(d->started_us, d->last_t_us, &u.ended_at_us))
         u.ended_at_us = d->started_us;
     int st = writer_session_update(d->writer, d->id, &u);
@@ -269,7 +259,7 @@ int import_commit(struct import *d)
     if (st < 0)
         return import_fail(d, st);
     d->committed = true;
-    /* checkpoint now: a long session makes the write-ahead log long */
+    /* Checkpoint now, because a long session makes the write-ahead log long. */
     if (writer_checkpoint(d->writer) < 0)
         log_debug("checkpoint postponed: %s", writer_error(d->writer));
     return 0;
@@ -277,21 +267,23 @@ int import_commit(struct import *d)
 
 /* ---- messages ---- */
 
-static void learn_string(struct import *d, int i, struct json_value v)
+static void import_learn_string(struct import *d, int i, struct json_value v)
 {
     if (v.type == JSON_STRING && d->learnt[i].n == 0)
         json_unescape(&d->learnt[i], json_string_raw(v));
 }
 
-/* In the list of fields, the version follows the name. */
-static void learn_peer(struct import *d, int name, struct json_value info)
+/* Learns name and version of the client or server. name: index of the field for the name; the next
+ * field is the version. */
+static void import_learn_peer(struct import *d, int name, struct json_value info)
 {
-    learn_string(d, name, json_get(info, "name"));
-    learn_string(d, name + 1, json_get(info, "version"));
+    import_learn_string(d, name, json_get(info, "name"));
+    import_learn_string(d, name + 1, json_get(info, "version"));
 }
 
-/* The first messages contain the names of client and server (mcp-wire.md 3.1 and 3.3). */
-static void learn_message(struct import *d, const struct query_message *m)
+/* Learns the names and versions of client and server, which the first messages contain (mcp-wire.md
+ * 3.1 and 3.3). */
+static void import_learn_from_message(struct import *d, const struct query_message *m)
 {
     struct rpc r;
     bool is_request = m->kind == KIND_REQUEST && m->direction == ROW_C2S;
@@ -302,15 +294,15 @@ static void learn_message(struct import *d, const struct query_message *m)
     if (m->body.p == NULL || rpc_read(m->body, &r) < 0)
         return;
     if (is_request && slice_is(m->method, "initialize")) {
-        learn_peer(d, UPDATE_AT_client_name, json_get(r.params, "clientInfo"));
+        import_learn_peer(d, UPDATE_AT_client_name, json_get(r.params, "clientInfo"));
     } else if (is_request && rpc_is_modern(&r)) {
-        learn_peer(d, UPDATE_AT_client_name, json_get(r.meta, META_CLIENT));
-        learn_string(d, UPDATE_AT_protocol_version, json_get(r.meta, META_VERSION));
+        import_learn_peer(d, UPDATE_AT_client_name, json_get(r.meta, META_CLIENT));
+        import_learn_string(d, UPDATE_AT_protocol_version, json_get(r.meta, META_VERSION));
     } else if (is_result && slice_is(m->request_method, "initialize")) {
-        learn_peer(d, UPDATE_AT_server_name, json_get(r.result, "serverInfo"));
-        learn_string(d, UPDATE_AT_protocol_version, json_get(r.result, "protocolVersion"));
+        import_learn_peer(d, UPDATE_AT_server_name, json_get(r.result, "serverInfo"));
+        import_learn_string(d, UPDATE_AT_protocol_version, json_get(r.result, "protocolVersion"));
     } else if (is_result && r.result_meta.type == JSON_OBJECT) {
-        learn_peer(d, UPDATE_AT_server_name, json_get(r.result_meta, META_SERVER));
+        import_learn_peer(d, UPDATE_AT_server_name, json_get(r.result_meta, META_SERVER));
     }
 }
 
@@ -324,8 +316,9 @@ static struct slice as_json_text(struct buf *b, struct slice text)
     return b->n >= 2 ? (struct slice){b->p + 1, b->n - 2} : (struct slice){0};
 }
 
-/* Names of findings that this version does not know are skipped. */
-static void read_findings(struct slice names, struct row *r)
+/* Sets the findings and rules of a row from their names. Skips names that this version does not
+ * know. */
+static void import_read_findings(struct slice names, struct row *r)
 {
     struct finding_info info;
     while (names.n > 0) {
@@ -340,14 +333,8 @@ static void read_findings(struct slice names, struct row *r)
     }
 }
 
-static bool body_is_valid_json(struct slice body)
-{
-    struct json_scan scan;
-    return json_scan(body, NULL, NULL, &scan) == 0;
-}
-
-/* Notes what a message of the server asks the user for. In a message of the client, replaces
- * secrets in the answer. */
+/* In a message of the server, notes which form it asks the user to fill in. In a message of the
+ * client, replaces the secrets in the answer to a form. */
 static int import_hide_forms(struct import *d, const struct query_message *m, struct row *r)
 {
     struct rpc x;
@@ -386,12 +373,13 @@ int import_message(struct import *d, const struct query_message *m)
         .revision = m->revision,
         .may_link = true,
     };
-    read_findings(m->finding, &r);
+    import_read_findings(m->finding, &r);
+    struct json_scan scan;
     if (m->body.p != NULL && (m->kind == KIND_NOISE || m->kind == KIND_STDERR))
-        r.not_json = !body_is_valid_json(m->body);
+        r.not_json = json_scan(m->body, NULL, NULL, &scan) != 0;
     if (import_hide_forms(d, m, &r) < 0 || d->method.failed || d->target.failed)
         return import_fail(d, MI_ENOMEM);
-    learn_message(d, m);
+    import_learn_from_message(d, m);
     d->digest = import_digest_message(d->digest, m);
     d->last_t_us = m->t_us;
     d->messages++;

@@ -1,11 +1,12 @@
 /* import.h - adds a session that was recorded elsewhere to the vault, completely or not at all.
  *
- * Rules     one transaction; other writers wait for it. The session gets a new uid, made from its
- *           start time; its pid is 0, its host is empty, and it has ended. An event `imported` has
- *           a digest of the file's content, so that a recording is not imported twice. The
- *           session's texts are sanitized like all stored texts. It keeps the rules that it was
- *           recorded with; if it has none, the active rules are stored. Names and versions of
- *           client and server that are missing in the header are taken from the first messages.
+ * Rules     an import is one transaction; other writers wait for its end. The session gets a new
+ *           uid, made from its start time; its pid is 0, its host is empty, and it has ended. An
+ *           event `imported` has a digest of the file's content, so that a recording is not
+ *           imported twice. The session's texts are sanitized like all stored texts. The session
+ *           keeps the redaction rules that it was recorded with; if it has none, the active rules
+ *           are stored. Names and versions of client and server that are missing in the header are
+ *           taken from the first messages.
  * Owns      the writer, and the session's file of large bodies until import_commit().
  * Errors    negative, with one sentence in import_error().
  * Blocks    on the disk; up to IMPORT_WAIT_US for another writer. */
@@ -24,15 +25,16 @@ MI_MUST int import_open(struct import **ret, const char *vault, struct buf *erro
 /* Removes everything unless import_commit() has succeeded. NULL is fine. */
 void import_close(struct import *d);
 
-/* Call once. name: the session's name in the vault; NULL: the name in its header. */
+/* Begins the transaction and adds the session. Call it once. name: the session's name in the vault;
+ * NULL: the name in the session's header. */
 MI_MUST int import_session(struct import *d, const struct query_session *s, const char *name);
-/* Call it before import_commit(). members: further members of the event `imported`, as JSON:
+/* Adds members to the event `imported`. Call it before import_commit(). members: JSON, such as
  * "\"origin\":…". */
 void import_origin(struct import *d, struct slice members);
-/* Call in order. The body must be in m->body. */
+/* Adds a message. Call it in the order of the messages. The body must be in m->body. */
 MI_MUST int import_message(struct import *d, const struct query_message *m);
-/* Returns 0, or 1 if the recording was imported before: then nothing changes, and id and uid are
- * those of the earlier session. */
+/* Returns 0, or 1 if the recording was imported before: then nothing changes, and import_id() and
+ * import_uid() return those of the earlier session. */
 MI_MUST int import_commit(struct import *d);
 
 int64_t import_id(const struct import *d);

@@ -28,15 +28,11 @@ static void cassette_members_on_member(void *ctx, const struct json_member *m)
     g->unknown = m->key;
 }
 
-static const char *cassette_members_type_name(enum json_type type)
-{
-    static const char *const names[] = {
-        [JSON_NONE] = "a value",   [JSON_NULL] = "null",        [JSON_FALSE] = "false",
-        [JSON_TRUE] = "true",      [JSON_NUMBER] = "a number",  [JSON_STRING] = "a string",
-        [JSON_ARRAY] = "an array", [JSON_OBJECT] = "an object",
-    };
-    return names[type];
-}
+static const char *const json_type_names[] = {
+    [JSON_NONE] = "a value",   [JSON_NULL] = "null",        [JSON_FALSE] = "false",
+    [JSON_TRUE] = "true",      [JSON_NUMBER] = "a number",  [JSON_STRING] = "a string",
+    [JSON_ARRAY] = "an array", [JSON_OBJECT] = "an object",
+};
 
 int cassette_read_members(struct slice line, const struct cassette_member *table, size_t n,
                           int version, struct json_value *values, struct buf *why)
@@ -64,8 +60,7 @@ int cassette_read_members(struct slice line, const struct cassette_member *table
             buf_printf(why, "`%s` is missing", table[i].name);
         else if (values[i].type != JSON_NONE && table[i].type != JSON_NONE &&
                  values[i].type != table[i].type)
-            buf_printf(why, "`%s` must be %s", table[i].name,
-                       cassette_members_type_name(table[i].type));
+            buf_printf(why, "`%s` must be %s", table[i].name, json_type_names[table[i].type]);
     }
     return why->n > 0 || why->failed ? MI_EPROTO : 0;
 }

@@ -33,7 +33,7 @@ int cassette_read_message(struct cassette_reader *r, struct slice line)
     return cassette_pass_message(r, &m, m.request_seq);
 }
 
-/* Fills in the fields that the line omits. */
+/* Sets the fields that the line omits. */
 static void complete_message(struct query_message *m, const struct cassette_derived *d)
 {
     if (m->kind == KIND_UNKNOWN)
@@ -50,18 +50,6 @@ static void complete_message(struct query_message *m, const struct cassette_deri
     }
     if (m->size < 0)
         m->size = d->size;
-}
-
-static void fill_request(const struct pairing *p, struct query_message *m)
-{
-    const struct pairing_request *q = pairing_find(p, m->request_seq);
-    m->has_request = m->request_seq > 0 && q != NULL;
-    if (!m->has_request)
-        return;
-    m->request_t_us = q->t_us;
-    m->request_method = pairing_text(p, q->method_at, q->method_n);
-    m->request_target = pairing_text(p, q->target_at, q->target_n);
-    m->request_action = q->action;
 }
 
 int cassette_pass_message(struct cassette_reader *r, struct query_message *m, int64_t re)
@@ -83,7 +71,14 @@ int cassette_pass_message(struct cassette_reader *r, struct query_message *m, in
     m->request_seq = re;
     if (m->kind == KIND_BATCH)
         r->last_batch = m->seq;
-    fill_request(&r->pairing, m);
+    const struct pairing_request *q = pairing_find(&r->pairing, m->request_seq);
+    m->has_request = m->request_seq > 0 && q != NULL;
+    if (m->has_request) {
+        m->request_t_us = q->t_us;
+        m->request_method = pairing_text(&r->pairing, q->method_at, q->method_n);
+        m->request_target = pairing_text(&r->pairing, q->target_at, q->target_n);
+        m->request_action = q->action;
+    }
     if (r->on_message != NULL)
         r->stopped = !r->on_message(r->ctx, m);
     if (pairing_note_message(&r->pairing, from_client, &d.rpc, m->seq, m->t_us, m->method,

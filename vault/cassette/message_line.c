@@ -41,8 +41,8 @@ static const struct record_field *field_of_member(int member)
 
 /* ---- reading ---- */
 
-static int read_word(struct json_value v, const char *name, const struct value_words *words,
-                     struct buf *texts, unsigned *ret, struct buf *why)
+static int read_member_word(struct json_value v, const char *name, const struct value_words *words,
+                            struct buf *texts, unsigned *ret, struct buf *why)
 {
     struct slice text = {0};
     int st = cassette_read_string(v, name, texts, &text, why);
@@ -63,7 +63,7 @@ static int read_member(int member, struct json_value v, struct buf *texts, struc
     const struct record_field *f = field_of_member(member);
     const char *name = members[member].name;
     if (f->type == VALUE_WORD)
-        return read_word(v, name, f->words, texts, field_word(f, m), why);
+        return read_member_word(v, name, f->words, texts, field_word(f, m), why);
     if (f->type == VALUE_TEXT || member == M_text)
         return cassette_read_string(v, name, texts, field_text(f, m), why);
     switch (member) {
@@ -104,7 +104,7 @@ int message_line_read(struct slice line, int version, struct buf *texts, struct 
 
 /* ---- writing ---- */
 
-/* Whether the line must have a field. Missing and unknown values are omitted. */
+/* Whether the line must have this field: its value is known and cannot be derived. */
 static bool field_is_needed(const struct record_field *f, const struct query_message *message,
                             const struct cassette_derived *derived)
 {

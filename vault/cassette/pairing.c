@@ -30,8 +30,9 @@ const struct pairing_request *pairing_find(const struct pairing *p, int64_t seq)
 
 /* ---- ids ---- */
 
-/* The chains contain only requests without an answer, because a client may use the same id again
- * and again. Cancelled requests have chains of their own. */
+/* Returns the chain for a key. Chains contain only unanswered requests, because a client may use
+ * the same id again and again. Cancelled requests are in other chains than requests that are
+ * not. */
 static struct pairing_chain *pairing_chain_of_key(const struct pairing *p, struct slice key,
                                                   bool cancelled)
 {
@@ -49,8 +50,8 @@ static void pairing_link_request(struct pairing *p, size_t i)
     struct pairing_chain *c = pairing_chain_of_key(p, pairing_key_of_request(p, r), r->cancelled);
     r->newer = NONE;
     r->older = c->newest;
-    while (r->older != NONE &&
-           r->older > i) { /* the request was cancelled after a newer request had been sent */
+    /* Newer requests may be in the chain already, if this request was cancelled after they came. */
+    while (r->older != NONE && r->older > i) {
         r->newer = r->older;
         r->older = p->requests[r->older].older;
     }
@@ -58,7 +59,7 @@ static void pairing_link_request(struct pairing *p, size_t i)
     *(r->newer != NONE ? &p->requests[r->newer].older : &c->newest) = i;
 }
 
-static void unlink_request(struct pairing *p, size_t i)
+static void pairing_unlink_request(struct pairing *p, size_t i)
 {
     struct pairing_request *r = &p->requests[i];
     struct pairing_chain *c = pairing_chain_of_key(p, pairing_key_of_request(p, r), r->cancelled);
@@ -66,9 +67,9 @@ static void unlink_request(struct pairing *p, size_t i)
     *(r->older != NONE ? &p->requests[r->older].newer : &c->oldest) = r->newer;
 }
 
-/* Returns the oldest or newest unanswered request with the key in p->key, among the cancelled
- * requests if `cancelled`, else among the others; NONE if there is none. */
-static size_t find_unanswered(const struct pairing *p, enum pairing_rule rule, bool cancelled)
+/* Returns the index of the oldest or newest unanswered request that has the key p->key and is
+ * cancelled, or not, as `cancelled` says; NONE if there is none. */
+static size_t pairing_find_in_chain(const struct pairing *p, enum pairing_rule rule, bool cancelled)
 {
     struct slice key = buf_slice(&p->key);
     const struct pairing_chain *c = pairing_chain_of_key(p, key, cancelled);
@@ -79,14 +80,15 @@ static size_t find_unanswered(const struct pairing *p, enum pairing_rule rule, b
     return i;
 }
 
-/* Finds the unanswered request with the key in p->key that the rule selects. */
-static struct pairing_request *open_request(struct pairing *p, enum pairing_rule rule)
+/* Returns the unanswered request with the key p->key that the rule selects; NULL if there is
+ * none. */
+static struct pairing_request *pairing_find_by_key(struct pairing *p, enum pairing_rule rule)
 {
     if (p->chains_n == 0)
         return NULL;
-    size_t i = find_unanswered(p, rule, false);
+    size_t i = pairing_find_in_chain(p, rule, false);
     if (rule == PAIRING_NEWEST || i == NONE) {
-        size_t cancelled = find_unanswered(p, rule, true);
+        size_t cancelled = pairing_find_in_chain(p, rule, true);
         if (i == NONE || (cancelled != NONE && cancelled > i))
             i = cancelled;
     }
@@ -94,7 +96,7 @@ static struct pairing_request *open_request(struct pairing *p, enum pairing_rule
 }
 
 /* Sets p->key: the direction of the request, then the key of the id. */
-static int make_key(struct pairing *p, bool of_client, struct json_value id)
+static int pairing_make_key(struct pairing *p, bool of_client, struct json_value id)
 {
     buf_clear(&p->key);
     buf_addc(&p->key, of_client ? 'c' : 's');
@@ -102,30 +104,32 @@ static int make_key(struct pairing *p, bool of_client, struct json_value id)
     return p->key.failed ? MI_ENOMEM : 0;
 }
 
-/* Whether the message has an id. A request or answer without one has no partner: an edited file or
- * vault may lack anything. */
+/* Whether a message has a valid id. In an edited file or vault, a request or answer may have none;
+ * then it is not paired. */
 static bool is_valid_id(struct json_value id)
 {
     return id.type == JSON_NUMBER || id.type == JSON_STRING;
 }
 
-static int find_open(struct pairing *p, enum pairing_rule rule, bool of_client,
-                     struct json_value id, bool strict, struct pairing_request **ret)
+/* Finds the unanswered request with this id. strict: do not look for an id of the other JSON
+ * type. */
+static int pairing_find_by_id(struct pairing *p, enum pairing_rule rule, bool of_client,
+                              struct json_value id, bool strict, struct pairing_request **ret)
 {
     *ret = NULL;
     if (!is_valid_id(id))
         return 0;
-    int st = make_key(p, of_client, id);
+    int st = pairing_make_key(p, of_client, id);
     if (st < 0)
         return st;
-    *ret = open_request(p, rule);
+    *ret = pairing_find_by_key(p, rule);
     if (*ret != NULL || strict)
         return 0;
     struct rpc_id of = {.type = p->key.p[1], .text = {p->key.p + 2, p->key.n - 2}}, other;
+    /* Look for the other JSON type: the ids 7 and "7" have the same text. */
     if (rpc_id_convert_type(&of, &other)) {
-        p->key.p[1] = other.type; /* look up the other JSON type, too: the id 7 and the id "7" have
-                                   * the same text */
-        *ret = open_request(p, rule);
+        p->key.p[1] = other.type;
+        *ret = pairing_find_by_key(p, rule);
     }
     return 0;
 }
@@ -136,9 +140,9 @@ int pairing_find_request(struct pairing *p, enum pairing_rule rule, bool from_cl
     struct pairing_request *r = NULL;
     int st = 0;
     if (m->kind == RPC_RESULT || m->kind == RPC_ERROR)
-        st = find_open(p, rule, !from_client, m->id, false, &r);
+        st = pairing_find_by_id(p, rule, !from_client, m->id, false, &r);
     else if (m->kind == RPC_NOTIFICATION && rpc_method_is(m, "notifications/cancelled"))
-        st = find_open(p, rule, from_client, m->request_id, true, &r);
+        st = pairing_find_by_id(p, rule, from_client, m->request_id, true, &r);
     if (st < 0)
         return st;
     if (r != NULL && m->kind == RPC_NOTIFICATION &&
@@ -162,9 +166,9 @@ const struct pairing_request *pairing_only_open_request(struct pairing *p)
     return &p->requests[p->oldest];
 }
 
-/* ---- noting ---- */
+/* ---- updates ---- */
 
-static int grow_chains(struct pairing *p)
+static int pairing_grow_chains(struct pairing *p)
 {
     size_t n = p->chains_n == 0 ? 64 : p->chains_n * 2;
     struct pairing_chain *chains = malloc(n * sizeof *chains);
@@ -185,7 +189,7 @@ static size_t pairing_keep_text(struct pairing *p, struct slice s)
 {
     if (s.p == NULL)
         return NONE;
-    if (p->text.n == 0) /* ensure that even an empty text has a pointer */
+    if (p->text.n == 0) /* so that p->text.p is not NULL, even if s is empty */
         buf_addc(&p->text, '\0');
     size_t at = p->text.n;
     buf_slice_add(&p->text, s);
@@ -197,11 +201,11 @@ static int pairing_add(struct pairing *p, bool from_client, const struct rpc *m,
 {
     if (!GROW(p->requests, p->n, p->cap))
         return MI_ENOMEM;
-    if (p->n >= p->chains_n && grow_chains(p) < 0)
+    if (p->n >= p->chains_n && pairing_grow_chains(p) < 0)
         return MI_ENOMEM;
     r->key_at = NONE;
     if (m->kind == RPC_REQUEST && is_valid_id(m->id)) {
-        if (make_key(p, from_client, m->id) < 0)
+        if (pairing_make_key(p, from_client, m->id) < 0)
             return MI_ENOMEM;
         r->key_at = pairing_keep_text(p, buf_slice(&p->key));
         r->key_n = p->key.n;
@@ -236,7 +240,7 @@ int pairing_note_message(struct pairing *p, bool from_client, const struct rpc *
     bool linked = r->key_n > 0 && !r->answered;
     bool answers = m->kind == RPC_RESULT || m->kind == RPC_ERROR;
     if (linked && (answers || m->kind == RPC_NOTIFICATION))
-        unlink_request(p, i);
+        pairing_unlink_request(p, i);
     r->answered |= answers;
     r->cancelled |= m->kind == RPC_NOTIFICATION;
     if (linked && m->kind == RPC_NOTIFICATION)

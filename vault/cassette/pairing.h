@@ -1,11 +1,11 @@
 /* pairing.h - finds the request that a message answers or cancels, by ids only.
  *
- * Rules     an answer belongs to an unanswered request of the other direction with its id, or else with the same id of the
- *           other JSON type (mcp-wire.md 1.3). notifications/cancelled belongs to the pending request with the id in its
- *           params, in the same direction; a cancelled request still accepts one late answer.
- *           Of several requests with one id, PAIRING_OLDEST takes the oldest one that is not cancelled, else the oldest, as
- *           the proxy does (proxy/session/pending.h); PAIRING_NEWEST takes the newest, as docs/cassette.md says of a line
- *           without `re`.
+ * Rules     an answer belongs to an unanswered request of the other direction that has the same id; if there is none, to
+ *           one whose id is the same text in the other JSON type (mcp-wire.md 1.3). notifications/cancelled belongs to the
+ *           pending request of the same direction that has the id in the params. A cancelled request still accepts one
+ *           late answer. Of several requests with the same id, PAIRING_OLDEST takes the oldest that is not cancelled, or
+ *           the oldest if all are cancelled, like the proxy (proxy/session/pending.h). PAIRING_NEWEST takes the newest, as
+ *           docs/cassette.md requires for a line without `re`.
  * Owns      its table of requests: about 100 bytes per request.
  * Errors    MI_ENOMEM.
  * Blocks    never. Pure. */
@@ -21,9 +21,10 @@ struct pairing_request {
     enum row_action action;
     size_t method_at, target_at; /* offsets in pairing.text; SIZE_MAX stands for {NULL, 0} */
     size_t method_n, target_n;
-    size_t key_at, key_n; /* range of pairing.text with direction and key of the request's id; key_n
-                           * 0: no id */
-    size_t older, newer;  /* indexes of the neighbouring requests in the chain; SIZE_MAX: none */
+    size_t key_at, key_n; /* range of pairing.text with direction and key of the id; key_n 0: the
+                           * request has no id */
+    size_t older, newer;  /* indexes of the next older and newer request in the chain; SIZE_MAX:
+                           * none */
     bool answered, cancelled;
 };
 
@@ -35,18 +36,17 @@ struct pairing {
     struct pairing_chain {
         size_t newest, oldest; /* indexes of the chain's newest and oldest request; SIZE_MAX:
                                 * none */
-    } * chains;                /* owned */
+    } * chains;                /* owned; hash table of the unanswered requests, by key */
     size_t chains_n;
     struct buf text; /* owned */
     struct buf key;  /* owned; scratch */
 };
 
-void pairing_close(struct pairing *p); /* accepts a zeroed one */
+void pairing_close(struct pairing *p); /* accepts {0} */
 
 enum pairing_rule { PAIRING_OLDEST, PAIRING_NEWEST };
 
-/* *ret_request_seq: the request that the message answers or cancels; 0 for none, as for
- * requests. */
+/* *ret_request_seq: seq of the request that the message answers or cancels; 0: none. */
 MI_MUST int pairing_find_request(struct pairing *p, enum pairing_rule rule, bool from_client,
                                  const struct rpc *m, int64_t *ret_request_seq);
 /* Updates the table. A request or a batch is added; any other message marks request_seq as answered

@@ -24,31 +24,33 @@ struct cassette_reader {
     struct slice text; /* the part of the input not read yet, if fd is -1 */
 
     struct pairing pairing;
-    struct buf texts;   /* owned; texts of the current line */
-    struct buf scratch; /* owned; scratch of cassette_derive() */
-    struct buf why;     /* owned; reason of an error */
-    int version;        /* version of the file's format */
-    int64_t started_us; /* start of the session; 0: not known */
-    int64_t seq, last_t_us, last_batch;
-    bool stopped; /* true: a callback has returned false, so reading stops */
+    struct buf texts;       /* owned; texts of the current line */
+    struct buf scratch;     /* owned; scratch of cassette_derive() */
+    struct buf why;         /* owned; reason of an error */
+    int version;            /* version of the file's format */
+    int64_t started_us;     /* start of the session; 0: not known */
+    int64_t seq, last_t_us; /* number and time of the last message */
+    int64_t last_batch;     /* number of the last batch; 0: none */
+    bool stopped;           /* true: a callback has returned false, so reading stops */
 
-    /* For recordings of other programs: */
-    bool foreign;
-    struct buf entry;           /* owned; a line of the file after its repair */
-    findings entry_found;       /* findings about the line in `entry` */
-    struct server_lines server; /* state of the parser of the server's lines */
-    int64_t line_t_us;          /* time and findings of the line that is being read */
-    findings line_found;
-    struct held held;     /* requests to which the server sent an unreadable answer */
-    int64_t notified_seq; /* seq of the last notification that the server may not have read; 0:
-                           * none */
+    /* The following members are for recordings of other programs. */
+    bool foreign;                 /* true: the recording is of another program */
+    struct buf entry;             /* owned; a line of the file after its repair */
+    findings entry_found;         /* findings about the line in `entry` */
+    struct server_lines server;   /* state of the parser of the server's lines */
+    int64_t line_t_us;            /* time of the server's line that is being read */
+    findings line_found;          /* findings about this line */
+    struct held held;             /* requests to which the server sent an unreadable answer */
+    int64_t notified_seq;         /* number of the client's last notification, if the server may not
+                                 * have read it yet; otherwise 0 */
     struct buf names, id, mended; /* owned; scratch */
 };
 
 /* Reads the next line. *ret_more is false at the end of the file. 0, MI_EIO, MI_ENOMEM or
  * MI_EINVAL, with a sentence in `error`. */
 MI_MUST int cassette_next_line(struct cassette_reader *r, struct slice *ret, bool *ret_more);
-/* Returns MI_EINVAL, and sets "name:line: reason; remedy". remedy: NULL for the usual one. */
+/* Sets the error "name:line: reason; remedy" and returns MI_EINVAL. remedy: NULL for the
+ * default. */
 int cassette_reject(struct cassette_reader *r, const char *reason, const char *remedy);
 /* Sets the error and returns MI_ENOMEM. */
 int cassette_no_memory(struct cassette_reader *r);

@@ -18,7 +18,7 @@ static const struct pairing_request *find_request_by_id(struct cassette_reader *
     return pairing_find(&r->pairing, seq);
 }
 
-static bool server_side_has(void *ctx, struct json_value id)
+static bool request_is_open(void *ctx, struct json_value id)
 {
     return find_request_by_id(ctx, id) != NULL;
 }
@@ -32,27 +32,27 @@ static bool request_has_this_method(void *ctx, struct json_value id, struct slic
 
 /* ---- messages ------------------------------------------------------------------------------- */
 
-/* Returns the findings about the line of the file that apply to this message. */
-static findings findings_of_message(const struct cassette_reader *r, struct slice body)
-{
-    bool replaced = memmem(body.p, body.n, "\xEF\xBF\xBD", 3) != NULL;
-    return replaced ? r->line_found : r->line_found & ~FINDING(FIND_INVALID_UTF8);
-}
-
+/* Passes on a message of the server. found: findings about the message; re: number of the request
+ * that it answers, as in cassette_pass_message(). */
 static int pass_server_message(struct cassette_reader *r, struct query_message *m, findings found,
                                int64_t re)
 {
+    /* Invalid UTF-8 was replaced by U+FFFD: without U+FFFD, the message does not have this flaw. */
+    found |= memmem(m->body.p, m->body.n, "\xEF\xBF\xBD", 3) != NULL
+                 ? r->line_found
+                 : r->line_found & ~FINDING(FIND_INVALID_UTF8);
     m->direction = ROW_S2C;
     m->t_us = r->line_t_us;
     m->size = (int64_t)m->body.n;
     buf_clear(&r->names);
-    finding_list(&r->names, found | findings_of_message(r, m->body), 0);
+    finding_list(&r->names, found, 0);
     if (r->names.n > 0)
         m->finding = buf_slice(&r->names);
     return r->names.failed ? cassette_no_memory(r) : cassette_pass_message(r, m, re);
 }
 
-/* Notes that the proxy has answered the request, so that a later answer belongs to no request. */
+/* Notes that the proxy would have answered the request with an error, so that a later answer
+ * belongs to no request. */
 static int note_refused_answer(struct cassette_reader *r, int64_t seq)
 {
     struct rpc answer = {.kind = RPC_ERROR};
@@ -61,9 +61,10 @@ static int note_refused_answer(struct cassette_reader *r, int64_t seq)
     return st < 0 ? cassette_no_memory(r) : 0;
 }
 
-/* Takes the next due request that got an unreadable answer. If no valid answer has come, the
- * proxy's error has answered it. now_us: INT64_MAX makes any request due. */
-static int end_held(struct cassette_reader *r, int64_t now_us, bool *ret_more)
+/* Takes the next request that got an unreadable answer and whose deadline has passed. If no valid
+ * answer has come, the proxy would have answered the request with an error. now_us: INT64_MAX takes
+ * a request before its deadline. *ret_more: whether there was such a request. */
+static int end_held_request(struct cassette_reader *r, int64_t now_us, bool *ret_more)
 {
     struct held_error error;
     const struct pairing_request *q = NULL;
@@ -73,7 +74,7 @@ static int end_held(struct cassette_reader *r, int64_t now_us, bool *ret_more)
     return q != NULL && !q->answered ? note_refused_answer(r, q->seq) : 0;
 }
 
-static int pass_noise(struct cassette_reader *r, const struct server_line *line)
+static int pass_server_noise(struct cassette_reader *r, const struct server_line *line)
 {
     const struct pairing_request *q = NULL;
     struct query_message m = {.kind = KIND_NOISE, .action = ROW_REFUSED, .body = line->text};
@@ -91,9 +92,9 @@ static int pass_noise(struct cassette_reader *r, const struct server_line *line)
     if (line->kind == SERVER_LINE_REFUSED)
         return note_refused_answer(r, seq);
     bool more;
-    /* the table is full: end the oldest request, as proxy/session/odd does */
+    /* If the table is full, end the oldest request, as proxy/session/odd does. */
     if (held_is_full(&r->held))
-        st = end_held(r, INT64_MAX, &more);
+        st = end_held_request(r, INT64_MAX, &more);
     held_add(&r->held, (uint64_t)seq, r->line_t_us + SERVER_LINES_WAIT_US);
     return st;
 }
@@ -101,7 +102,7 @@ static int pass_noise(struct cassette_reader *r, const struct server_line *line)
 /* Writes the id of a request as JSON text into r->id. */
 static struct slice write_request_id(struct cassette_reader *r, const struct pairing_request *q)
 {
-    /* direction, JSON type and text of the id */
+    /* The key is the direction, then the JSON type and the text of the id. */
     struct slice key = pairing_text(&r->pairing, q->key_at, q->key_n);
     struct slice text = {key.p + 2, key.n - 2};
     buf_clear(&r->id);
@@ -112,21 +113,15 @@ static struct slice write_request_id(struct cassette_reader *r, const struct pai
     return buf_slice(&r->id);
 }
 
-/* Finds the request that an error answers. An error without an id answers the only open request,
- * as in
- * proxy/session/answer_repair. */
-static const struct pairing_request *request_of_answer(struct cassette_reader *r,
-                                                       const struct rpc *answer)
+static int pass_server_answer(struct cassette_reader *r, const struct server_line *line,
+                              const struct rpc *answer)
 {
-    if (answer->kind == RPC_ERROR && answer->id.type == JSON_NULL)
-        return r->notified_seq == 0 ? pairing_only_open_request(&r->pairing) : NULL;
-    return find_request_by_id(r, answer->id);
-}
-
-static int pass_answer(struct cassette_reader *r, const struct server_line *line,
-                       const struct rpc *answer)
-{
-    const struct pairing_request *q = request_of_answer(r, answer);
+    const struct pairing_request *q = NULL;
+    /* An error with id null answers the only open request, as in proxy/session/answer_repair. */
+    if (answer->kind != RPC_ERROR || answer->id.type != JSON_NULL)
+        q = find_request_by_id(r, answer->id);
+    else if (r->notified_seq == 0)
+        q = pairing_only_open_request(&r->pairing);
     struct query_message m = {.kind = KIND_UNKNOWN, .body = line->text};
     findings found = line->found;
     if (q == NULL) {
@@ -165,10 +160,10 @@ static int server_side_on_line(void *ctx, const struct server_line *line)
     if (r->stopped) /* a callback has stopped the reading at an earlier message of this line */
         return 0;
     if (line->kind != SERVER_LINE_MESSAGE)
-        return pass_noise(r, line);
+        return pass_server_noise(r, line);
     if (rpc_read(line->text, &answer) == 0 &&
         (answer.kind == RPC_RESULT || answer.kind == RPC_ERROR))
-        return pass_answer(r, line, &answer);
+        return pass_server_answer(r, line, &answer);
     return pass_server_message(r, &m, line->found, -1);
 }
 
@@ -177,7 +172,7 @@ static int server_side_on_line(void *ctx, const struct server_line *line)
 void server_side_open(struct cassette_reader *r)
 {
     struct server_lines_rules rules = {.max = CASSETTE_LINE_MAX,
-                                       .open = {server_side_has, request_has_this_method, r},
+                                       .open = {request_is_open, request_has_this_method, r},
                                        .line = server_side_on_line,
                                        .ctx = r};
     server_lines_open(&r->server, &rules);
@@ -192,19 +187,19 @@ void server_side_close(struct cassette_reader *r)
     buf_close(&r->mended);
 }
 
-/* Ends the waits whose deadlines have passed at this time. */
-static int end_waits(struct cassette_reader *r, int64_t t_us)
+/* Ends the waits of a line and of requests whose deadlines have passed at t_us. */
+static int end_due_waits(struct cassette_reader *r, int64_t t_us)
 {
     int st = r->server.waits && t_us >= r->server.until_us ? server_side_end(r) : 0;
     for (bool more = true; st == 0 && more;)
-        st = end_held(r, t_us, &more);
+        st = end_held_request(r, t_us, &more);
     return st;
 }
 
 int server_side_read_line(struct cassette_reader *r, struct slice line, int64_t t_us,
                           findings found)
 {
-    int st = end_waits(r, t_us);
+    int st = end_due_waits(r, t_us);
     r->line_t_us = t_us;
     r->line_found = found;
     if (st == 0)
@@ -214,7 +209,7 @@ int server_side_read_line(struct cassette_reader *r, struct slice line, int64_t 
 
 int server_side_read_client_message(struct cassette_reader *r, struct query_message *m)
 {
-    int st = end_waits(r, m->t_us);
+    int st = end_due_waits(r, m->t_us);
     if (st == 0)
         st = cassette_pass_message(r, m, -1);
     if (m->kind == KIND_NOTIFICATION)

@@ -16,14 +16,14 @@ struct cassette_writer {
     cassette_sink_fn sink;
     void *ctx;
     struct buf out;     /* owned; lines that were not passed to the sink yet */
-    struct buf body;    /* owned; the body as written in the line */
+    struct buf body;    /* owned; scratch of prepare_body() */
     struct buf scratch; /* owned */
     struct pairing pairing;
     int64_t *seqs; /* owned; seqs of the written messages, as in the vault */
     size_t n, cap;
-    int64_t last_batch;
-    int64_t last_t_us; /* time of the last message written */
-    int version;       /* version of the format that is written */
+    int64_t last_batch; /* number of the last batch; 0: none */
+    int64_t last_t_us;  /* time of the last message written */
+    int version;        /* version of the format that is written */
 };
 
 int cassette_write_open(struct cassette_writer **ret, cassette_sink_fn sink, void *ctx)
@@ -62,7 +62,7 @@ static int cassette_write_flush(struct cassette_writer *w, size_t more_than)
 
 /* ---- header and end ---- */
 
-/* The first version of the format that can hold the session. */
+/* Returns the first version of the format that can contain the session. */
 static int oldest_version_for_session(const struct query_session *s)
 {
     int version = s->has_revisions ? CASSETTE_REVISIONS : 1;
@@ -119,22 +119,16 @@ static int64_t cassette_write_number_of(const struct cassette_writer *w, int64_t
     return seq > 0 && at < w->n && w->seqs[at] == seq ? (int64_t)at + 1 : 0;
 }
 
-static int keep_message_seq(struct cassette_writer *w, int64_t seq)
-{
-    if (!GROW(w->seqs, w->n, w->cap))
-        return MI_ENOMEM;
-    w->seqs[w->n++] = seq;
-    return 0;
-}
-
-/* Sets w->body to the body as it will be read: JSON if *ret_is_msg, otherwise text. */
+/* Sets w->body to the body as the line will have it: JSON within [ and ] if *ret_is_msg, otherwise
+ * text. */
 static void prepare_body(struct cassette_writer *w, const struct query_message *m, bool *ret_is_msg)
 {
     struct json_scan scan;
     buf_clear(&w->body);
     *ret_is_msg = false;
     if (m->kind != KIND_STDERR && json_scan(m->body, NULL, NULL, &scan) == 0) {
-        /* the line nests the body one level deeper; other parsers must be able to read the line */
+        /* The line nests the body one level deeper, and other parsers must be able to read it: scan
+         * the body at that depth. */
         buf_adds(&w->body, "[");
         text_json_visible(&w->body, scan.root);
         buf_adds(&w->body, "]");
@@ -161,20 +155,20 @@ int cassette_write_message(struct cassette_writer *w, const struct query_message
     bool from_client = m->direction == ROW_C2S;
     int64_t re = cassette_write_number_of(w, m->request_seq);
     int64_t derived_re = 0, oldest_re = 0;
-    int64_t place = (int64_t)w->n + 1;
+    int64_t number = (int64_t)w->n + 1;
     cassette_derive_from_row(m, &d);
     if (pairing_find_request(&w->pairing, PAIRING_NEWEST, from_client, &d.rpc, &derived_re) < 0 ||
         pairing_find_request(&w->pairing, PAIRING_OLDEST, from_client, &d.rpc, &oldest_re) < 0)
         return MI_ENOMEM;
     if (m->body.p == NULL)
         d.kind = KIND_UNKNOWN; /* the kind cannot be derived: the line must contain it */
-    /* written as well if several requests with this id are pending: readers may disagree about
-     * which is meant */
+    /* `re` is also written if several requests with this id are pending, because then readers may
+     * disagree. */
     bool says_re = re != derived_re || re != oldest_re;
     line.request_seq = says_re ? re : -1;
-    if (line.t_us <
-        w->last_t_us) /* out of order: a call that had to wait is recorded with the time of its
-                       * arrival */
+    /* Times may be out of order: a call that had to wait is recorded with the time of its
+     * arrival. */
+    if (line.t_us < w->last_t_us)
         line.t_us = w->last_t_us;
     w->last_t_us = line.t_us;
     line.batch_seq = m->batch_seq > 0 && w->last_batch > 0 &&
@@ -183,10 +177,12 @@ int cassette_write_message(struct cassette_writer *w, const struct query_message
     message_line_write(&j, w->version, &line, &d, is_msg);
     json_out_line(&j);
     if (m->kind == KIND_BATCH)
-        w->last_batch = place;
-    if (keep_message_seq(w, m->seq) < 0 ||
-        pairing_note_message(&w->pairing, from_client, &d.rpc, place, m->t_us, m->method, m->target,
-                             m->action, re) < 0)
+        w->last_batch = number;
+    if (!GROW(w->seqs, w->n, w->cap))
+        return MI_ENOMEM;
+    w->seqs[w->n++] = m->seq;
+    if (pairing_note_message(&w->pairing, from_client, &d.rpc, number, m->t_us, m->method,
+                             m->target, m->action, re) < 0)
         return MI_ENOMEM;
     return cassette_write_flush(w, FLUSH_BYTES);
 }
@@ -205,33 +201,33 @@ struct writing {
 static bool cassette_write_on_message(void *ctx, const struct query_message *m)
 {
     struct writing *wr = ctx;
-    struct query_message whole = *m;
+    struct query_message copy = *m;
     if ((wr->flags & CASSETTE_NO_STDERR) != 0 && m->kind == KIND_STDERR)
         return true;
     if (m->is_large) {
         buf_clear(&wr->large);
         wr->status = query_body(wr->q, wr->s->uid, m, SIZE_MAX, &wr->large);
-        whole.body = buf_slice(&wr->large);
+        copy.body = buf_slice(&wr->large);
     }
     if (wr->status == 0)
-        wr->status = cassette_write_message(wr->w, &whole);
+        wr->status = cassette_write_message(wr->w, &copy);
     return wr->status == 0;
 }
 
 static int write_whole_session(struct writing *wr, const struct query_session *s)
 {
-    struct query_session whole = *s;
+    struct query_session copy = *s;
     int64_t last_seq, last_t_us;
     int st = query_last_message(wr->q, s->id, &last_seq, &last_t_us);
     if (st == 0)
-        st = query_has_revisions(wr->q, s->id, &whole.has_revisions);
+        st = query_has_revisions(wr->q, s->id, &copy.has_revisions);
     if (st < 0)
         return st;
-    if (whole.ended_at_us == 0) /* no end is recorded: choose an end as import.c does */
-        whole.ended_at_us = s->started_at_us + last_t_us;
-    if (whole.ended_at_us < s->started_at_us)
-        whole.ended_at_us = s->started_at_us; /* the wall clock was set back during the session */
-    st = cassette_write_session(wr->w, &whole);
+    if (copy.ended_at_us == 0) /* no end is recorded: use the last message, as import.c does */
+        copy.ended_at_us = s->started_at_us + last_t_us;
+    if (copy.ended_at_us < s->started_at_us)
+        copy.ended_at_us = s->started_at_us; /* the wall clock was set back during the session */
+    st = cassette_write_session(wr->w, &copy);
     if (st == 0)
         st = query_timeline(wr->q, s->id, 0, last_seq, cassette_write_on_message, NULL, wr);
     if (st == 0)

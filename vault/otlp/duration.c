@@ -1,4 +1,4 @@
-/* duration.c - durations of calls as a histogram. */
+/* duration.c - counts durations of calls and sessions in histograms, and writes them. */
 #include "vault/otlp/part.h"
 
 #include "base/grow.h"
@@ -36,7 +36,7 @@ static void otlp_duration_count(struct otlp_durations *d, const struct buf *attr
     d->failed |= p == NULL;
     if (p == NULL)
         return;
-    /* the upper bound belongs to its bucket */
+    /* A bucket includes its upper bound. */
     while (bucket < OTLP_BUCKETS - 1 && us > bounds_us[bucket])
         bucket++;
     p->bucket[bucket]++;
@@ -57,12 +57,6 @@ void otlp_add_call_duration(struct otlp_durations *d, const struct otlp_session 
     buf_close(&attributes);
 }
 
-/* Whether the client or the user ended the session; any other reason is an error. */
-static bool ended_without_error(struct slice reason)
-{
-    return slice_is(reason, "client-closed") || slice_is(reason, "signal");
-}
-
 void otlp_add_session_duration(struct otlp_durations *d, const struct otlp_session *s,
                                int64_t lasted_us)
 {
@@ -70,22 +64,24 @@ void otlp_add_session_duration(struct otlp_durations *d, const struct otlp_sessi
     struct json_out j = json_out_to(&attributes);
     otlp_add_attribute(&j, "mcp.protocol.version", s->s->protocol_version);
     otlp_add_remote_attributes(&j, s);
-    if (s->s->end_reason.p != NULL && !ended_without_error(s->s->end_reason))
-        otlp_add_attribute(&j, "error.type", s->s->end_reason);
+    /* Any end is an error, unless the client or the user ended the session. */
+    struct slice reason = s->s->end_reason;
+    if (reason.p != NULL && !slice_is(reason, "client-closed") && !slice_is(reason, "signal"))
+        otlp_add_attribute(&j, "error.type", reason);
     otlp_duration_count(d, &attributes, lasted_us);
     buf_close(&attributes);
 }
 
-/* Adds a decimal number, independent of the locale. */
+/* Adds a decimal number without printf("%f"), which depends on the locale. */
 static void add_seconds(struct json_out *j, const char *name, int64_t us)
 {
     json_out_name(j, name);
     buf_printf(j->b, "%lld.%06lld", (long long)(us / 1000000), (long long)(us % 1000000));
 }
 
-static void add_point(struct json_out *j, const struct otlp_session *s,
-                      const struct otlp_durations *d, const struct otlp_point *p, int64_t from_us,
-                      int64_t to_us)
+static void add_histogram_point(struct json_out *j, const struct otlp_session *s,
+                                const struct otlp_durations *d, const struct otlp_point *p,
+                                int64_t from_us, int64_t to_us)
 {
     json_out_object(j, NULL);
     json_out_array(j, "attributes");
@@ -125,7 +121,7 @@ void otlp_durations_add(struct otlp_request *r, const struct otlp_session *s,
     json_out_int(j, "aggregationTemporality", 1); /* 1 is DELTA */
     json_out_array(j, "dataPoints");
     for (size_t i = 0; i < d->n; i++)
-        add_point(j, s, d, &d->point[i], from_us, to_us);
+        add_histogram_point(j, s, d, &d->point[i], from_us, to_us);
     json_out_end(j);
     json_out_end(j);
     json_out_end(j);

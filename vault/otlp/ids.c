@@ -1,4 +1,4 @@
-/* ids.c - ids of traces and spans, and the W3C trace context of a request. */
+/* ids.c - makes ids of traces and spans, and reads the W3C trace context of a request. */
 #include "vault/otlp/part.h"
 
 #include "base/server_url.h"
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 /* Sets the trace id of a session to its uid: 128 bits, five in each character. */
-static void set_trace(struct otlp_session *ret, const struct query_session *s)
+static void set_trace_id(struct otlp_session *ret, const struct query_session *s)
 {
     static const char digits[] = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
     static const char hex[] = "0123456789abcdef";
@@ -32,9 +32,9 @@ static void set_trace(struct otlp_session *ret, const struct query_session *s)
     }
 }
 
-/* Sets the address from "example.com:8080", "[::1]" or "example.com". If the port is not a number
- * up to 65535, there is no address. */
-static void set_address(struct otlp_session *ret, const struct server_url *u)
+/* Sets the address from "example.com:8080", "[::1]" or "example.com". Sets nothing if the port is
+ * not a number up to 65535. */
+static void set_server_address(struct otlp_session *ret, const struct server_url *u)
 {
     struct slice host = u->host;
     int port = 0;
@@ -59,7 +59,7 @@ static void set_address(struct otlp_session *ret, const struct server_url *u)
     ret->port = port;
 }
 
-static void find_address(struct otlp_session *ret, struct slice command)
+static void find_server_address(struct otlp_session *ret, struct slice command)
 {
     struct json_scan scan;
     struct slice key;
@@ -76,7 +76,7 @@ static void find_address(struct otlp_session *ret, struct slice command)
             json_unescape(&b, json_string_raw(word));
         found = server_url_find_in_word(&search, buf_slice(&b), &u) && !b.failed;
         if (found)
-            set_address(ret, &u);
+            set_server_address(ret, &u);
         buf_close(&b);
     }
 }
@@ -84,12 +84,13 @@ static void find_address(struct otlp_session *ret, struct slice command)
 struct otlp_session otlp_make_session(const struct query_session *s)
 {
     struct otlp_session ret = {.s = s};
-    set_trace(&ret, s);
-    find_address(&ret, s->command);
+    set_trace_id(&ret, s);
+    find_server_address(&ret, s->command);
     return ret;
 }
 
-/* splitmix64: different numbers give different ids. Never returns 0, which means no span. */
+/* Makes a span id with splitmix64, so that different seqs give different ids. Never returns 0,
+ * which means no span. */
 static uint64_t make_span_id(const struct otlp_session *s, int64_t seq)
 {
     uint64_t z = s->seed + (uint64_t)seq * 0x9E3779B97F4A7C15U;
@@ -127,7 +128,7 @@ struct slice otlp_trace_id(const struct otlp_session *s, const struct otlp_conte
     return c->traceparent.p != NULL ? (struct slice){c->traceparent.p + 3, 32} : slice_of(s->trace);
 }
 
-/* Added to the seq of an operation's first request: gives a number that no message has. */
+/* Added to the seq of an operation's first request, so that no message has the same number. */
 #define OPERATION_SPANS (INT64_C(1) << 40)
 
 void otlp_operation_id(const struct otlp_session *s, int64_t seq, char ret[OTLP_SPAN_ID])

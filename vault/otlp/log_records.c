@@ -1,4 +1,4 @@
-/* log_records.c - findings and events as log records. */
+/* log_records.c - writes findings and events as log records. */
 #include "vault/otlp/part.h"
 
 #include "base/text.h"
@@ -8,19 +8,14 @@
 #define DETAIL_MAX 256 /* longest text in the detail of an event, in bytes */
 #define KEY_MAX 40
 
-static void add_severity(struct json_out *j, enum severity s)
-{
-    static const struct {
-        int number;
-        const char *text;
-    } levels[] = {[SEVERITY_NOTE] = {9, "INFO"},
-                  [SEVERITY_WARNING] = {13, "WARN"},
-                  [SEVERITY_ERROR] = {17, "ERROR"}};
-    json_out_int(j, "severityNumber", levels[s].number);
-    json_out_str(j, "severityText", levels[s].text);
-}
+static const struct {
+    int number;
+    const char *text;
+} levels[] = {[SEVERITY_NOTE] = {9, "INFO"},
+              [SEVERITY_WARNING] = {13, "WARN"},
+              [SEVERITY_ERROR] = {17, "ERROR"}};
 
-/* Writes a log record up to its attributes. */
+/* Writes the beginning of a log record, up to its attributes. */
 static void otlp_log_begin(struct otlp_request *r, const struct otlp_session *s, int64_t t_us,
                            enum severity severity, struct slice body)
 {
@@ -28,7 +23,8 @@ static void otlp_log_begin(struct otlp_request *r, const struct otlp_session *s,
     json_out_object(j, NULL);
     otlp_add_time(j, "timeUnixNano", s->s->started_at_us + t_us);
     otlp_add_time(j, "observedTimeUnixNano", s->s->started_at_us + t_us);
-    add_severity(j, severity);
+    json_out_int(j, "severityNumber", levels[severity].number);
+    json_out_str(j, "severityText", levels[severity].text);
     json_out_object(j, "body");
     json_out_text(j, "stringValue", body);
     json_out_end(j);
@@ -39,7 +35,7 @@ static void otlp_log_end(struct otlp_request *r, const struct otlp_session *s,
 {
     otlp_add_attribute(&r->j, "mcp_interposer.session", s->s->uid);
     json_out_end(&r->j);
-    /* if there is no call, the log record belongs to the trace of the session */
+    /* Without a call, the log record belongs to the trace of the session. */
     struct otlp_context context = otlp_read_context(o->body);
     if (o->seq != 0)
         otlp_add_ids(&r->j, s, o->seq, &context);
@@ -55,7 +51,7 @@ void otlp_add_finding(struct otlp_request *r, const struct otlp_session *s, stru
 {
     struct json_out *j = &r->j;
     struct finding_info info;
-    /* false: a newer version of this program recorded the finding */
+    /* A finding is unknown if a newer version of this program has recorded it. */
     bool known = finding_by_name(name, &info);
     struct slice method = m->method.p != NULL ? m->method : m->request_method;
     struct slice target = m->method.p != NULL ? m->target : m->request_target;
@@ -118,8 +114,9 @@ int64_t otlp_event_seq(const struct query_event *e)
     return seq;
 }
 
-/* Makes "mcp_interposer.KEY". false: the key needs escapes, or is too long. */
-static bool make_key(char ret[KEY_MAX], struct slice key)
+/* Makes "mcp_interposer.KEY". false: the key has other characters than a-z, 0-9 and _, or is empty
+ * or too long. */
+static bool make_attribute_key(char ret[KEY_MAX], struct slice key)
 {
     static const char prefix[] = "mcp_interposer.";
     size_t at = sizeof prefix - 1;
@@ -136,7 +133,7 @@ static bool make_key(char ret[KEY_MAX], struct slice key)
     return true;
 }
 
-static void add_detail(struct otlp_request *r, struct json_value detail)
+static void add_event_detail(struct otlp_request *r, struct json_value detail)
 {
     struct json_walk w = json_walk_begin(detail);
     struct slice key;
@@ -144,7 +141,7 @@ static void add_detail(struct otlp_request *r, struct json_value detail)
     char name[KEY_MAX];
     int64_t n;
     while (json_walk_next(&w, &key, &v)) {
-        if (!make_key(name, key))
+        if (!make_attribute_key(name, key))
             continue;
         if (v.type == JSON_STRING) {
             buf_clear(r->text);
@@ -171,6 +168,6 @@ void otlp_add_event(struct otlp_request *r, const struct otlp_session *s,
     json_out_array(j, "attributes");
     otlp_add_attribute(j, "mcp_interposer.event", e->kind);
     if (detail.type == JSON_OBJECT)
-        add_detail(r, detail);
+        add_event_detail(r, detail);
     otlp_log_end(r, s, o);
 }

@@ -1,9 +1,9 @@
-/* otlp.h - sessions as OpenTelemetry data: writes requests of OTLP in JSON, by the conventions for MCP
+/* otlp.h - writes sessions as OpenTelemetry data: requests of OTLP in JSON, by the conventions for MCP
  * (docs/mcp-wire.md, section 8).
  *
  *     otlp_begin_request(&r, OTLP_SPANS, &b, &text);
  *     otlp_begin_resource(&r, &session);                one or more sessions
- *     otlp_add_span(&r, &session, &call);             their calls (or logs, or durations)
+ *     otlp_add_span(&r, &session, &call);               calls of the session (or logs, or durations)
  *     otlp_end_request(&r);
  *
  * Rules     ids depend only on the session's uid and the message's seq, so data that is written
@@ -25,7 +25,7 @@ struct otlp_session {
     char trace[33]; /* trace id for calls to which the client gave no trace: lower-case
                      * hexadecimal */
     uint64_t seed;  /* seed for the span ids */
-    /* Host of the remote server that the command names (base/server_url.h); "" if there is none. */
+    /* Host and port of the remote server that the command names (base/server_url.h); "": none. */
     char address[254];
     int port;
 };
@@ -38,12 +38,12 @@ struct otlp_operation {
     char trace[33];
 };
 
-/* body: of the first request; {NULL, 0} if it is not recorded. */
+/* body: body of the first request; {NULL, 0} if it is not recorded. */
 struct otlp_operation otlp_make_operation(const struct otlp_session *s, int64_t seq,
                                           struct slice body);
 
-/* A call: a request of either side, and its outcome; or a notification, where end_us is the time of
- * the message. */
+/* A request of client or server with its outcome; or a notification, for which end_us is the time
+ * of the message. */
 struct otlp_call {
     const struct query_message *request; /* borrowed; its method is not {NULL, 0} */
     struct slice body;                   /* body of the request; {NULL, 0}: not recorded */
@@ -58,12 +58,11 @@ struct otlp_call {
 
 #define OTLP_TEXT_MAX 4096 /* longest URI or trace state, in bytes */
 #define OTLP_CONTENT_MAX                                                                           \
-    ((size_t)16 << 10) /* longest arguments, result or variable, in bytes; longer ones are
-                        * truncated */
+    ((size_t)16 << 10) /* longest arguments, result or variable, in bytes; the rest is cut off */
 #define OTLP_ANSWER_MAX (INT64_C(1) << 20) /* if an answer has more bytes, its result is omitted */
 #define OTLP_VARIABLES_MAX 32              /* most variables of a prompt that are sent */
-#define OTLP_MESSAGE_MAX 1024 /* longest error message, in bytes; longer ones are truncated */
-/* The message of a JSON-RPC error, allocated. NULL if there is none, or no memory. */
+#define OTLP_MESSAGE_MAX 1024 /* longest error message, in bytes; the rest is cut off */
+/* Returns the message of a JSON-RPC error; free() it. NULL if there is none, or no memory. */
 char *otlp_error_message(struct slice body);
 
 struct otlp_request {
@@ -75,14 +74,14 @@ struct otlp_request {
 
 void otlp_begin_request(struct otlp_request *r, enum otlp_signal signal, struct buf *b,
                         struct buf *text);
-/* Begins a resource. Ends the one before, if there is one. */
+/* Ends the previous resource, if there is one, and begins another. */
 void otlp_begin_resource(struct otlp_request *r, const struct otlp_session *s);
-/* Whether the message is a forwarded notification that gets a span. Notifications of progress do
- * not: there are too many. */
+/* Whether the message is a forwarded notification that gets a span. Progress notifications get
+ * none, because there are too many. */
 bool otlp_notification_has_span(const struct query_message *m);
 void otlp_add_span(struct otlp_request *r, const struct otlp_session *s, const struct otlp_call *c);
-/* Writes the span of an operation. first: its first request, with `body`. last_t_us: time of the
- * session's last message, at which the span of an open operation ends. */
+/* Writes the span of an operation. first, body: the operation's first request and its body.
+ * last_t_us: time of the session's last message, at which the span of an open operation ends. */
 void otlp_add_operation_span(struct otlp_request *r, const struct otlp_session *s,
                              const struct listed_operation *o, const struct query_message *first,
                              struct slice body, int64_t last_t_us);
@@ -90,16 +89,17 @@ void otlp_end_request(struct otlp_request *r);
 
 /* ---- logs ---- */
 
-/* The call that a log belongs to. */
+/* The call that a log record belongs to. */
 struct otlp_origin {
     int64_t seq;       /* seq of the request; 0: the message belongs to no call */
     struct slice body; /* body of the request; {NULL, 0}: not recorded */
 };
 
-/* Writes a log record for a finding. name: one of those in the column `finding` of m. */
+/* Writes a log record for a finding. name: a name in the column `finding` of m. */
 void otlp_add_finding(struct otlp_request *r, const struct otlp_session *s, struct slice name,
                       const struct query_message *m, const struct otlp_origin *o);
-/* Writes a log record for an event. Numbers and short texts of its detail become attributes. */
+/* Writes a log record for an event. Attributes have the numbers, booleans and texts of the event's
+ * detail. */
 void otlp_add_event(struct otlp_request *r, const struct otlp_session *s,
                     const struct query_event *e, const struct otlp_origin *o);
 /* Returns the member `seq` in the detail of an event; 0 if there is none. */
@@ -110,7 +110,7 @@ int64_t otlp_event_seq(const struct query_event *e);
 #define OTLP_BUCKETS 15
 
 struct otlp_point {
-    size_t at, n; /* range of `text` that contains the point's attributes */
+    size_t at, n; /* range of otlp_durations.text that contains the point's attributes */
     int64_t count, sum_us, min_us, max_us;
     int64_t bucket[OTLP_BUCKETS];
 };
@@ -118,11 +118,10 @@ struct otlp_point {
 /* Metrics mcp.client.operation.duration and mcp.client.session.duration. */
 enum otlp_metric { OTLP_OPERATION, OTLP_SESSION };
 
-/* Durations of the calls of a session, or of the session itself: a histogram for each combination
- * of attributes. {0} is an empty list for calls. */
+/* Durations of the calls of a session, or of the session itself. {0} is an empty list for calls. */
 struct otlp_durations {
     enum otlp_metric metric;
-    struct otlp_point *point; /* owned */
+    struct otlp_point *point; /* owned; a histogram for each combination of attributes */
     size_t n, cap;
     struct buf text; /* owned */
     bool failed;     /* true: out of memory */
@@ -134,8 +133,8 @@ void otlp_add_call_duration(struct otlp_durations *d, const struct otlp_session 
 /* Adds the duration of a session that has ended. */
 void otlp_add_session_duration(struct otlp_durations *d, const struct otlp_session *s,
                                int64_t lasted_us);
-/* Writes the metric of everything that ended between two times since the start of the session, with
- * delta temporality, and empties the list. */
+/* Writes the durations of everything that ended between from_us and to_us (since the start of the
+ * session), with delta temporality, and empties the list. */
 void otlp_durations_add(struct otlp_request *r, const struct otlp_session *s,
                         struct otlp_durations *d, int64_t from_us, int64_t to_us);
 void otlp_durations_close(struct otlp_durations *d);

@@ -1,4 +1,4 @@
-/* request.c - the envelope of a request, and attributes. */
+/* request.c - writes the envelope of a request, and attributes. */
 #include "vault/otlp/part.h"
 
 /* ---- values ---- */
@@ -15,7 +15,6 @@ void otlp_add_attribute(struct json_out *j, const char *key, struct slice text)
     json_out_end(j);
 }
 
-/* 64-bit integers are strings in OTLP/JSON. */
 void otlp_add_integer(struct json_out *j, const char *name, int64_t n, const char *zeros)
 {
     json_out_name(j, name);
@@ -43,7 +42,7 @@ void otlp_add_remote_attributes(struct json_out *j, const struct otlp_session *s
 
 void otlp_add_time(struct json_out *j, const char *name, int64_t at_us)
 {
-    otlp_add_integer(j, name, at_us, "000"); /* append zeros to convert to nanoseconds */
+    otlp_add_integer(j, name, at_us, "000"); /* three zeros: OTLP has nanoseconds */
 }
 
 /* ---- the envelope ---- */
@@ -56,7 +55,7 @@ static const struct {
     [OTLP_METRICS] = {"resourceMetrics", "scopeMetrics", "metrics"},
 };
 
-#define DEPTH 2 /* levels around the resources */
+#define RESOURCES_DEPTH 2 /* number of open JSON levels around the resources */
 
 void otlp_begin_request(struct otlp_request *r, enum otlp_signal signal, struct buf *b,
                         struct buf *text)
@@ -75,7 +74,7 @@ static void end_levels_to(struct otlp_request *r, unsigned depth)
 void otlp_begin_resource(struct otlp_request *r, const struct otlp_session *s)
 {
     struct json_out *j = &r->j;
-    end_levels_to(r, DEPTH);
+    end_levels_to(r, RESOURCES_DEPTH);
     json_out_object(j, NULL);
     json_out_object(j, "resource");
     json_out_array(j, "attributes");

@@ -1,4 +1,4 @@
-/* span.c - a call as a span. */
+/* span.c - writes calls, notifications and operations as spans. */
 #include "vault/otlp/part.h"
 
 #include "base/text.h"
@@ -36,7 +36,7 @@ char *otlp_error_message(struct slice body)
 
 /* ---- attributes ---- */
 
-/* error.type of a request that failed. NULL: use the code of the error, if it has one. */
+/* Returns error.type of a request that failed; NULL: use the code of the error, if there is one. */
 static const char *error_type_of_call(const struct otlp_call *c)
 {
     switch (c->status) {
@@ -54,7 +54,7 @@ static const char *error_type_of_call(const struct otlp_call *c)
     }
 }
 
-/* Adds the code of an error, unless the interposer wrote the error because there was no answer. */
+/* Adds error.type and, if the peer has sent the error, its code. */
 static void otlp_span_add_error(struct json_out *j, const struct otlp_call *c, struct buf *text)
 {
     const char *type = error_type_of_call(c);
@@ -117,7 +117,8 @@ static void add_span_attributes(struct otlp_request *r, const struct otlp_sessio
 
 /* ---- arguments and results ---- */
 
-/* A member of an object in a body. */
+/* Returns the member `name` of the object with the key `object` in a body; if name is NULL, the
+ * object itself. */
 static struct json_value body_member(struct slice body, const char *object, const char *name)
 {
     struct json_scan scan;
@@ -133,7 +134,7 @@ static void otlp_span_add_json(struct json_out *j, const char *key, struct json_
         otlp_add_attribute(j, key, text_head(v.text, OTLP_CONTENT_MAX));
 }
 
-static void add_variables(struct otlp_request *r, struct json_value arguments)
+static void add_prompt_variables(struct otlp_request *r, struct json_value arguments)
 {
     struct slice name;
     struct json_value v;
@@ -155,23 +156,12 @@ static void add_variables(struct otlp_request *r, struct json_value arguments)
     }
 }
 
-/* Opt-in attributes of the conventions. They are sanitized, because the vault is. */
-static void otlp_span_add_content(struct otlp_request *r, const struct otlp_call *c)
-{
-    if (message_is_prompt(c->request))
-        add_variables(r, body_member(c->body, "params", "arguments"));
-    if (!message_is_tool_call(c->request))
-        return;
-    otlp_span_add_json(&r->j, "gen_ai.tool.call.arguments",
-                       body_member(c->body, "params", "arguments"));
-    otlp_span_add_json(&r->j, "gen_ai.tool.call.result", body_member(c->answer, "result", NULL));
-}
-
 /* ---- the span ---- */
 
-/* operation: id of the operation's span, which is the parent instead of the client's span; or
- * NULL. */
-static void add_parent(struct otlp_request *r, const struct otlp_context *c, const char *operation)
+/* Writes the parent of a span. operation: id of the operation's span, which is the parent; NULL:
+ * the client's span is the parent, if the context has one. */
+static void add_span_parent(struct otlp_request *r, const struct otlp_context *c,
+                            const char *operation)
 {
     if (operation != NULL)
         json_out_str(&r->j, "parentSpanId", operation);
@@ -184,7 +174,7 @@ static void add_parent(struct otlp_request *r, const struct otlp_context *c, con
     json_out_text(&r->j, "traceState", buf_slice(r->text));
 }
 
-static void add_status(struct json_out *j, const struct otlp_call *c)
+static void add_span_status(struct json_out *j, const struct otlp_call *c)
 {
     if (!c->has_error_code && (c->status == CALL_OK || c->status == CALL_OPEN))
         return;
@@ -201,9 +191,9 @@ bool otlp_notification_has_span(const struct query_message *m)
            m->origin == ROW_PEER && !slice_is(m->method, "notifications/progress");
 }
 
-/* Writes name, kind and times. */
-static void add_head(struct otlp_request *r, const struct otlp_session *s,
-                     const struct otlp_call *c, const char *before, int kind)
+/* Writes name, kind and times of a span. before: prefix of the name. */
+static void add_span_head(struct otlp_request *r, const struct otlp_session *s,
+                          const struct otlp_call *c, const char *before, int kind)
 {
     struct json_out *j = &r->j;
     struct buf *name = r->text;
@@ -237,8 +227,8 @@ void otlp_add_operation_span(struct otlp_request *r, const struct otlp_session *
     json_out_object(j, NULL);
     json_out_text(j, "traceId", otlp_trace_id(s, &context));
     json_out_str(j, "spanId", id);
-    add_parent(r, &context, NULL);
-    add_head(r, s, &c, "operation ", 1); /* 1 is the span kind INTERNAL */
+    add_span_parent(r, &context, NULL);
+    add_span_head(r, s, &c, "operation ", 1); /* 1 is the span kind INTERNAL */
     json_out_array(j, "attributes");
     otlp_add_attribute(j, "mcp.method.name", first->method);
     if (message_is_tool_call(first) || message_is_prompt(first))
@@ -254,7 +244,7 @@ void otlp_add_operation_span(struct otlp_request *r, const struct otlp_session *
     otlp_add_int_attribute(j, "mcp_interposer.server_us", o->server_us);
     otlp_add_int_attribute(j, "mcp_interposer.person_us", o->person_us);
     json_out_end(j);
-    add_status(j, &c);
+    add_span_status(j, &c);
     json_out_end(j);
 }
 
@@ -268,15 +258,21 @@ void otlp_add_span(struct otlp_request *r, const struct otlp_session *s, const s
     otlp_operation_id(s, o->seq, id);
     json_out_object(j, NULL);
     otlp_add_ids(j, s, c->request->seq, &context);
-    add_parent(r, &context, same_trace ? id : NULL);
-    add_head(r, s, c, "", 3); /* 3 is the span kind CLIENT */
+    add_span_parent(r, &context, same_trace ? id : NULL);
+    add_span_head(r, s, c, "", 3); /* 3 is the span kind CLIENT */
     json_out_array(j, "attributes");
     add_span_attributes(r, s, c, &context);
-    if (r->content)
-        otlp_span_add_content(r, c);
+    /* Arguments and results are sanitized, as in the vault. */
+    if (r->content && message_is_prompt(c->request))
+        add_prompt_variables(r, body_member(c->body, "params", "arguments"));
+    if (r->content && message_is_tool_call(c->request)) {
+        otlp_span_add_json(j, "gen_ai.tool.call.arguments",
+                           body_member(c->body, "params", "arguments"));
+        otlp_span_add_json(j, "gen_ai.tool.call.result", body_member(c->answer, "result", NULL));
+    }
     json_out_end(j);
     if (o->seq != 0 && !same_trace) {
-        /* a link to a span of another trace, which cannot be the parent */
+        /* The operation's span is in another trace, so it cannot be the parent: link to it. */
         json_out_array(j, "links");
         json_out_object(j, NULL);
         json_out_text(j, "traceId", slice_of(o->trace));
@@ -284,6 +280,6 @@ void otlp_add_span(struct otlp_request *r, const struct otlp_session *s, const s
         json_out_end(j);
         json_out_end(j);
     }
-    add_status(j, c);
+    add_span_status(j, c);
     json_out_end(j);
 }

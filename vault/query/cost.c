@@ -188,7 +188,8 @@ static int cost_add_operations(struct cost_reading *x)
     return st;
 }
 
-/* Adds the result of a request that continues operation `id` to the result of the operation. */
+/* Adds the result of a request that continues operation `id` to the result of the operation. The
+ * request may have any method. */
 static void cost_add_continuation(struct cost_reading *x, int64_t id,
                                   const struct context_result *r)
 {

@@ -67,7 +67,8 @@ struct cost_server {
                                 * no list is known */
     int64_t definition_tokens; /* tokens of all tools in the list */
     int64_t never_used_tokens; /* tokens of the tools in the list that were never called */
-    /* tokens of the instructions, of all prompts, and of all resources and templates; -1: unknown */
+    /* tokens of the instructions, of all prompts, and of all resources and templates; -1:
+     * unknown */
     int64_t instruction_tokens, prompt_tokens, resource_tokens;
     int64_t calls, errors, uncounted, last_at_us;
     int64_t result_tokens; /* sum of the tokens of all results, as in struct cost_tool */

@@ -17,8 +17,8 @@
 /* Returns the bit of the list, or of the instructions, that an answer to this method contains; 0 if
  * it contains neither. */
 unsigned cost_lists_bit_of_method(struct slice method);
-/* Reads the lists of `s` from s->session (newest first), and sets the token counts of `s` and of its
- * tools. Call it after the calls were counted. */
+/* Reads the lists of `s` from s->session (newest first), and sets the token counts of `s` and of
+ * its tools. Call it after the calls were counted. */
 MI_MUST int cost_lists_read(struct cost_server *s, struct query *q);
 /* Finds or adds the tool with this name. *ret is valid until the next call. cost_read() sets the
  * name of the tool later. */

@@ -36,8 +36,8 @@ struct operation_list {
     bool no_memory;   /* memory ran out while reading */
 };
 
-/* Reads the operations of a session. *l: {0}, or the list that an earlier call has read for the same
- * session; then only new calls are read. Call operation_list_close() in any case. */
+/* Reads the operations of a session. *l: {0}, or the list that an earlier call has read for the
+ * same session; then only new calls are read. Call operation_list_close() in any case. */
 MI_MUST int operation_list_read(struct operation_list *l, struct query *q, int64_t session_id);
 void operation_list_close(struct operation_list *l); /* {0} is fine */
 /* Returns the operation with this first request; NULL if there is none. */

@@ -166,15 +166,15 @@ int query_dir_fd(const struct query *q); /* the directory of a vault, borrowed; 
 
 /* ---- sessions ---- */
 
-/* Passes on sessions, newest first, at most `limit` (0: all). Sessions of a vault are ordered by id;
- * sessions of a store by UID, which is the order of time. */
+/* Passes on sessions, newest first, at most `limit` (0: all). Sessions of a vault are ordered by
+ * id; sessions of a store by UID, which is the order of time. */
 MI_MUST int query_sessions(struct query *q, int64_t limit, query_session_fn fn, void *ctx);
 /* Like query_sessions(), but passes on only the sessions that match. */
 MI_MUST int query_matching_sessions(struct query *q, const struct filter *f, enum filter_time time,
                                     int64_t limit, query_session_fn fn, void *ctx);
 /* Whether a session is older than the session with this id. For callbacks of query_sessions() and
- * query_matching_sessions(). In a vault, only the ids are compared. In a store, the session is older
- * if the session with this id was passed on before it. *passed must be false before the first
+ * query_matching_sessions(). In a vault, only the ids are compared. In a store, the session is
+ * older if the session with this id was passed on before it. *passed must be false before the first
  * call. */
 bool query_is_older(const struct query *q, const struct query_session *s, int64_t id, bool *passed);
 /* Whether the session with id a is newer than the session with id b. In a store, both sessions must
@@ -265,8 +265,8 @@ MI_MUST int query_find_matching(struct query *q, const struct message_question *
 
 /* The next three functions do not copy messages: the callback runs within a transaction. */
 enum query_order { QUERY_FORWARD, QUERY_BACKWARD };
-/* Passes on at most `max` messages after seq `after`. Only seq, kind and the members of the body are
- * set. */
+/* Passes on at most `max` messages after seq `after`. Only seq, kind and the members of the body
+ * are set. */
 MI_MUST int query_message_bodies(struct query *q, int64_t session_id, int64_t after, int64_t max,
                                  query_message_fn fn, void *ctx);
 /* Passes on the messages that match. Only seq, t_us, kind, origin, action, method, target, finding,
@@ -274,8 +274,8 @@ MI_MUST int query_message_bodies(struct query *q, int64_t session_id, int64_t af
 MI_MUST int query_message_facts(struct query *q, const struct message_question *x,
                                 enum query_order order, query_message_fn fn, void *ctx);
 
-/* Passes on messages with from <= seq <= to. All members are set, but `body` only if `bodies`: lists
- * need no bodies. */
+/* Passes on messages with from <= seq <= to. All members are set, but `body` only if `bodies`:
+ * lists need no bodies. */
 MI_MUST int query_message_rows(struct query *q, int64_t session_id, int64_t from, int64_t to,
                                enum query_order order, bool bodies, query_message_fn fn, void *ctx);
 

@@ -8,8 +8,9 @@
 #include <ctype.h>
 #include <stdlib.h>
 
-/* Number of sessions in the first page (as many as a list shows), and in the largest page. Each page
- * is four times as large as the previous one, because each page costs a store at least one call. */
+/* Number of sessions in the first page (as many as a list shows), and in the largest page. Each
+ * page is four times as large as the previous one, because each page costs a store at least one
+ * call. */
 #define PAGE_SESSIONS 64
 #define PAGE_SESSIONS_MAX 1024
 

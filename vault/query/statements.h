@@ -64,8 +64,8 @@ MI_MUST int query_prepare_where(struct query *q, enum query_statement i, const s
 /* Resets the statement, which ends the transaction. rc is the result of its last step. */
 MI_MUST int query_finish_statement(struct query *q, sqlite3_stmt *st, int rc);
 
-/* Runs a statement with at most one row and gives the row's first column; 0 if there is no row. `id`
- * is bound to ?1 if the statement has a parameter. */
+/* Runs a statement with at most one row and gives the row's first column; 0 if there is no row.
+ * `id` is bound to ?1 if the statement has a parameter. */
 MI_MUST int query_read_number(struct query *q, enum query_statement i, int64_t id, int64_t *ret);
 /* A range of rows of a session: the first column (a seq or an id) is at least `from` and at most
  * `to`. */
@@ -84,9 +84,9 @@ typedef int (*query_row_fn)(void *ctx, sqlite3_stmt *st);
 MI_MUST int query_scan(struct query *q, enum query_statement i, const struct where *w,
                        const struct query_range *in, query_row_fn fn, void *ctx);
 
-/* Sets the fields of a record from the columns of the current row, starting at column i. Returns the
- * column after the fields. Texts are borrowed until the next step. QUERY_WITHOUT_BODY does not read
- * the body, which may be long. */
+/* Sets the fields of a record from the columns of the current row, starting at column i. Returns
+ * the column after the fields. Texts are borrowed until the next step. QUERY_WITHOUT_BODY does not
+ * read the body, which may be long. */
 enum query_body { QUERY_WITHOUT_BODY, QUERY_WITH_BODY };
 int query_read_fields(const struct record_fields *s, sqlite3_stmt *st, int i, enum query_body body,
                       void *record);

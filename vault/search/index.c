@@ -74,7 +74,8 @@ static const char *const sql[STATEMENTS] = {
     [MATCH] = "SELECT rowid FROM words WHERE words MATCH ?1 ORDER BY rowid DESC",
 };
 
-/* synchronous = OFF: the index need not survive a power failure, because it can be created again. */
+/* synchronous = OFF: the index need not survive a power failure, because it can be created
+ * again. */
 static const struct db_kind index_file = {
     .writes = true,
     .wait_ms = SEARCH_WAIT_MS,

@@ -47,8 +47,8 @@ bool search_terms_tsquery(const struct search_terms *t, struct buf *b);
  * MI_ENOMEM. */
 MI_MUST int search_terms_find(struct search_terms *t, struct slice text, struct slice *ret);
 
-/* Returns the searchable text of a message: a slice of `body` or of `b`. The caller may cut a longer
- * body to its first SEARCH_BODY_MAX bytes. */
+/* Returns the searchable text of a message: a slice of `body` or of `b`. The caller may cut a
+ * longer body to its first SEARCH_BODY_MAX bytes. */
 struct slice search_text_of_body(enum row_kind kind, struct slice body, struct buf *b);
 
 #endif
