@@ -18,7 +18,7 @@ static const struct pairing_request *find_request_by_id(struct cassette_reader *
     return pairing_find(&r->pairing, seq);
 }
 
-static bool request_is_open(void *ctx, struct json_value id)
+static bool request_with_id_is_open(void *ctx, struct json_value id)
 {
     return find_request_by_id(ctx, id) != NULL;
 }
@@ -171,10 +171,11 @@ static int server_side_on_line(void *ctx, const struct server_line *line)
 
 void server_side_open(struct cassette_reader *r)
 {
-    struct server_lines_rules rules = {.max = CASSETTE_LINE_MAX,
-                                       .open = {request_is_open, request_has_this_method, r},
-                                       .line = server_side_on_line,
-                                       .ctx = r};
+    struct server_lines_rules rules = {
+        .max = CASSETTE_LINE_MAX,
+        .open = {request_with_id_is_open, request_has_this_method, r},
+        .line = server_side_on_line,
+        .ctx = r};
     server_lines_open(&r->server, &rules);
 }
 
