@@ -9,13 +9,13 @@ struct aligning {
     const struct align_call *a, *b;
     uint32_t n, m, topics, classes;
     uint32_t *class_a, *class_b; /* owned; equal calls have equal numbers, from 0 */
-    uint32_t *to_b, *to_a;       /* owned; the partner of each call; ALIGN_NONE */
-    bool *equal, *moved;         /* owned; for each call of a with a partner */
-    uint32_t *first, *next;      /* owned; lists of calls of b, by class or topic */
-    uint32_t *list_of;           /* owned; the list to which each element of first[] belongs */
+    uint32_t *to_b, *to_a;       /* owned; the partner of each call, or ALIGN_NONE */
+    bool *equal, *moved;         /* owned; set for calls of a that have a partner */
+    uint32_t *first, *next;      /* owned; lists of unpaired calls of b, by class or topic */
+    uint32_t *list_of;           /* owned; the round in which each element of first[] was set */
     align_fn distance;
     void *ctx;
-    uint32_t distances; /* calls of `distance` that are left */
+    uint32_t distances; /* how often `distance` may still be called */
 };
 
 /* ---- memory ---- */
@@ -72,14 +72,14 @@ static int classify_calls(struct map *map, const struct align_call *call, uint32
     return 0;
 }
 
-static void set_paired_calls(struct aligning *x, uint32_t i, uint32_t j, bool equal)
+static void set_pair(struct aligning *x, uint32_t i, uint32_t j, bool equal)
 {
     x->to_b[i] = j;
     x->to_a[j] = i;
     x->equal[i] = equal;
 }
 
-static int pair_in_order(struct aligning *x)
+static int pair_equal_in_order(struct aligning *x)
 {
     struct map map = {0};
     int st = classify_calls(&map, x->a, x->n, &x->classes, x->class_a);
@@ -92,7 +92,7 @@ static int pair_in_order(struct aligning *x)
         x->to_a[j] = ALIGN_NONE;
     for (uint32_t i = 0; st == 0 && i < x->n; i++)
         if (x->to_b[i] != LCS_NONE)
-            set_paired_calls(x, i, x->to_b[i], true);
+            set_pair(x, i, x->to_b[i], true);
     return st;
 }
 
@@ -115,11 +115,11 @@ static void pair_remaining_calls(struct aligning *x, uint32_t i0, uint32_t i1, u
             continue;
         uint32_t j = x->first[list];
         x->first[list] = x->next[j];
-        set_paired_calls(x, i, j, equal);
+        set_pair(x, i, j, equal);
     }
 }
 
-/* Calls of one topic in both sessions, between the same neighbours. */
+/* The unpaired calls of one topic between two pairs of equal calls. */
 struct group {
     struct aligning *x;
     uint32_t a[NEAR_LIST], b[NEAR_LIST];
@@ -140,16 +140,16 @@ static int pair_group(struct group *g)
     bool a_is_short = g->n <= g->m;
     uint32_t n = a_is_short ? g->n : g->m, m = a_is_short ? g->m : g->n;
     if (n == 0 || n == m || n * m > NEAR_PAIRS || n * m > g->x->distances)
-        return 0; /* pairs them in order of appearance */
+        return 0; /* the caller will pair these calls in order of appearance */
     g->x->distances -= n * m;
     int st = near_pair_lists(n, m, distance_in_group, g, partner);
     for (uint32_t i = 0; st == 0 && i < n; i++)
-        set_paired_calls(g->x, g->a[a_is_short ? i : partner[i]], g->b[a_is_short ? partner[i] : i],
+        set_pair(g->x, g->a[a_is_short ? i : partner[i]], g->b[a_is_short ? partner[i] : i],
                          false);
     return st;
 }
 
-/* Pairs calls of topics of which one side has more calls. round: as for pair_remaining_calls(). */
+/* Pairs the calls of each topic that has more calls on one side. round: as in pair_remaining_calls(). */
 static int pair_nearest(struct aligning *x, uint32_t i0, uint32_t i1, uint32_t j0, uint32_t j1,
                         uint32_t round)
 {
@@ -193,9 +193,9 @@ static int pair_calls_between(struct aligning *x, const uint32_t *in_order, uint
     return st;
 }
 
-/* Finds, among the pairs of changed calls, those that cross another pair. The pairs of equal calls
- * in order lie between them, and so are in every longest ascending subsequence. */
-static int find_crossing(struct aligning *x)
+/* Marks the pairs of changed calls that cross another pair as moved. The pairs of equal calls in
+ * order never cross a changed pair, so they are in every longest ascending subsequence. */
+static int mark_crossing_pairs(struct aligning *x)
 {
     uint32_t *values = allocate_numbers(x->n);
     bool *in_order = calloc((size_t)x->n + 1, 1);
@@ -216,7 +216,7 @@ static int find_crossing(struct aligning *x)
 }
 
 /* Marks all pairs that are not in `before` as moved. */
-static void mark_moved(struct aligning *x, const uint32_t *before)
+static void mark_later_pairs_moved(struct aligning *x, const uint32_t *before)
 {
     for (uint32_t i = 0; i < x->n; i++)
         if (before[i] == ALIGN_NONE && x->to_b[i] != ALIGN_NONE)
@@ -226,7 +226,7 @@ static void mark_moved(struct aligning *x, const uint32_t *before)
 static int pair_all(struct aligning *x)
 {
     uint32_t round = 0;
-    int st = pair_in_order(x);
+    int st = pair_equal_in_order(x);
     uint32_t *in_order = st == 0 ? allocate_numbers(x->n) : NULL;
     uint32_t *before = st == 0 ? allocate_numbers(x->n) : NULL;
     if (in_order == NULL || before == NULL) {
@@ -234,13 +234,13 @@ static int pair_all(struct aligning *x)
     } else {
         memcpy(in_order, x->to_b, x->n * sizeof *in_order);
         pair_remaining_calls(x, 0, x->n, 0, x->m, true, ++round);
-        mark_moved(x, in_order);
+        mark_later_pairs_moved(x, in_order);
         st = pair_calls_between(x, in_order, &round);
         if (st == 0)
-            st = find_crossing(x);
+            st = mark_crossing_pairs(x);
         memcpy(before, x->to_b, x->n * sizeof *before);
         pair_remaining_calls(x, 0, x->n, 0, x->m, false, ++round);
-        mark_moved(x, before);
+        mark_later_pairs_moved(x, before);
     }
     free(in_order);
     free(before);
@@ -249,15 +249,7 @@ static int pair_all(struct aligning *x)
 
 /* ---- rows ---- */
 
-static struct align_row make_align_row(const struct aligning *x, uint32_t j)
-{
-    uint32_t i = x->to_a[j];
-    if (i == ALIGN_NONE)
-        return (struct align_row){ALIGN_NONE, j, ALIGN_ADDED, false};
-    return (struct align_row){i, j, x->equal[i] ? ALIGN_EQUAL : ALIGN_CHANGED, x->moved[i]};
-}
-
-/* Adds the calls that are only in a, from i on, until the next pair that was not moved. */
+/* Adds rows for the calls that are only in a, from call i to the next pair that was not moved. */
 static void add_missing(const struct aligning *x, uint32_t i, struct align_row *rows, uint32_t *n)
 {
     for (; i < x->n && (x->to_b[i] == ALIGN_NONE || x->moved[i]); i++)
@@ -271,10 +263,15 @@ static uint32_t write_rows(const struct aligning *x, struct align_row *rows)
     uint32_t n = 0;
     add_missing(x, 0, rows, &n);
     for (uint32_t j = 0; j < x->m; j++) {
-        rows[n] = make_align_row(x, j);
-        const struct align_row *r = &rows[n++];
-        if (r->a != ALIGN_NONE && !r->moved)
-            add_missing(x, r->a + 1, rows, &n);
+        uint32_t i = x->to_a[j];
+        if (i == ALIGN_NONE) {
+            rows[n++] = (struct align_row){ALIGN_NONE, j, ALIGN_ADDED, false};
+            continue;
+        }
+        enum align_kind kind = x->equal[i] ? ALIGN_EQUAL : ALIGN_CHANGED;
+        rows[n++] = (struct align_row){i, j, (uint8_t)kind, x->moved[i]};
+        if (!x->moved[i])
+            add_missing(x, i + 1, rows, &n);
     }
     return n;
 }

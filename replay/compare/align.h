@@ -5,8 +5,8 @@
  *           3. remaining calls of one topic (a method and its target) between the same pairs of
  *              step 1: these were changed; pairs outside of their longest common order were also
  *              moved.
- *              They are paired in order of appearance; in groups that are not large, if one side
- *              has more of them, so that they differ as little as possible (near.h);
+ *              They are paired in order of appearance. If one side of a small group has more calls,
+ *              they are paired so that the pairs differ as little as possible (near.h);
  *           4. remaining calls of one topic anywhere, in order of appearance: these were changed
  *           and moved.
  * Rows      in the order of b. A call that is only in a comes after the call before it in a. A
@@ -39,8 +39,8 @@ struct align_row {
     bool moved;
 };
 
-/* The distance of a call of a from a call of b: 0 to NEAR_DISTANCE, or a negative status. Called at
- * most ALIGN_DISTANCES times. */
+/* Returns how much call a of the first session differs from call b of the second one: 0 to
+ * NEAR_DISTANCE, or a negative status. align_calls() calls it at most ALIGN_DISTANCES times. */
 typedef int (*align_fn)(void *ctx, uint32_t a, uint32_t b);
 #define ALIGN_DISTANCES 20000
 

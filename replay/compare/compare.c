@@ -13,14 +13,14 @@ struct comparison {
     const struct compare_rules *rules;
     struct buf pointer;   /* owned */
     struct buf a, b, key; /* owned; scratch */
-    struct slice entry;   /* name of the list's entry that is being compared; {NULL, 0}: none */
+    struct slice entry;   /* name of the list entry that is being compared; {NULL, 0}: none */
     size_t entry_n;       /* length of the pointer to this entry */
     compare_fn fn;
     void *ctx;
     bool ended, failed; /* failed: out of memory */
 };
 
-/* The position in the answer: special rules apply to some members. */
+/* The position of an object in the answer; special rules apply to the members of some objects. */
 enum place { ROOT, TASK, SERVER_INFO, ELSEWHERE };
 
 static void compare_at(struct comparison *c, struct json_value a, struct json_value b,
@@ -36,7 +36,7 @@ static struct slice slice_after(struct slice s, size_t n)
 /* Whether the live text contains the pieces of the recorded text between its marks, in order. The
  * first piece must be at the beginning, the last at the end unless the recorded text is
  * truncated. */
-static bool compare_fits(struct slice recorded, struct slice live)
+static bool text_fits_sanitized(struct slice recorded, struct slice live)
 {
     bool first = true;
     for (;;) {
@@ -81,7 +81,7 @@ static bool matches_left_sanitized(struct comparison *c, struct json_value a, st
     buf_clear(&c->b);
     json_unescape(&c->a, raw);
     json_unescape(&c->b, json_string_raw(b));
-    return !c->a.failed && !c->b.failed && compare_fits(buf_slice(&c->a), buf_slice(&c->b));
+    return !c->a.failed && !c->b.failed && text_fits_sanitized(buf_slice(&c->a), buf_slice(&c->b));
 }
 
 static bool matches_sanitized(struct comparison *c, struct json_value a, struct json_value b)
@@ -90,13 +90,13 @@ static bool matches_sanitized(struct comparison *c, struct json_value a, struct 
            (c->rules->both_recorded && matches_left_sanitized(c, b, a));
 }
 
-/* Does the same for the text of two values. */
-static bool matches_as_text(const struct comparison *c, struct slice a, struct slice b)
+/* As matches_sanitized(), for the JSON text of two values that are nested too deep to be compared. */
+static bool texts_match_sanitized(const struct comparison *c, struct slice a, struct slice b)
 {
     if (a.p == NULL || b.p == NULL)
         return false;
-    return (marks_in_text(a) != MARKS_NONE && compare_fits(a, b)) ||
-           (c->rules->both_recorded && marks_in_text(b) != MARKS_NONE && compare_fits(b, a));
+    return (marks_in_text(a) != MARKS_NONE && text_fits_sanitized(a, b)) ||
+           (c->rules->both_recorded && marks_in_text(b) != MARKS_NONE && text_fits_sanitized(b, a));
 }
 
 /* ---- reporting ---- */
@@ -127,7 +127,7 @@ static void compare_report(struct comparison *c, struct json_value a, struct jso
 
 /* ---- equality ---- */
 
-static bool compare_same(struct comparison *c, struct json_value a, struct json_value b)
+static bool values_are_equal(struct comparison *c, struct json_value a, struct json_value b)
 {
     if (a.type == JSON_NONE || b.type == JSON_NONE)
         return a.type == b.type;
@@ -141,14 +141,6 @@ static bool compare_same(struct comparison *c, struct json_value a, struct json_
 
 /* ---- objects ---- */
 
-static bool key_is_one_of(struct slice key, const char *const *names)
-{
-    for (size_t i = 0; names[i] != NULL; i++)
-        if (json_key_is(key, names[i]))
-            return true;
-    return false;
-}
-
 /* Whether the value differs for each server process, so that only its presence can be compared. */
 static bool value_is_generated(enum place place, struct slice key)
 {
@@ -160,10 +152,13 @@ static bool value_is_generated(enum place place, struct slice key)
                                : place == TASK        ? task
                                : place == SERVER_INFO ? server
                                                       : NULL;
-    return names != NULL && key_is_one_of(key, names);
+    for (size_t i = 0; names != NULL && names[i] != NULL; i++)
+        if (json_key_is(key, names[i]))
+            return true;
+    return false;
 }
 
-static struct json_value compare_get(struct comparison *c, struct json_value object,
+static struct json_value member_of_raw_key(struct comparison *c, struct json_value object,
                                      struct slice raw_key)
 {
     struct json_value v = {0};
@@ -175,6 +170,7 @@ static struct json_value compare_get(struct comparison *c, struct json_value obj
     return v;
 }
 
+/* Returns the member that identifies the entries of a list; NULL: the key is not one of a list. */
 static const char *entry_name_member(struct slice list)
 {
     return json_key_is(list, "tools") || json_key_is(list, "prompts") ? "name"
@@ -230,16 +226,16 @@ static void compare_objects(struct comparison *c, struct json_value a, struct js
     struct json_value v;
     struct json_walk w = json_walk_begin(a);
     while (!c->ended && json_walk_next(&w, &key, &v))
-        compare_member(c, key, v, compare_get(c, b, key), set, depth, place);
+        compare_member(c, key, v, member_of_raw_key(c, b, key), set, depth, place);
     w = json_walk_begin(b);
     while (!c->ended && json_walk_next(&w, &key, &v))
-        if (compare_get(c, a, key).type == JSON_NONE)
+        if (member_of_raw_key(c, a, key).type == JSON_NONE)
             compare_member(c, key, (struct json_value){0}, v, set, depth, place);
 }
 
 /* ---- arrays ---- */
 
-/* Compares two elements. name: the name of an entry of a list; JSON_NONE: of another array. */
+/* Compares two elements. name: the name of a list entry; JSON_NONE: the array is not such a list. */
 static void compare_element(struct comparison *c, size_t i, struct json_value a,
                             struct json_value b, pointer_set set, size_t depth,
                             struct json_value name)
@@ -277,7 +273,7 @@ static void compare_arrays(struct comparison *c, struct json_value a, struct jso
     }
 }
 
-/* An entry of the second list, found by its name. */
+/* An entry of the second list. */
 struct entry {
     uint64_t hash;
     size_t at; /* index in the list */
@@ -319,7 +315,7 @@ static uint64_t hash_of_entry_name(struct comparison *c, struct json_value name)
     return canon_hash(buf_slice(&c->a));
 }
 
-static bool read_entries(struct comparison *c, struct entries *e, struct json_value list,
+static bool read_entries_by_name(struct comparison *c, struct entries *e, struct json_value list,
                          const char *by)
 {
     struct slice key;
@@ -352,7 +348,7 @@ static struct json_value claim_unpaired_entry(struct comparison *c, struct entri
             to = mid;
     }
     for (; from < e->n && e->list[from].hash == hash; from++)
-        if (!e->list[from].paired && compare_same(c, e->list[from].name, name)) {
+        if (!e->list[from].paired && values_are_equal(c, e->list[from].name, name)) {
             e->list[from].paired = true;
             return e->list[from].value;
         }
@@ -365,7 +361,7 @@ static void compare_lists(struct comparison *c, struct json_value a, struct json
     struct slice key;
     struct json_value v;
     struct entries e = {0};
-    if (!read_entries(c, &e, b, by))
+    if (!read_entries_by_name(c, &e, b, by))
         c->failed = c->ended = true;
     struct json_walk w = json_walk_begin(a);
     for (size_t i = 0; !c->ended && json_walk_next(&w, &key, &v); i++) {
@@ -386,10 +382,10 @@ static void compare_lists(struct comparison *c, struct json_value a, struct json
 static void compare_at(struct comparison *c, struct json_value a, struct json_value b,
                        pointer_set set, size_t depth, enum place place)
 {
-    if (compare_same(c, a, b) || matches_sanitized(c, a, b))
+    if (values_are_equal(c, a, b) || matches_sanitized(c, a, b))
         return;
     if (depth >= JSON_TREE_DEPTH) {
-        if (!matches_as_text(c, a.text, b.text))
+        if (!texts_match_sanitized(c, a.text, b.text))
             compare_report(c, a, b, false);
         return;
     }
@@ -421,7 +417,7 @@ bool compare_equal_sanitized(struct json_value a, struct json_value b)
     static const struct pointers none;
     struct compare_rules rules = {.ignore = &none, .both_recorded = true};
     struct comparison c = {.rules = &rules};
-    bool equal = compare_same(&c, a, b) || matches_sanitized(&c, a, b);
+    bool equal = values_are_equal(&c, a, b) || matches_sanitized(&c, a, b);
     buf_close(&c.a);
     buf_close(&c.b);
     return equal;

@@ -65,8 +65,8 @@ static bool diff_count_difference(void *ctx, const struct canon_difference *x)
     return --*left > 0;
 }
 
-/* How much the requests of two calls differ; for align_calls(). */
-static int replay_diff_distance(void *ctx, uint32_t a, uint32_t b)
+/* Returns how much the requests of two calls differ; for align_calls(). */
+static int diff_request_distance(void *ctx, uint32_t a, uint32_t b)
 {
     struct diff *d = ctx;
     const uint32_t call[DIFF_SIDES] = {a, b};
@@ -90,7 +90,7 @@ static int align_sides(struct diff *d)
         .n = a->n,
         .m = b->n,
         .topics = (uint32_t)d->topics.n,
-        .distance = replay_diff_distance,
+        .distance = diff_request_distance,
         .ctx = d,
     };
     int st = align_calls(&sides, &d->rows, &d->rows_n);
@@ -179,7 +179,7 @@ struct looking {
     bool failed;       /* out of memory */
 };
 
-static struct slice replay_diff_sanitized(struct looking *l, enum diff_side side,
+static struct slice diff_sanitize_value(struct looking *l, enum diff_side side,
                                           struct slice pointer, struct slice value)
 {
     struct buf *b = &l->d->value[side];
@@ -198,8 +198,8 @@ static void report_difference(struct looking *l, struct diff_difference one, str
     if (l->fn == NULL)
         return;
     one.part = l->part;
-    one.value[DIFF_A] = replay_diff_sanitized(l, DIFF_A, one.pointer, a);
-    one.value[DIFF_B] = replay_diff_sanitized(l, DIFF_B, one.pointer, b);
+    one.value[DIFF_A] = diff_sanitize_value(l, DIFF_A, one.pointer, a);
+    one.value[DIFF_B] = diff_sanitize_value(l, DIFF_B, one.pointer, b);
     if (l->failed || !l->fn(l->ctx, &one))
         l->fn = NULL;
 }
@@ -220,22 +220,17 @@ static bool diff_on_params_difference(void *ctx, const struct canon_difference *
     return !l->failed;
 }
 
-/* Counts a tool that differs. All differences of one tool are reported one after the other. */
-static void count_tool(struct looking *l, const struct compare_difference *x)
-{
-    if (x->entry.p == NULL || x->entry.p == l->entry || !slice_begins(x->pointer, "/tools/"))
-        return;
-    enum diff_entry change = !x->is_entry            ? DIFF_CHANGED
-                             : x->recorded.p == NULL ? DIFF_NEW
-                                                     : DIFF_GONE;
-    l->entry = x->entry.p;
-    l->look->tools[change]++;
-}
-
-static bool replay_diff_on_answer(void *ctx, const struct compare_difference *x)
+static bool diff_on_answer_difference(void *ctx, const struct compare_difference *x)
 {
     struct looking *l = ctx;
-    count_tool(l, x);
+    /* Counts each tool once: all differences of one tool are reported one after the other. */
+    if (x->entry.p != NULL && x->entry.p != l->entry && slice_begins(x->pointer, "/tools/")) {
+        enum diff_entry change = !x->is_entry            ? DIFF_CHANGED
+                                 : x->recorded.p == NULL ? DIFF_NEW
+                                                         : DIFF_GONE;
+        l->entry = x->entry.p;
+        l->look->tools[change]++;
+    }
     report_difference(
         l,
         (struct diff_difference){.pointer = x->pointer,
@@ -246,9 +241,9 @@ static bool replay_diff_on_answer(void *ctx, const struct compare_difference *x)
     return !l->failed;
 }
 
-/* Reads the bodies of both sides. *ret_both: both were recorded. */
+/* Reads the requests or the answers of both calls of a row. *ret_both: both were recorded. */
 typedef int (*read_fn)(struct side *s, uint32_t call, struct rpc *ret);
-static int read_both(struct diff *d, struct align_row row, read_fn read, struct rpc ret[DIFF_SIDES],
+static int read_both_bodies(struct diff *d, struct align_row row, read_fn read, struct rpc ret[DIFF_SIDES],
                      bool *ret_both)
 {
     uint32_t call[DIFF_SIDES] = {row.a, row.b};
@@ -266,7 +261,7 @@ static int compare_pair_params(struct looking *l, struct align_row row)
 {
     struct rpc m[DIFF_SIDES];
     bool both;
-    int st = read_both(l->d, row, side_read_request, m, &both);
+    int st = read_both_bodies(l->d, row, side_read_request, m, &both);
     if (st < 0 || !both || slice_eq(m[DIFF_A].params.text, m[DIFF_B].params.text))
         return st;
     l->part = DIFF_PARAMS;
@@ -281,9 +276,9 @@ static struct json_value answer_content(const struct rpc *m)
     return m->kind == RPC_ERROR ? m->error : m->result;
 }
 
-/* Whether pages are compared as parts of their lists: both are first pages, or their first pages
- * are a pair. */
-static bool are_lists(const struct diff *d, struct align_row row)
+/* Whether the pages that a row has read are compared as parts of their lists: both are first pages, or
+ * their first pages are also paired in a row. */
+static bool pair_compares_whole_lists(const struct diff *d, struct align_row row)
 {
     const struct pages *a = &d->pages[DIFF_A], *b = &d->pages[DIFF_B];
     if (!pages_has_call(a, row.a) && !pages_has_call(b, row.b))
@@ -297,8 +292,9 @@ static bool are_lists(const struct diff *d, struct align_row row)
     return false;
 }
 
-/* Sets the values of sides that have several pages. 0, MI_ENOENT or an error. */
-static int diff_read_lists(struct diff *d, struct align_row row,
+/* Replaces each value that is one of several pages by the result for the whole list. Returns 0,
+ * MI_ENOENT or an error. */
+static int read_whole_lists(struct diff *d, struct align_row row,
                            struct json_value value[DIFF_SIDES])
 {
     const uint32_t call[DIFF_SIDES] = {row.a, row.b};
@@ -319,7 +315,7 @@ static int compare_pair_answers(struct looking *l, struct align_row row)
     struct compare_rules rules = {.ignore = &l->d->rules->canon.ignore, .both_recorded = true};
     struct rpc m[DIFF_SIDES];
     bool both;
-    int st = read_both(l->d, row, side_read_answer, m, &both);
+    int st = read_both_bodies(l->d, row, side_read_answer, m, &both);
     l->look->unread = st == 0 && !both;
     if (st < 0 || !both)
         return st;
@@ -331,17 +327,17 @@ static int compare_pair_answers(struct looking *l, struct align_row row)
         report_difference(l, (struct diff_difference){.pointer = {"", 0}}, *a, *b);
         return l->failed ? MI_ENOMEM : 0;
     }
-    if (l->part == DIFF_RESULT && are_lists(l->d, row))
-        st = diff_read_lists(l->d, row, value);
+    if (l->part == DIFF_RESULT && pair_compares_whole_lists(l->d, row))
+        st = read_whole_lists(l->d, row, value);
     if (st == 0 && !slice_eq(*a, *b))
-        st = compare_values(value[DIFF_A], value[DIFF_B], &rules, replay_diff_on_answer, l);
+        st = compare_values(value[DIFF_A], value[DIFF_B], &rules, diff_on_answer_difference, l);
     l->look->unread = st == MI_ENOENT;
     return l->failed ? MI_ENOMEM : st == MI_ENOENT ? 0 : st;
 }
 
 /* Whether the interposer made the error. Such an error says how long the call had waited and what
  * the server's process was doing, so its text is not compared. */
-static bool error_is_of_interposer(enum call_status s)
+static bool error_is_from_interposer(enum call_status s)
 {
     return s == CALL_TIMEOUT || s == CALL_SERVER_GONE || s == CALL_INTERRUPTED;
 }
@@ -366,7 +362,7 @@ int diff_compare_row(struct diff *d, uint32_t i, diff_fn fn, void *ctx, struct d
     ret->slower = call_is_slower(d->rules, &a, &b);
     int st = compare_pair_params(&l, row);
     if (st == 0 && a.answer != 0 && b.answer != 0 &&
-        !(a.status == b.status && error_is_of_interposer(a.status)))
+        !(a.status == b.status && error_is_from_interposer(a.status)))
         st = compare_pair_answers(&l, row);
     return st;
 }

@@ -8,8 +8,8 @@
  * Steps     diff_begin() and repeated diff_load_step() do the work of diff_open() in steps of some
  *           milliseconds, if the source reads quickly. The last step aligns the calls: for 20,000
  *           calls on each side, it takes 3 ms if all are equal, 26 ms if all differ.
- * Calls     the requests of the client, each with its outcome. An answered `ping` is left out: the
- *           number of these depends on time.
+ * Calls     the requests of the client, each with its outcome. Answered `ping` requests are left out,
+ *           because their number depends on time.
  * Rows      pairs of calls (align.h), or single calls. Requests are compared in canonical form
  *           (canon.h, with `across`), so a row of two calls may have the kind ALIGN_CHANGED and yet
  *           no difference, for example when only one of them was redacted: diff_compare_row() decides.
@@ -51,8 +51,8 @@ struct diff;
 /* Reads both recordings and pairs their calls. */
 MI_MUST int diff_open(struct diff **ret, struct source *a, struct source *b,
                       const struct diff_rules *rules, struct buf *error);
-/* Open a comparison in steps. *ret_done: the comparison is open; until then, call only
- * diff_close() and diff_error(). */
+/* Open a comparison in steps. Until *ret_done is true, only diff_close() and diff_error() may also be
+ * called. */
 MI_MUST int diff_begin(struct diff **ret, struct source *a, struct source *b,
                        const struct diff_rules *rules);
 MI_MUST int diff_load_step(struct diff *d, bool *ret_done);
@@ -69,7 +69,7 @@ struct align_row diff_get_row(const struct diff *d, uint32_t row);
 
 /* ---- a row ---- */
 
-/* What differs. */
+/* The part of a call that differs. */
 enum diff_part {
     DIFF_PARAMS,
     DIFF_RESULT,
@@ -77,7 +77,7 @@ enum diff_part {
     DIFF_ANSWER, /* one side has a result, the other one an error; the values are the result and the error */
 };
 
-/* Borrowed for the call. */
+/* Valid only during the call of a diff_fn. */
 struct diff_difference {
     enum diff_part part;
     struct slice pointer; /* pointer below params, the result or the error; "": the whole value */
@@ -95,7 +95,9 @@ enum diff_entry { DIFF_NEW, DIFF_CHANGED, DIFF_GONE, DIFF_ENTRIES };
 struct diff_look {
     uint64_t differences;
     uint64_t tools[DIFF_ENTRIES]; /* number of new, changed and missing tools in a list */
-    bool status, slower, moved;   /* the status differs; see diff_rules; see align.h */
+    bool status;                  /* the calls have different statuses */
+    bool slower;                  /* as diff_rules.slower defines it */
+    bool moved;                   /* as align_row.moved */
     bool unread;                  /* an answer was not recorded, so answers were not compared */
 };
 
@@ -113,8 +115,7 @@ MI_MUST int diff_read_params(struct diff *d, enum diff_side side, uint32_t call,
 struct diff_fact {
     const char *name;               /* "server_version", … */
     struct slice value[DIFF_SIDES]; /* {NULL, 0}: not known */
-    bool
-        counts; /* the fact counts as a difference; false for information such as the server's version */
+    bool counts; /* the fact counts as a difference; false: information, as the server's version */
 };
 /* The facts with different values, for i = 0, 1, …; false after the last one. */
 bool diff_get_fact(const struct diff *d, size_t i, struct diff_fact *ret);

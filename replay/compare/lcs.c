@@ -10,9 +10,8 @@ struct part {
 /* Diagonal d has the points with x - y == d. */
 struct search {
     const uint32_t *a, *b;
-    int64_t *
-        forward; /* furthest x reached on each diagonal, searching from the beginning of the part */
-    int64_t *backward; /* the same, from the end of the part */
+    int64_t *forward;  /* furthest x reached on each diagonal from the beginning of the part */
+    int64_t *backward; /* furthest x reached on each diagonal from the end of the part */
     uint32_t *partner;
 };
 
@@ -25,8 +24,8 @@ struct reach {
     int64_t min, max;
 };
 
-/* Extends the range by one diagonal on each side, within [low, high]. edge: the value for
- * diagonals outside of the range. */
+/* Extends the reached diagonals by one on each side, within [low, high]. edge: the value of `furthest`
+ * for the diagonal next to the range. */
 static void lcs_widen(struct reach *r, int64_t *furthest, int64_t low, int64_t high, int64_t edge)
 {
     if (r->min > low)
@@ -75,7 +74,7 @@ static bool lcs_step_backward(struct search *s, const struct part *p, struct rea
     return false;
 }
 
-/* The furthest point that one of the directions has reached. */
+/* Returns the furthest point that the search has reached, from either end. */
 static struct point lcs_furthest_point(const struct search *s, const struct part *p,
                                        const struct reach *f, const struct reach *b)
 {
@@ -124,7 +123,7 @@ static int64_t lcs_part_size(const struct part *p)
     return p->x1 - p->x0 + p->y1 - p->y0;
 }
 
-/* Continues with the larger half, and recurses into the smaller one. */
+/* Pairs the equal members of a part. Recurses into the smaller half and continues with the larger one. */
 static void lcs_search(struct search *s, struct part p)
 {
     for (;;) {

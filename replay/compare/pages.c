@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-/* The methods of lists, and the members of their results. */
+/* The methods that read lists, and the member of the result that has the list. */
 static const char *const lists[][2] = {
     {"tools/list", "tools"},
     {"prompts/list", "prompts"},
@@ -13,7 +13,7 @@ static const char *const lists[][2] = {
     {"resources/templates/list", "resourceTemplates"},
 };
 
-/* NULL if the method is not of a list. */
+/* Returns the member of the result that has the list; NULL if the method does not read a list. */
 static const char *list_name_of_method(struct slice method)
 {
     for (size_t i = 0; i < MI_COUNT(lists); i++)
@@ -28,7 +28,7 @@ void pages_close(struct pages *p)
     *p = (struct pages){0};
 }
 
-static struct page *list_pages_find(const struct pages *p, uint32_t call)
+static struct page *find_page(const struct pages *p, uint32_t call)
 {
     size_t from = 0, to = p->n;
     while (from < to) {
@@ -43,8 +43,8 @@ static struct page *list_pages_find(const struct pages *p, uint32_t call)
 
 /* ---- reading ---- */
 
-/* The hash of a cursor; 0: no cursor. */
-static uint64_t list_pages_hash_of(struct json_value cursor, struct buf *scratch)
+/* Returns the hash of a cursor; 0: no cursor. */
+static uint64_t cursor_hash(struct json_value cursor, struct buf *scratch)
 {
     if (cursor.type != JSON_STRING)
         return 0;
@@ -72,8 +72,8 @@ static int add_page(struct pages *p, struct side *s, uint32_t call, struct buf *
         st = side_read_answer(s, call, &answer);
     if (st < 0)
         return st == MI_ENOENT ? 0 : st;
-    uint64_t from = list_pages_hash_of(request.cursor, scratch);
-    uint64_t to = list_pages_hash_of(answer.next_cursor, scratch);
+    uint64_t from = cursor_hash(request.cursor, scratch);
+    uint64_t to = cursor_hash(answer.next_cursor, scratch);
     if (scratch->failed)
         return MI_ENOMEM;
     struct page *before = find_previous_page(p, s->call[call].topic, from);
@@ -106,12 +106,12 @@ int pages_open(struct pages *p, struct side *s)
 
 bool pages_has_call(const struct pages *p, uint32_t call)
 {
-    return list_pages_find(p, call) != NULL;
+    return find_page(p, call) != NULL;
 }
 
 uint32_t pages_first_call(const struct pages *p, uint32_t call)
 {
-    const struct page *x = list_pages_find(p, call);
+    const struct page *x = find_page(p, call);
     return x != NULL ? x->first : call;
 }
 
@@ -145,7 +145,7 @@ static void add_entries(struct buf *b, struct json_value entries)
     }
 }
 
-/* Appends the entries of the first page, whose result is given, and of all other pages. */
+/* Appends the entries of the first page x, which has this result, and of all pages after it. */
 static int add_all_entries(const struct pages *p, struct side *s, const struct page *x,
                            struct json_value result, const char *list, struct buf *b)
 {
@@ -166,7 +166,7 @@ static int add_all_entries(const struct pages *p, struct side *s, const struct p
 
 int pages_append_result(const struct pages *p, struct side *s, uint32_t call, struct buf *b)
 {
-    const struct page *x = list_pages_find(p, call);
+    const struct page *x = find_page(p, call);
     const char *list = list_name_of_method(side_get_call(s, call).method);
     struct rpc m;
     int st = x != NULL && list != NULL ? side_read_answer(s, call, &m) : MI_ENOENT;

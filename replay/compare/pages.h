@@ -1,7 +1,7 @@
 /* pages.h - lists of tools, prompts, resources and templates that a client has read in several pages.
  *
- * Pages are compared as one list, because with one more tool others move to another page. The first
- * page of a list gets the entries of all pages, and the other pages have none.
+ * Pages are compared as one list, because one additional tool moves others to another page. The first
+ * page of a list gets the entries of all pages; the other pages become empty.
  *
  * Owns      40 bytes for each page; pages_close() frees them. The side is borrowed.
  * Errors    MI_ENOMEM, or an error of the source.
@@ -14,7 +14,7 @@
 #define PAGES_NONE UINT32_MAX
 
 struct page {
-    uint32_t call, first; /* indexes of calls: of this page, and of the first page of its list */
+    uint32_t call, first; /* the calls that read this page, and the first page of its list */
     uint32_t next;        /* index of the next page in pages.list; PAGES_NONE: none */
     uint32_t topic;
     uint64_t cursor; /* hash of the cursor of the next page; 0: the last page */
@@ -27,10 +27,9 @@ struct pages {
 
 MI_MUST int pages_open(struct pages *p, struct side *s);
 void pages_close(struct pages *p);
-bool pages_has_call(const struct pages *p,
-                    uint32_t call); /* whether the call reads one of several pages */
-/* Returns the call that read the first page of the list; `call` itself if it did not read a page.
- * */
+/* Whether the call read one of several pages. */
+bool pages_has_call(const struct pages *p, uint32_t call);
+/* Returns the call that read the first page of the list; `call` itself if it did not read a page. */
 uint32_t pages_first_call(const struct pages *p, uint32_t call);
 /* Appends the result of a page, with entries as described above. 0; MI_ENOENT: the call is not a
  * page, or a page was deleted; or an error. Invalidates the answer that was read before. */

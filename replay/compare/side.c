@@ -23,15 +23,6 @@ static struct slice target_of_topic(const struct plan_topic *t)
     return slice_begins(t->method, "tasks/") ? (struct slice){"", 0} : t->target;
 }
 
-static bool exchange_is_compared(const struct side *s, const struct plan_exchange *x,
-                                 const struct diff_rules *rules)
-{
-    const struct plan_topic *t = plan_get_topic(s->plan, x->topic);
-    if (slice_is(t->method, "ping") && x->status == CALL_OK)
-        return false;
-    return rules->takes == NULL || rules->takes(rules->ctx, t->method, target_of_topic(t));
-}
-
 static int side_list_calls(struct side *s, const struct diff_rules *rules, struct intern *topics)
 {
     uint32_t n = plan_count_exchanges(s->plan),
@@ -45,16 +36,18 @@ static int side_list_calls(struct side *s, const struct diff_rules *rules, struc
         return MI_ENOMEM;
     for (; st == 0 && s->listed < end; s->listed++) {
         const struct plan_exchange *x = plan_get_exchange(s->plan, s->listed);
-        if (!exchange_is_compared(s, x, rules))
+        const struct plan_topic *t = plan_get_topic(s->plan, x->topic);
+        struct slice target = target_of_topic(t);
+        if ((slice_is(t->method, "ping") && x->status == CALL_OK) ||
+            (rules->takes != NULL && !rules->takes(rules->ctx, t->method, target)))
             continue;
         s->exchange[s->n] = s->listed;
         s->call[s->n].key = x->hash;
-        /* topic number for method and target, the same on both sides */
-        const struct plan_topic *t = plan_get_topic(s->plan, x->topic);
+        /* The topic number of a method and target is the same on both sides. */
         buf_clear(&s->request);
         buf_slice_add(&s->request, t->method);
         buf_addc(&s->request, '\0');
-        buf_slice_add(&s->request, target_of_topic(t));
+        buf_slice_add(&s->request, target);
         st = s->request.failed ? MI_ENOMEM
                                : intern_add(topics, buf_slice(&s->request), &s->call[s->n].topic);
         s->n++;

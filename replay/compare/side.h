@@ -14,13 +14,13 @@ struct side {
     struct plan *plan;          /* owned */
     uint32_t *exchange;         /* owned; index of the exchange of each call */
     struct align_call *call;    /* owned */
-    uint32_t n, listed;         /* number of calls, and of exchanges that were searched for them */
+    uint32_t n, listed;         /* number of calls; number of exchanges that were examined */
     struct buf request, answer; /* owned; the bodies read last */
 };
 
 MI_MUST int side_open(struct side *s, struct source *source, const struct diff_rules *rules);
-/* Reads a part of the recording. `topics` numbers the topics of both sides. *ret_done: the last
- * one. */
+/* Reads a part of the recording. `topics` numbers the topics of both sides. *ret_done: that was the
+ * last part. */
 MI_MUST int side_load(struct side *s, const struct diff_rules *rules, struct intern *topics,
                       bool *ret_done);
 void side_close(struct side *s);

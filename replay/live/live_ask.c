@@ -15,7 +15,7 @@
 /* ---- requests of the live server ---- */
 
 /* Finds the next recorded request of this method that the client answered. */
-static int find_request(struct talk *t, const struct rpc *live, uint32_t *ret)
+static int find_recorded_request(struct talk *t, const struct rpc *live, uint32_t *ret)
 {
     struct buf method = {0};
     int st = 0;
@@ -39,15 +39,15 @@ static int find_request(struct talk *t, const struct rpc *live, uint32_t *ret)
     return st;
 }
 
-/* Puts the client's recorded answer to this request of the server into `out`. *ret_refused: why
- * there is none; else NULL. */
+/* Writes the client's recorded answer to this request of the server into `out`. *ret_refused: the
+ * reason if there is no usable answer, else NULL. */
 static int find_recorded_answer(struct talk *t, const struct rpc *live, struct buf *out,
                                 const char **ret_refused)
 {
     uint32_t i;
     struct rpc m;
     *ret_refused = "No answer to this was recorded";
-    int st = find_request(t, live, &i);
+    int st = find_recorded_request(t, live, &i);
     if (st < 0 || i == TALK_NONE)
         return st;
     t->items[i].used = true;
@@ -61,25 +61,21 @@ static int find_recorded_answer(struct talk *t, const struct rpc *live, struct b
     return talk_rewrite(t, &m, live->id.text, true, out);
 }
 
-static void write_answer(struct buf *out, struct slice id, const char *refused)
-{
-    struct json_out j = json_out_to(out);
-    rpc_out_answer(&j, id);
-    json_out_object(&j, refused == NULL ? "result" : "error");
-    if (refused != NULL) {
-        json_out_int(&j, "code", -32601);
-        json_out_str(&j, "message", refused);
-    }
-    rpc_out_end(&j);
-}
-
 static int answer_server_request(struct talk *t, const struct rpc *live)
 {
     const char *refused = NULL;
     struct buf out = {0};
     int st = rpc_method_is(live, "ping") ? 0 : find_recorded_answer(t, live, &out, &refused);
-    if (out.n == 0)
-        write_answer(&out, live->id.text, refused);
+    if (out.n == 0) { /* for a ping, an empty result; else an error */
+        struct json_out j = json_out_to(&out);
+        rpc_out_answer(&j, live->id.text);
+        json_out_object(&j, refused == NULL ? "result" : "error");
+        if (refused != NULL) {
+            json_out_int(&j, "code", -32601);
+            json_out_str(&j, "message", refused);
+        }
+        rpc_out_end(&j);
+    }
     if (st == 0 && t->heard != NULL)
         t->heard(t->ctx, live, refused);
     if (st == 0)
@@ -95,8 +91,8 @@ static int64_t ask_deadline(const struct talk *t)
     return t->timeout_us > 0 ? clock_mono_us() + t->timeout_us : INT64_MAX;
 }
 
-/* Reads the answer as a client of the proxy would get it: repaired, or an error. */
-static int read_answer(struct talk *t, int64_t id, struct slice method, struct rpc *m)
+/* Changes the answer *m as the proxy would for its client: repaired, or replaced by an error. */
+static int ask_read_answer(struct talk *t, int64_t id, struct slice method, struct rpc *m)
 {
     char digits[24];
     struct repairs r = {0};
@@ -120,7 +116,7 @@ static int read_answer(struct talk *t, int64_t id, struct slice method, struct r
 
 /* Waits for the answer with this id to a request of this method. *ret is in the live server's line,
  * or in t->mended. */
-static int ask_await(struct talk *t, int64_t id, struct slice method, struct rpc *ret,
+static int ask_await_answer(struct talk *t, int64_t id, struct slice method, struct rpc *ret,
                      bool *ret_answered)
 {
     int64_t until = ask_deadline(t);
@@ -150,11 +146,11 @@ static int ask_await(struct talk *t, int64_t id, struct slice method, struct rpc
                    rpc_id_is(ret->id, (uint64_t)id)) {
             t->notified = false;
             *ret_answered = true;
-            return read_answer(t, id, method, ret);
+            return ask_read_answer(t, id, method, ret);
         } else if (ret->kind == RPC_ERROR && ret->id.type == JSON_NULL && !t->notified) {
-            *ret_answered =
-                true; /* servers answer a request that they cannot read with such an error */
-            return read_answer(t, id, method, ret);
+            /* Servers send an error without an id if they cannot read a request. */
+            *ret_answered = true;
+            return ask_read_answer(t, id, method, ret);
         } else if (ret->kind == RPC_NOTIFICATION) {
             if (rpc_method_is(ret, "notifications/progress"))
                 until = ask_deadline(t); /* the server is working */
@@ -178,16 +174,7 @@ static int send_line(struct talk *t, struct slice method)
     return st;
 }
 
-static int send_request(struct talk *t, const struct rpc *m, int64_t *ret_id)
-{
-    char id[24];
-    int n = snprintf(id, sizeof id, "%lld", (long long)++t->next_id);
-    *ret_id = t->next_id;
-    int st = talk_rewrite(t, m, (struct slice){id, (size_t)n}, true, &t->line);
-    return st < 0 ? st : send_line(t, m->method);
-}
-
-static int ask_page(struct talk *t, struct slice meta, struct slice cursor, struct rpc *ret,
+static int ask_tools_page(struct talk *t, struct slice meta, struct slice cursor, struct rpc *ret,
                     bool *ret_answered)
 {
     buf_clear(&t->line);
@@ -196,7 +183,7 @@ static int ask_page(struct talk *t, struct slice meta, struct slice cursor, stru
     own_tools_list(&t->line, (struct slice){id, (size_t)n}, meta,
                    cursor.n > 0 ? cursor : (struct slice){0});
     int st = t->line.failed ? talk_no_memory(t) : send_line(t, slice_of("tools/list"));
-    return st < 0 ? st : ask_await(t, t->next_id, slice_of("tools/list"), ret, ret_answered);
+    return st < 0 ? st : ask_await_answer(t, t->next_id, slice_of("tools/list"), ret, ret_answered);
 }
 
 int talk_ask_tools(struct talk *t, struct slice meta, struct tools *ret, struct rpc *ret_last,
@@ -207,7 +194,7 @@ int talk_ask_tools(struct talk *t, struct slice meta, struct tools *ret, struct 
     int st = 0;
     *ret_answered = false;
     for (int page = 0; st == 0 && !t->knows_live_tools && page < PAGES_MAX; page++) {
-        st = ask_page(t, meta, buf_slice(&cursor), ret_last, ret_answered);
+        st = ask_tools_page(t, meta, buf_slice(&cursor), ret_last, ret_answered);
         if (st < 0 || !*ret_answered || ret_last->kind != RPC_RESULT)
             break;
         st = talk_learn_tools(t, ret_last->result, true);
@@ -224,12 +211,15 @@ int talk_ask_tools(struct talk *t, struct slice meta, struct tools *ret, struct 
 int talk_send_and_await(struct talk *t, const struct rpc *request, struct rpc *ret,
                         bool *ret_answered)
 {
-    int64_t id;
-    int st = 0;
+    char id[24];
     *ret_answered = false;
-    if (!t->ended)
-        st = send_request(t, request, &id);
-    if (st == 0 && !t->ended)
-        st = ask_await(t, id, request->method, ret, ret_answered);
+    if (t->ended)
+        return 0;
+    int n = snprintf(id, sizeof id, "%lld", (long long)++t->next_id);
+    int st = talk_rewrite(t, request, (struct slice){id, (size_t)n}, true, &t->line);
+    if (st == 0)
+        st = send_line(t, request->method);
+    if (st == 0)
+        st = ask_await_answer(t, t->next_id, request->method, ret, ret_answered);
     return st;
 }

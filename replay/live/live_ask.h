@@ -1,14 +1,14 @@
 /* live_ask.h - sends requests to the live server, one at a time, and waits for the answer.
  *
- * If the server sends a request meanwhile, it gets the answer that the client gave to a recorded
- * request of that method. If there is no such answer, or the sanitizer changed it, it gets an
- * error. `ping` is answered.
+ * If the server sends a request meanwhile, it gets the recorded answer of the client to a request of
+ * that method. If there is no such answer, or the sanitizer changed it, the server gets an error.
+ * `ping` always gets an answer.
  *
  * An error with the id null counts as the answer, unless it may belong to a notification
  * (docs/findings.md).
  *
- * Errors    as in talk.h. No answer is not an error: the deadline passed, the server ended (t->ended), or a signal came
- *           (t->interrupted).
+ * Errors    as in talk.h. A missing answer is not an error: the deadline passed, the server ended (t->ended), or a
+ *           signal arrived (t->interrupted).
  * Blocks    until the answer or the deadline. */
 #ifndef MI_REPLAY_LIVE_LIVE_ASK_H
 #define MI_REPLAY_LIVE_LIVE_ASK_H
@@ -22,9 +22,9 @@ MI_MUST int talk_send_and_await(struct talk *t, const struct rpc *request, struc
                                 bool *ret_answered);
 /* Sends a notification. 0 or MI_ENOMEM. */
 MI_MUST int talk_send_notification(struct talk *t, struct slice line);
-/* Learns the live server's tools. meta: the `_meta` of the requests, as JSON; {NULL, 0}: none. ret:
- * also gets the definitions; may be NULL. ret_last: the last answer, which is an error if the list
- * is incomplete; valid until the next call. *ret_answered: whether there is an answer. */
+/* Learns the live server's tools. meta: the `_meta` of the requests, as JSON; {NULL, 0}: none. *ret
+ * receives the definitions; ret may be NULL. *ret_last is the last answer, which is an error if the
+ * list is incomplete; valid until the next call. *ret_answered: whether there is an answer. */
 MI_MUST int talk_ask_tools(struct talk *t, struct slice meta, struct tools *ret,
                            struct rpc *ret_last, bool *ret_answered);
 

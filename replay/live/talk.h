@@ -18,7 +18,8 @@ struct talk_item {
     int64_t place;   /* ascending */
     uint32_t answer; /* for a request: index of the item that answers it, or TALK_NONE */
     uint8_t kind;    /* enum rpc_kind */
-    bool from_client, lost;
+    bool from_client;
+    bool lost; /* the body was not recorded */
     bool used; /* a request of the server that the live server has also sent */
 };
 
@@ -32,11 +33,11 @@ struct talk_tool {
     size_t name_at, name_n; /* range of talk.text; escapes resolved */
     bool reads_only;        /* marked read-only */
     bool safe;              /* marked read-only or idempotent */
-    bool live;              /* according to the live server */
+    bool live;              /* the live server listed this tool */
 };
 
-/* Called for a notification of the live server (refused is NULL), and for its request: refused is
- * the reason if it gets an error, NULL if it gets an answer. Arguments are borrowed. */
+/* Called for each notification and request of the live server. refused: the reason why a request gets
+ * an error; else NULL. Arguments are borrowed. */
 typedef void (*talk_heard_fn)(void *ctx, const struct rpc *m, const char *refused);
 
 struct talk {
@@ -50,7 +51,7 @@ struct talk {
     struct talk_item *items; /* owned */
     uint32_t n;
     size_t cap;
-    uint32_t from;               /* where the search for a request of the server begins */
+    uint32_t from;               /* item at which the search for a request of the server begins */
     struct talk_handle *handles; /* owned */
     size_t handles_n;
     struct talk_tool *tools; /* owned */
@@ -63,8 +64,8 @@ struct talk {
     uint64_t sent;         /* live_sent_bytes() after that request */
 
     struct buf text;     /* owned; handles and names */
-    struct buf request;  /* owned; the recorded request */
-    struct buf recorded; /* owned; its recorded answer */
+    struct buf request;  /* owned; the recorded request being processed */
+    struct buf recorded; /* owned; the recorded answer to that request */
     struct buf line;     /* owned; the text of the request that is sent */
     struct buf other;    /* owned; requests of the server and their answers; scratch */
     struct buf mended;   /* owned; an answer of the live server that was repaired */
@@ -85,8 +86,8 @@ const struct talk_tool *talk_find_tool(const struct talk *t, struct slice raw_na
 /* Whether a request with this method changes nothing; false for tools/call. */
 bool talk_reads_only(const struct rpc *m);
 
-/* Copies a message with another id (JSON text) and with the handles of the other server: if
- * to_live, those of the live one. */
+/* Copies a message with another id (JSON text) and with the handles of the other server. to_live: the
+ * message is for the live server. */
 MI_MUST int talk_rewrite(struct talk *t, const struct rpc *m, struct slice id, bool to_live,
                          struct buf *out);
 

@@ -1,6 +1,6 @@
 #include "replay/source/marks.h"
 
-/* Finds "… [+N chars]"; the first character may be an escape. */
+/* Whether the text contains "… [+N chars]"; the ellipsis may be written as an escape. */
 static bool text_has_truncation(struct slice text)
 {
     static const char *const dots[] = {MARKS_TRUNCATED, "\\u2026 [+"};

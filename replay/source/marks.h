@@ -11,8 +11,8 @@
 #define MARKS_TRUNCATED "\xe2\x80\xa6 [+" /* … [+ */
 
 enum marks { MARKS_NONE, MARKS_SECRET, MARKS_CUT };
-/* How the sanitizer changed `raw`: JSON, or the text of a string with its escapes. {NULL, 0} gives
- * MARKS_NONE. */
+/* Returns how the sanitizer changed `raw`: JSON, or the text of a string with its escapes. {NULL, 0}
+ * gives MARKS_NONE. */
 enum marks marks_in_text(struct slice raw);
 
 #endif

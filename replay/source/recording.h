@@ -32,7 +32,7 @@ struct source_info {
 
 struct source_message {
     uint64_t place;         /* ascending; names the message to source_read_body() */
-    uint64_t request_place; /* of an answer or a cancellation: place of the request; else 0 */
+    uint64_t request_place; /* for an answer or a cancellation: place of the request; else 0 */
     int64_t t_us;
     bool from_client;
     bool in_batch;  /* a member of an array line */
@@ -41,11 +41,11 @@ struct source_message {
     struct slice id;         /* JSON text */
     struct slice body;       /* {NULL, 0}: large (call source_read_body()) or not recorded */
     bool lost;               /* the body was not recorded */
-    enum call_status status; /* of an answer: how the call ended; else CALL_UNKNOWN */
+    enum call_status status; /* for an answer: how the call ended; else CALL_UNKNOWN */
 };
 
-/* session: from query_session() or source_pick_session(); its slices are invalid after the call. 0,
- * MI_EINVAL (it cannot be replayed), MI_ENOMEM or MI_ESTORE. */
+/* Opens a session that query_session() or source_pick_session() returned; the slices of `session` are
+ * invalid after the call. 0, MI_EINVAL (the session cannot be replayed), MI_ENOMEM or MI_ESTORE. */
 MI_MUST int source_open_session(struct source **ret, struct query *q,
                                 const struct query_session *session, struct buf *error);
 MI_MUST int source_open_cassette(struct source **ret, const char *path, struct buf *error);
@@ -60,19 +60,19 @@ MI_MUST int source_next(struct source *s, struct source_message *ret);
 /* Appends the whole body to b. 0, MI_ENOENT (deleted or not recorded), MI_ESTORE, MI_EIO, MI_ENOMEM. */
 MI_MUST int source_read_body(struct source *s, uint64_t place, struct buf *b);
 const char *source_error(struct source *s);
-/* Sanitizes a message with the rules of the recording. *ret may be the message itself; valid until
- * the next call. 0 or MI_ENOMEM. */
+/* Sanitizes a message with the rules of the recording. *ret may be the message itself, and is valid
+ * until the next call. 0 or MI_ENOMEM. */
 MI_MUST int source_sanitize_again(struct source *s, struct slice message, struct slice *ret);
-/* Whether another version of the sanitizer made the recording: then pass its messages through
- * source_sanitize_again() as well. */
+/* Whether another version of the sanitizer made the recording. If so, recorded messages must also pass
+ * through source_sanitize_again() before they are compared. */
 bool source_form_is_old(const struct source *s);
 /* The `seq` of a message in its session. */
 uint64_t source_seq_of_place(uint64_t place);
 
 /* Picks the newest session that has ended, is not just a probe, and was not made by `send`. name:
- * only sessions of this name; NULL: any. before: only sessions with a lower id; 0: any. running:
- * says whether a session without a recorded end still runs; NULL: it always does. 0, MI_ENOENT,
- * MI_ESTORE or MI_ENOMEM. */
+ * only sessions of this name; NULL: any. before: only sessions older than this id; 0: any. running:
+ * says whether a session without a recorded end is still running; NULL: such sessions count as
+ * running. 0, MI_ENOENT, MI_ESTORE or MI_ENOMEM. */
 typedef bool (*source_running_fn)(struct query *q, const struct query_session *s);
 MI_MUST int source_pick_session(struct query *q, const char *name, int64_t before,
                                 source_running_fn running, struct query_session *ret,

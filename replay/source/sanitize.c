@@ -4,7 +4,7 @@
 #include "redact/sanitizer.h"
 #include "wire/json/text.h"
 
-/* Appends `{"key":value}`, because rules may depend on the key. */
+/* Appends the value as `{"key":value}`, because rules may depend on the key. */
 static void append_as_member(struct buf *b, struct slice pointer, struct slice value)
 {
     const char *slash = slice_find_last(pointer, '/');

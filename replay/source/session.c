@@ -3,11 +3,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* number of rows in the first page, which is small so that the first request is answered soon */
+/* Number of rows in the first page. It is small so that the mock server answers the first request soon. */
 #define FIRST_PAGE 48
 #define PROBE_ROWS 64
-#define NEAR 16    /* greatest distance of places of two bodies that are read in order */
-#define IN_ORDER 8 /* number of bodies read in sequence after which the next ones are read ahead */
+#define NEAR 16    /* two bodies at most this many places apart count as read in order */
+#define IN_ORDER 8 /* after this many bodies read in order, the next ones are read ahead */
 #define PROBE_SESSIONS 8
 #define PROBE_BEFORE_US (60 * (int64_t)1000000) /* maximum time from a probe to its session */
 
@@ -92,7 +92,7 @@ static struct part *source_part_of_place(struct source *s, uint64_t place)
     return &s->part[s->parts == 2 && place >= s->part[1].place ? 1 : 0];
 }
 
-/* Reads bodies ahead, in pages, if they are requested in order after all messages were returned. */
+/* Reads a page of bodies, if all messages were returned and the caller now reads bodies in order. */
 static int read_ahead(struct source *s, uint64_t place)
 {
     struct page p = {.s = s, .part = source_part_of_place(s, place)};
@@ -165,7 +165,7 @@ static bool source_on_server_message(void *ctx, const struct query_message *m)
     return !*spoke;
 }
 
-/* Whether the server sent anything. Otherwise, the session cannot be replayed. 1, 0 or an error. */
+/* Whether the server sent a message; a session without one cannot be replayed. 1, 0 or an error. */
 static int server_sent_anything(struct query *q, const struct query_session *s)
 {
     bool spoke = false;
@@ -233,7 +233,7 @@ int source_pick_session(struct query *q, const char *name, int64_t before,
     return MI_ENOENT;
 }
 
-static void add_part(struct source *s, const struct query_session *session, uint64_t place,
+static void add_session_part(struct source *s, const struct query_session *session, uint64_t place,
                      bool discover_only)
 {
     struct part *part = &s->part[s->parts++];
@@ -247,24 +247,13 @@ static void add_part(struct source *s, const struct query_session *session, uint
         memcpy(part->uid, session->uid.p, session->uid.n);
 }
 
-/* Whether this earlier session is a probe for the same command. 1, 0 or an error. */
-static int is_probe_for(struct query *q, const struct query_session *probe, struct slice command,
-                        int64_t started_at_us)
-{
-    struct request_counts l;
-    if (probe->started_at_us < started_at_us - PROBE_BEFORE_US ||
-        !slice_eq(probe->command, command))
-        return 0;
-    int st = count_requests(q, probe->id, &l);
-    return st < 0 ? st : l.discovers > 0 && l.requests == l.discovers;
-}
-
-/* Adds the session's probe. Checks several earlier sessions, as others may have started since. */
+/* Adds the session's probe: an earlier session of the same command with only discover requests. Checks
+ * several earlier sessions, because others may have started between the probe and the session. */
 static int add_probe(struct source *s, struct query_session of, struct slice command)
 {
     struct request_counts l;
     struct query_session probe;
-    if (query_is_store(s->q)) /* ids of a store do not say which session is earlier */
+    if (query_is_store(s->q)) /* in a store, a lower id does not mean an earlier session */
         return 0;
     int st = count_requests(s->q, of.id, &l);
     if (st < 0 || l.discovers > 0) /* the session contains its own probe */
@@ -273,11 +262,16 @@ static int add_probe(struct source *s, struct query_session of, struct slice com
         st = query_session_by_id(s->q, id, &probe);
         if (st == MI_ENOENT)
             continue;
-        int yes = st < 0 ? st : is_probe_for(s->q, &probe, command, of.started_at_us);
-        if (yes < 0)
-            return yes;
-        if (yes > 0) {
-            add_part(s, &probe, PLACE_PROBE, true);
+        if (st < 0)
+            return st;
+        if (probe.started_at_us < of.started_at_us - PROBE_BEFORE_US ||
+            !slice_eq(probe.command, command))
+            continue;
+        st = count_requests(s->q, probe.id, &l);
+        if (st < 0)
+            return st;
+        if (l.discovers > 0 && l.requests == l.discovers) {
+            add_session_part(s, &probe, PLACE_PROBE, true);
             return 0;
         }
     }
@@ -298,7 +292,7 @@ int source_open_session(struct source **ret, struct query *q, const struct query
         buf_slice_add(&command, session->command);
         main_part.uid = s->info.uid;
         st = command.failed ? MI_ENOMEM : add_probe(s, main_part, buf_slice(&command));
-        add_part(s, &main_part, PLACE_MAIN, false);
+        add_session_part(s, &main_part, PLACE_MAIN, false);
         buf_close(&command);
         if (st < 0 && st != MI_ENOMEM)
             buf_adds(error, query_error(q));

@@ -38,7 +38,7 @@ const struct source_row *source_row_at(const struct source *s, uint64_t place)
 
 /* ---- messages ---- */
 
-/* false: the row is neither a message nor a line of stderr, and replays omit it. */
+/* Returns false if a row of this kind is not an MCP message. */
 static bool rpc_kind_of_row(enum row_kind kind, enum rpc_kind *ret)
 {
     static const enum rpc_kind kinds[] = {RPC_REQUEST, RPC_NOTIFICATION, RPC_RESULT, RPC_ERROR};
@@ -51,16 +51,16 @@ static bool rpc_kind_of_row(enum row_kind kind, enum rpc_kind *ret)
     return false;
 }
 
-static void source_rows_keep_text(struct buf *b, struct slice text, size_t *ret_at, size_t *ret_n)
+static void source_keep_text(struct buf *b, struct slice text, size_t *ret_at, size_t *ret_n)
 {
     *ret_at = b->n;
     *ret_n = text.n;
     buf_slice_add(b, text);
 }
 
-/* Returns the status of an answer. In a hand-written cassette, which has no findings, isError of
- * the result decides whether the tool failed. */
-static enum call_status source_rows_answer_status(const struct query_message *m)
+/* Returns the status of an answer. A hand-written cassette has no findings; there, isError of the
+ * result decides whether the tool failed. */
+static enum call_status status_of_answer(const struct query_message *m)
 {
     struct rpc rpc;
     if (m->kind != KIND_RESULT && m->kind != KIND_ERROR)
@@ -90,14 +90,14 @@ bool source_add_row(struct source *s, const struct query_message *m, uint64_t pl
     r.m.t_us = m->t_us;
     r.m.from_client = from_client;
     r.m.in_batch = m->batch_seq != 0;
-    r.m.status = source_rows_answer_status(m);
+    r.m.status = status_of_answer(m);
     r.has_id = m->rpc_id.p != NULL;
     r.has_body = m->body.p != NULL;
     r.m.lost = !r.has_body && !m->is_large;
     if (r.has_id)
-        source_rows_keep_text(&s->text, m->rpc_id, &r.id_at, &r.id_n);
+        source_keep_text(&s->text, m->rpc_id, &r.id_at, &r.id_n);
     if (r.has_body)
-        source_rows_keep_text(&s->text, m->body, &r.body_at, &r.body_n);
+        source_keep_text(&s->text, m->body, &r.body_at, &r.body_n);
     if (!GROW(s->rows, s->rows_n, s->rows_cap))
         return false;
     s->rows[s->rows_n++] = r;
@@ -114,7 +114,7 @@ static bool word_is_in_list(struct slice word, const char *const *list, size_t n
 
 /* ---- the session ---- */
 
-static int open_rules(struct source *s, const struct query_session *session, struct buf *error)
+static int open_redact_rules(struct source *s, const struct query_session *session, struct buf *error)
 {
     struct buf now = {0};
     if (session->redact_rules.p == NULL)
@@ -149,5 +149,5 @@ int source_take_info(struct source *s, const struct query_session *session, stru
     in->cut_off = word_is_in_list(in->end_reason, proxy, MI_COUNT(proxy));
     in->server_ended = in->end_reason.p != NULL && !in->cut_off &&
                        !word_is_in_list(in->end_reason, client, MI_COUNT(client));
-    return open_rules(s, session, error);
+    return open_redact_rules(s, session, error);
 }

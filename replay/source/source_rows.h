@@ -4,15 +4,15 @@
 
 #include "replay/source/recording.h"
 
-/* A place is a part number in the high bits, and the seq: so the probe precedes its session. */
+/* A place has a part number in its high bits and the seq in its low bits, so the places of the probe
+ * are lower than those of its session. */
 #define PLACE_BITS 40
 #define PLACE_PROBE ((uint64_t)1 << PLACE_BITS)
 #define PLACE_MAIN ((uint64_t)2 << PLACE_BITS)
 
 struct source_row {
-    struct source_message
-        m; /* its slices are empty, because source.text may move; the offsets below are used */
-    size_t id_at, id_n, body_at, body_n;
+    struct source_message m; /* id and body are not set, because source.text may move */
+    size_t id_at, id_n, body_at, body_n; /* ranges of source.text */
     bool has_id, has_body;
 };
 
@@ -21,7 +21,8 @@ struct source {
     struct buf info_text;  /* owned; text of the info */
     struct buf error;      /* owned */
     struct redact *redact; /* owned; the rules of the recording; NULL: recorded without rules */
-    bool redact_content, redact_old;
+    bool redact_content; /* the sanitizer also truncated content */
+    bool redact_old;     /* see source_form_is_old() */
     struct buf form;         /* owned; result of source_sanitize_again() */
     struct source_row *rows; /* owned; all of a cassette, or one page of a session */
     size_t rows_n, rows_cap, next;
@@ -39,10 +40,10 @@ struct source {
     uint32_t in_order;  /* number of bodies read in sequence up to the last one */
 };
 
-/* Returns the row with this place if it is in memory, else NULL. */
+/* Returns the row with this place; NULL if the row is not in memory. */
 const struct source_row *source_row_at(const struct source *s, uint64_t place);
 
-/* Adds a message, unless replays omit it. false: out of memory. */
+/* Adds a message, except one that replays omit. false: out of memory. */
 bool source_add_row(struct source *s, const struct query_message *m, uint64_t place_base);
 /* Copies the metadata of the session. 0, MI_EINVAL with the reason in error, or MI_ENOMEM. */
 MI_MUST int source_take_info(struct source *s, const struct query_session *session,

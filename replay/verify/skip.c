@@ -4,7 +4,7 @@
 #include "replay/source/marks.h"
 #include "wire/json/text.h"
 
-static const struct verify_skip *skip_sanitized(const struct rpc *m)
+static const struct verify_skip *skip_of_sanitized(const struct rpc *m)
 {
     static const struct verify_skip redacted = {
         "a secret in its parameters was not recorded",
@@ -15,8 +15,8 @@ static const struct verify_skip *skip_sanitized(const struct rpc *m)
     return marks == MARKS_SECRET ? &redacted : marks == MARKS_CUT ? &truncated : NULL;
 }
 
-/* Decides by the request alone, without its answer. May send tools/list to the live server. */
-static int skip_request(struct verify *v, const struct rpc *m, const struct verify_skip **ret)
+/* Decides by the request, without the recorded answer. May send tools/list to the live server. */
+static int skip_of_request(struct verify *v, const struct rpc *m, const struct verify_skip **ret)
 {
     static const struct verify_skip again = {
         "the recording contains more than one initialize",
@@ -34,7 +34,7 @@ static int skip_request(struct verify *v, const struct rpc *m, const struct veri
     else if (rpc_method_is(m, "subscriptions/listen"))
         *ret = &stream;
     else if (!rpc_method_is(m, "initialize"))
-        *ret = skip_sanitized(m);
+        *ret = skip_of_sanitized(m);
     if (*ret != NULL || v->cfg->all)
         return 0;
     if (!rpc_method_is(m, "tools/call")) {
@@ -53,7 +53,7 @@ static int skip_request(struct verify *v, const struct rpc *m, const struct veri
     return st;
 }
 
-static const struct verify_skip *skip_unanswered(const struct talk *t, uint32_t answer,
+static const struct verify_skip *skip_of_unanswered(const struct talk *t, uint32_t answer,
                                                  const struct rpc *recorded)
 {
     static const struct verify_skip missing = {"its answer was never recorded",
@@ -89,7 +89,7 @@ int verify_skip(struct verify *v, uint32_t i, const struct rpc *request, const s
 {
     static const struct verify_skip cancelled = {"the client cancelled it",
                                                  "verify waits for each answer"};
-    *ret = skip_unanswered(&v->talk, v->talk.items[i].answer, answer);
+    *ret = skip_of_unanswered(&v->talk, v->talk.items[i].answer, answer);
     if (*ret != NULL)
         return 0;
     int st = request_was_cancelled(&v->talk, i, request);
@@ -97,5 +97,5 @@ int verify_skip(struct verify *v, uint32_t i, const struct rpc *request, const s
         *ret = &cancelled;
     if (st != 0 || v->talk.ended)
         return st < 0 ? st : 0;
-    return skip_request(v, request, ret);
+    return skip_of_request(v, request, ret);
 }

@@ -1,10 +1,9 @@
 /* skip.h - decides which recorded requests are not sent to the live server, and why.
  *
  * Skipped   requests that may change something, unless --all; requests that the sanitizer changed;
- *           requests without
- *           an answer of the server to compare with.
+ *           requests without a recorded answer of the server.
  * Errors    as in state.h.
- * Blocks    when the live server is asked for its tools first. */
+ * Blocks    while it asks the live server for its tools. */
 #ifndef MI_REPLAY_VERIFY_SKIP_H
 #define MI_REPLAY_VERIFY_SKIP_H
 
@@ -14,8 +13,8 @@ struct verify_skip {
     const char *reason, *remedy;
 };
 
-/* *ret: why item i, this request, is not sent; NULL: it is sent. answer: the recorded answer; all
- * zero if there is none. */
+/* *ret: why the request (item i) is not sent; NULL: it is sent. answer: the recorded answer; all zero
+ * if there is none. */
 MI_MUST int verify_skip(struct verify *v, uint32_t i, const struct rpc *request,
                         const struct rpc *answer, const struct verify_skip **ret);
 

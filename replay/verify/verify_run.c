@@ -26,32 +26,32 @@ struct differences {
     bool all_schema, entry_gone;
 };
 
-static void replay_verify_copy(struct differences *g, struct span *s, struct slice text)
+static void verify_copy_text(struct differences *g, struct span *s, struct slice text)
 {
     *s = (struct span){.at = g->text.n, .n = text.n, .exists = text.p != NULL};
     buf_slice_add(&g->text, text);
 }
 
-static void copy_value(struct differences *g, struct span *s, struct slice pointer,
+static void verify_copy_value(struct differences *g, struct span *s, struct slice pointer,
                        struct slice value)
 {
     struct buf sanitized = {0};
     if (value.p != NULL && sanitize_value(&sanitized, pointer, value) < 0)
         g->text.failed = true;
-    replay_verify_copy(g, s, value.p != NULL ? buf_slice(&sanitized) : value);
+    verify_copy_text(g, s, value.p != NULL ? buf_slice(&sanitized) : value);
     buf_close(&sanitized);
 }
 
-static bool replay_verify_on_difference(void *ctx, const struct compare_difference *d)
+static bool verify_on_difference(void *ctx, const struct compare_difference *d)
 {
     struct differences *g = ctx;
     g->all_schema = g->all_schema && d->in_schema;
     g->entry_gone = g->entry_gone || (d->is_entry && d->live.p == NULL);
     if (g->r->differences < VERIFY_DIFFERENCES_MAX) {
         struct span *s = g->spans[g->r->differences];
-        replay_verify_copy(g, &s[0], d->pointer);
-        copy_value(g, &s[1], d->pointer, d->recorded);
-        copy_value(g, &s[2], d->pointer, d->live);
+        verify_copy_text(g, &s[0], d->pointer);
+        verify_copy_value(g, &s[1], d->pointer, d->recorded);
+        verify_copy_value(g, &s[2], d->pointer, d->live);
     }
     g->r->differences++;
     return true;
@@ -83,7 +83,7 @@ static int compare_answers(struct verify *v, const struct rpc *request, const st
     struct compare_rules rules = {.ignore = v->cfg->ignore};
     int st = 0;
     if (recorded->kind != live->kind)
-        (void)replay_verify_on_difference(
+        (void)verify_on_difference(
             g, &(struct compare_difference){
                    .pointer = slice_of(""),
                    .recorded =
@@ -92,7 +92,7 @@ static int compare_answers(struct verify *v, const struct rpc *request, const st
     else
         st = compare_values(both_errors ? recorded->error : recorded->result,
                             both_errors ? live->error : live->result, &rules,
-                            replay_verify_on_difference, g);
+                            verify_on_difference, g);
     struct verify_result *r = g->r;
     r->verdict =
         r->differences == 0 ? VERIFY_MATCH
@@ -105,7 +105,7 @@ static int compare_answers(struct verify *v, const struct rpc *request, const st
 
 /* ---- the run ---- */
 
-/* was_sent: false if the server had already ended. */
+/* Sets the verdict of a request without an answer. was_sent: false if the server had already ended. */
 static void note_missing_answer(struct verify *v, bool was_sent, struct verify_result *r)
 {
     bool ended = v->talk.ended;
@@ -197,7 +197,7 @@ static int send_recorded_notification(struct verify *v, uint32_t i)
     int st = talk_read_body(&v->talk, i, &v->talk.request);
     if (st < 0 || rpc_read(buf_slice(&v->talk.request), &m) < 0 ||
         rpc_method_is(&m, "notifications/cancelled") || rpc_method_is(&m, "$/cancelRequest"))
-        return st; /* verify waits for each answer instead of notifying */
+        return st; /* verify waits for each answer, so it sends no cancellations */
     return talk_send_notification(&v->talk, m.text);
 }
 

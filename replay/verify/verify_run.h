@@ -1,17 +1,17 @@
 /* verify_run.h - compares the answers of a live server with a recording.
  *
  * The client's messages are sent in recorded order, each request after the answer to the previous
- * one. Requests of the server get the answer that the client gave to a recorded request of that
- * method. Requests get new ids; cursors, request states and task ids are replaced with those of the
- * live server.
+ * one. The live server's own requests get the client's recorded answer to a request of that method.
+ * Sent requests get new ids; cursors, request states and task ids are replaced with those of the live
+ * server.
  *
  * Sent      read-only requests, and calls of tools that are marked read-only or idempotent (by the
  *           live server if it lists the tool, else by the recorded server); with `all`, every
  *           request. Never sent: requests that the sanitizer changed, subscriptions/listen,
  *           requests that the recorded server did not answer.
  * Owns      a list of the recorded messages, 24 bytes each, and the handles and tools of the servers.
- * Errors    a server that does not answer, or exits, is a result. MI_EIO (the server cannot be
- *           started), MI_ENOMEM, or an error of the source, with a sentence in `error`.
+ * Errors    MI_EIO (the server cannot be started), MI_ENOMEM, or an error of the source, with a
+ *           sentence in `error`. A server that does not answer, or exits, is a result and not an error.
  * Blocks    until it has finished. SIGPIPE must be ignored. */
 #ifndef MI_REPLAY_VERIFY_VERIFY_RUN_H
 #define MI_REPLAY_VERIFY_VERIFY_RUN_H
@@ -35,7 +35,7 @@ struct verify_difference {
     struct slice pointer, recorded, live; /* JSON, sanitized; {NULL, 0}: missing */
 };
 
-/* The result of one request. Borrowed for the call. */
+/* The result of one request. Valid only during the call of a verify_fn. */
 struct verify_result {
     enum verify_verdict verdict;
     int64_t seq;                 /* seq of the request in the recording */
