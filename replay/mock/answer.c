@@ -67,19 +67,10 @@ int mock_send_error(struct conversation *s, struct mock_batch *batch, struct sli
 
 /* ---- default answers ---- */
 
-static void begin_result(struct json_out *j, const struct rpc *live)
+static void begin_result_answer(struct json_out *j, const struct rpc *live)
 {
     rpc_out_answer(j, live->id.text);
     json_out_object(j, "result");
-}
-
-static int send_empty_result(struct conversation *s, struct mock_batch *batch,
-                             const struct rpc *live)
-{
-    struct buf b = {0};
-    struct json_out j = json_out_to(&b);
-    begin_result(&j, live);
-    return send_answer(s, batch, &j);
 }
 
 static int send_unsupported_version(struct conversation *s, struct mock_batch *batch,
@@ -137,7 +128,7 @@ static int answer_discover(struct conversation *s, struct mock_batch *batch, con
 {
     struct buf b = {0};
     struct json_out j = json_out_to(&b);
-    begin_result(&j, live);
+    begin_result_answer(&j, live);
     json_out_str(&j, "resultType", "complete");
     json_out_array(&j, "supportedVersions");
     json_out_str(&j, NULL, plan_get_version(s->plan, true));
@@ -156,7 +147,7 @@ static int answer_initialize(struct conversation *s, struct mock_batch *batch,
     struct json_value asked = json_get(live->params, "protocolVersion");
     struct buf b = {0};
     struct json_out j = json_out_to(&b);
-    begin_result(&j, live);
+    begin_result_answer(&j, live);
     if (info->protocol_version.p == NULL && asked.type == JSON_STRING)
         json_out_raw(&j, "protocolVersion", asked.text);
     else
@@ -176,9 +167,12 @@ static int answer_by_default(struct conversation *s, struct mock_batch *batch,
 {
     const char *modern = plan_get_version(s->plan, true);
     int st = 0;
-    if (rpc_method_is(live, "ping") || rpc_method_is(live, "shutdown"))
-        st = send_empty_result(s, batch, live);
-    else if (rpc_method_is(live, "initialize") && modern[0] != '\0')
+    if (rpc_method_is(live, "ping") || rpc_method_is(live, "shutdown")) {
+        struct buf b = {0};
+        struct json_out j = json_out_to(&b);
+        begin_result_answer(&j, live);
+        st = send_answer(s, batch, &j);
+    } else if (rpc_method_is(live, "initialize") && modern[0] != '\0')
         st = send_unsupported_version(
             s, batch, live, modern,
             "the recorded server uses a later revision, without initialize");
@@ -201,8 +195,8 @@ static int answer_by_default(struct conversation *s, struct mock_batch *batch,
 
 /* ---- misses ---- */
 
-/* Sets method and target of the finding; their text is in s->key. */
-static void set_name(struct conversation *s, const struct rpc *m, struct miss *f)
+/* Sets method and target of the finding; the text of both is in s->key. */
+static void set_miss_name(struct conversation *s, const struct rpc *m, struct miss *f)
 {
     struct rpc_name name = rpc_name(m, &s->key);
     f->method = name.method;
@@ -210,7 +204,7 @@ static void set_name(struct conversation *s, const struct rpc *m, struct miss *f
 }
 
 /* Whether the client uses another revision than the recording. */
-static bool uses_other_version(const struct conversation *s, const struct rpc *live)
+static bool client_uses_other_version(const struct conversation *s, const struct rpc *live)
 {
     const char *modern = plan_get_version(s->plan, true);
     if (!rpc_is_modern(live))
@@ -218,9 +212,9 @@ static bool uses_other_version(const struct conversation *s, const struct rpc *l
     return !json_key_is(json_string_raw(json_get(live->meta, META_VERSION)), modern);
 }
 
-/* Whether a live server may answer: not if the same request was recorded, but at another place or
+/* Whether a live server may answer. It may not if the same request was recorded, but out of order or
  * for another revision. */
-static bool is_for_live(const struct conversation *s, enum miss_kind kind)
+static bool live_server_may_answer(const struct conversation *s, enum miss_kind kind)
 {
     return s->forward != NULL && (kind == MISS_UNKNOWN_METHOD || kind == MISS_UNKNOWN_TARGET ||
                                   kind == MISS_DIFFERENT || kind == MISS_EXHAUSTED);
@@ -236,10 +230,10 @@ int mock_answer_unrecorded(struct conversation *s, struct mock_batch *batch, con
         s->misses->counts.matched++;
     if (st != 0)
         return st < 0 ? st : 0;
-    if (uses_other_version(s, live))
+    if (client_uses_other_version(s, live))
         f.kind = MISS_VERSION;
-    set_name(s, sanitized, &f);
-    f.answered_live = is_for_live(s, f.kind);
+    set_miss_name(s, sanitized, &f);
+    f.answered_live = live_server_may_answer(s, f.kind);
     st = match_explain(&s->match, sanitized, &f);
     if (st < 0)
         return st;
@@ -303,7 +297,7 @@ static int report_capabilities(struct conversation *s, const struct rpc *sanitiz
     int st = sanitize_value(&a, pointer, client_capabilities(recorded).text);
     if (st == 0)
         st = sanitize_value(&b, pointer, client_capabilities(sanitized).text);
-    set_name(s, sanitized, &f);
+    set_miss_name(s, sanitized, &f);
     f.difference[0] = (struct miss_difference){pointer, buf_slice(&a), buf_slice(&b)};
     if (st == 0)
         misses_add(s->misses, &f, NULL);
@@ -364,7 +358,7 @@ int mock_compare_answer(struct conversation *s, const struct plan_question *q,
                          .is_note = !s->rules->canon.answers,
                          .nearest_seq = source_seq_of_place(q->answer),
                          .differences = 1};
-        set_name(s, &asked, &f);
+        set_miss_name(s, &asked, &f);
         struct slice pointer = slice_of(live->kind == RPC_RESULT ? "/result" : "/error");
         buf_clear(&a);
         buf_clear(&b);

@@ -131,7 +131,7 @@ static int sanitize_as_recorded(struct conversation *s, const struct rpc *live, 
     return rpc_read(buf_slice(&s->text), ret); /* sanitized JSON is valid JSON */
 }
 
-static const struct fault *find_fault(struct conversation *s, const struct rpc *live)
+static const struct fault *find_request_fault(struct conversation *s, const struct rpc *live)
 {
     if (s->faults->n == 0)
         return NULL;
@@ -140,7 +140,7 @@ static const struct fault *find_fault(struct conversation *s, const struct rpc *
 }
 
 /* Reads the recording up to the outcome of the exchange, unless the request may stay pending for ever. */
-static int load_exchange(struct conversation *s, uint32_t x)
+static int load_until_outcome(struct conversation *s, uint32_t x)
 {
     bool patient = (plan_get_topic(s->plan, plan_get_exchange(s->plan, x)->topic)->flags &
                     METHOD_PATIENT) != 0;
@@ -152,8 +152,8 @@ static int load_exchange(struct conversation *s, uint32_t x)
     return 0;
 }
 
-/* Whether the answer to server/discover need not wait until the rest of the recording is read:
- * clients send this request first, so a legacy recording has it at the beginning or not at all. */
+/* Whether server/discover can be answered before the rest of the recording is read: clients send this
+ * request first, so a legacy recording has it at the beginning or not at all. */
 static bool may_answer_discover_now(const struct conversation *s, const struct rpc *live)
 {
     return rpc_method_is(live, "server/discover") && plan_count_exchanges(s->plan) > 0 &&
@@ -181,7 +181,7 @@ static int conversation_on_request(struct conversation *s, const struct rpc *liv
     uint32_t x = PLAN_NONE;
     enum miss_kind why = MISS_UNKNOWN_METHOD;
     s->misses->counts.requests++;
-    const struct fault *fault = find_fault(s, live);
+    const struct fault *fault = find_request_fault(s, live);
     if (conversation_count_playbacks(s) >= CONVERSATION_OPEN_MAX)
         return mock_send_error(s, batch, live->id.text, RPC_INTERNAL_ERROR,
                                "too many pending requests for a replay", "too-many-open", NULL);
@@ -189,7 +189,9 @@ static int conversation_on_request(struct conversation *s, const struct rpc *liv
         return ask_live(s, live, batch);
     if (may_answer_discover_now(s, live))
         return answer_miss(s, live, live, why, batch);
-    int st = s->forward != NULL && rpc_method_is(live, "initialize") ? forward_copy_greeting(s, live) : 0;
+    int st = 0;
+    if (s->forward != NULL && rpc_method_is(live, "initialize"))
+        st = forward_copy_greeting(s, live);
     if (st == 0)
         st = sanitize_as_recorded(s, live, &sanitized);
     if (st == 0)
@@ -210,7 +212,7 @@ static int conversation_on_request(struct conversation *s, const struct rpc *liv
     if (st == 0 && s->forward != NULL && !again)
         st = forward_note_exchange(s, x);
     if (st == 0)
-        st = load_exchange(s, x);
+        st = load_until_outcome(s, x);
     return st < 0 ? st : playback_start(s, live, x, again, fault, batch);
 }
 
@@ -225,7 +227,7 @@ static int conversation_cancel(struct conversation *s, const struct rpc *live)
         return 0;
     const struct plan_exchange *x = plan_get_exchange(s->plan, p->exchange);
     int st = 0;
-    if (x->outcome == PLAN_CANCELLED && !p->again) /* as recorded: start the list that followed */
+    if (x->outcome == PLAN_CANCELLED && !p->again) /* starts the list recorded after the cancellation */
         st = playback_start_list(s, (struct plan_anchor){ANCHOR_OUTCOME, p->exchange},
                                  (struct pace_mark){s->now_us, x->end_us}, p->token);
     int ended = playback_end(s, p);
@@ -261,14 +263,14 @@ static int conversation_on_notification(struct conversation *s, const struct rpc
     int st = forward_forwards_all(s->forward) ? 0 : start_notification_list(s, live);
     if (st == 0 && s->forward != NULL)
         st = forward_notification(s, live);
-    /* not if the recorded server exited at this point with its own status */
+    /* If the recorded server exited at this point, its own exit status counts. */
     if (st == 0 && s->ended == CONVERSATION_RUNNING && rpc_method_is(live, "exit"))
         s->ended = CONVERSATION_CLIENT_EXIT;
     return st;
 }
 
-/* The client has created a task (revision 2025-11-25). Notes the live id, which later requests of
- * the server must use for this task. */
+/* Notes the id of a task that the client has created (revision 2025-11-25); later requests of the server
+ * must use this id. */
 static int learn_task(struct conversation *s, const struct plan_question *q, const struct rpc *live)
 {
     struct rpc recorded;
@@ -301,8 +303,8 @@ static int conversation_on_answer(struct conversation *s, const struct rpc *live
 {
     struct rpc sanitized;
     struct question *question = playback_take_question(s, live->id);
-    if (question ==
-        NULL) /* the answer is to a question of the live server, an unknown question, or one already answered */
+    /* If NULL, the live server asked the question, or it is unknown or already answered. */
+    if (question == NULL)
         return s->forward != NULL ? forward_answer(s, live) : 0;
     uint32_t i = plan_get_step(s->plan, question->step)->link;
     struct playback *p = question->playback;
@@ -419,7 +421,7 @@ int conversation_handle_live_line(struct conversation *s, struct slice line, int
 
 /* ---- time ---- */
 
-static int run_due(struct conversation *s)
+static int run_due_playbacks(struct conversation *s)
 {
     for (struct due *d; s->ended == CONVERSATION_RUNNING && (d = due_first(&s->heap)) != NULL;) {
         if (d->at_us > s->now_us || s->full)
@@ -435,7 +437,7 @@ int conversation_advance(struct conversation *s, int64_t now_us)
 {
     s->now_us = now_us;
     s->full = false;
-    return run_due(s);
+    return run_due_playbacks(s);
 }
 
 int conversation_client_hung_up(struct conversation *s, int64_t now_us)
@@ -444,7 +446,7 @@ int conversation_client_hung_up(struct conversation *s, int64_t now_us)
     s->hung_up = true;
     s->pace.speed = 0;
     int st = playback_wake_all(s);
-    return st < 0 ? st : run_due(s);
+    return st < 0 ? st : run_due_playbacks(s);
 }
 
 int64_t conversation_next_due_us(const struct conversation *s)

@@ -1,4 +1,4 @@
-/* conversation.h - the mock server's side of a session: lines of the client in, lines of the recorded server out.
+/* conversation.h - the mock server's side of a session: takes lines of the client, sends lines of the recorded server.
  *
  * Rules     a request gets the recorded outcome of an equal request, or an error; never the outcome of another method or
  *           target. Messages recorded inside an exchange are sent with every repetition of it; unsolicited messages
@@ -37,9 +37,9 @@ enum conversation_end {
 
 struct conversation;
 
-/* Sends a line, newline included, to the client (a fault may truncate it). Borrowed for the call.
- * Returns 0; an error; or 1 if it was sent, but the output is full: then call
- * conversation_advance() when there is room again. */
+/* Sends a line, newline included, to the client (a fault may truncate the line). The line is valid
+ * only during the call. Returns 0; an error; or 1 if the line was sent and the output is now full: then
+ * call conversation_advance() when there is room again. */
 typedef int (*conversation_send_fn)(void *ctx, struct slice line);
 /* Called with a line of the recorded server's standard error, without its newline. */
 typedef void (*conversation_stderr_fn)(void *ctx, struct slice line);
@@ -49,15 +49,15 @@ MI_MUST int conversation_open(struct conversation **ret, const struct conversati
                               conversation_send_fn send, conversation_stderr_fn send_stderr,
                               void *ctx);
 void conversation_close(struct conversation *s);
-/* Unrecorded requests go to a live server (forward.h). Borrowed; call it before
- * conversation_begin(). */
+/* Sends unrecorded requests to a live server (forward.h). Must be called before conversation_begin().
+ * `forward` is borrowed. */
 struct forward;
 void conversation_forward_to(struct conversation *s, struct forward *forward);
-/* Reads the first messages, and sends what the server sent before any message of the client. */
+/* Reads the first messages, and sends those that the server sent before any message of the client. */
 MI_MUST int conversation_begin(struct conversation *s, int64_t now_us);
 /* Handles one line of the client, without its newline. */
 MI_MUST int conversation_handle_line(struct conversation *s, struct slice line, int64_t now_us);
-/* Handles a line that was too long to store. head: its beginning. */
+/* Handles a line that was too long to store. head: the beginning of the line. */
 MI_MUST int conversation_handle_too_long(struct conversation *s, struct slice head, int64_t now_us);
 /* The client has closed its side: sends delayed messages at once, and drops messages that wait for
  * the client. */

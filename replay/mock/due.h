@@ -17,14 +17,14 @@ struct due {
 struct due_heap {
     struct due **list; /* owned */
     size_t n, cap;
-    uint64_t orders;
+    uint64_t orders; /* number of calls of due_put() so far */
 };
 
 void due_close(struct due_heap *h);
 /* Adds an entry, or changes its time. 0 or MI_ENOMEM. */
 MI_MUST int due_put(struct due_heap *h, struct due *d, int64_t at_us);
-void due_remove(struct due_heap *h,
-                struct due *d); /* may be called for an entry that is not in the heap */
+/* Removes an entry; does nothing if the entry is not in the heap. */
+void due_remove(struct due_heap *h, struct due *d);
 
 static inline struct due *due_first(const struct due_heap *h)
 {

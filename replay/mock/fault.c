@@ -27,7 +27,7 @@ static bool fault_is_pattern(const char *text)
     return strpbrk(text, "*?[") != NULL;
 }
 
-static int read_code(const char *text, int *ret)
+static int read_error_code(const char *text, int *ret)
 {
     char *end;
     long code = strtol(text, &end, 10);
@@ -37,7 +37,7 @@ static int read_code(const char *text, int *ret)
     return 0;
 }
 
-static int read_kind(struct fault *f, const char *kind, struct buf *error)
+static int read_fault_kind(struct fault *f, const char *kind, struct buf *error)
 {
     size_t n = strcspn(kind, "=");
     const char *value = kind[n] == '=' ? kind + n + 1 : NULL;
@@ -55,7 +55,7 @@ static int read_kind(struct fault *f, const char *kind, struct buf *error)
     if (value != NULL && f->kind == FAULT_DELAY)
         st = units_duration(value, &f->delay_us);
     else if (value != NULL && f->kind == FAULT_ERROR)
-        st = read_code(value, &f->code);
+        st = read_error_code(value, &f->code);
     if (st < 0 && wanted != NULL)
         buf_printf(error, "'%s': use %s=VALUE, where VALUE is %s", kind, fault_name(f->kind),
                    wanted);
@@ -100,7 +100,7 @@ static int read_fault(struct fault *f, struct buf *error)
         *colon = '\0';
         f->target = colon + 1;
     }
-    int st = read_kind(f, f->text, error);
+    int st = read_fault_kind(f, f->text, error);
     if (st == 0 && !fault_is_pattern(f->method) && !method_is_plausible(f->method, error)) {
         buf_adds(error, " Use KIND@METHOD[:TARGET][#N], such as hang@tools/call:echo#2");
         st = MI_EINVAL;

@@ -3,18 +3,17 @@
  * KIND      hang           the request gets no messages and no answer
  *           delay=DURATION messages and answer are delayed by this time
  *           error=CODE     an error with this code instead of the answer
- *           close          stdout is closed instead of the answer; the process runs until stdin
- *           ends
+ *           close          stdout is closed instead of the answer; the process runs until stdin ends
  *           crash          SIGKILL instead of the answer
  *           garbage        an invalid line, then the answer
  *           truncate       half of the answer, then stdout is closed
  *           duplicate      the answer twice
  *           wrong-id       the answer with an unknown id
- * METHOD    a method, or a pattern with * (`resources/\*`). TARGET: tool, prompt, URI or task,
- * likewise.
- * N         only the N-th matching request, counted from 1. Without N: each.
- * Several   the first fault that matches is injected. A replay with the same requests has the same
- *           faults.
+ * METHOD    a method, or a pattern with * (`resources/\*`)
+ * TARGET    a tool, prompt, URI or task, or a pattern
+ * N         only the N-th matching request, counted from 1. Without N: each matching request.
+ * Order     if several faults match, the first one is injected. A replay with the same requests has
+ *           the same faults.
  * Owns      a copy of the text; faults_close() frees it.
  * Blocks    never. Pure. */
 #ifndef MI_REPLAY_MOCK_FAULT_H
@@ -37,11 +36,11 @@ enum fault_kind {
 
 struct fault {
     enum fault_kind kind;
-    char *text;            /* owned; KIND; method and target point into it */
+    char *text;            /* owned; KIND; method and target point into the same allocation */
     char *method, *target; /* target NULL: any */
     int64_t delay_us;
     int code;
-    uint64_t nth, seen; /* nth 0: each; seen: matching requests so far */
+    uint64_t nth, seen; /* N, 0 for each request; number of matching requests so far */
     bool applied;       /* the fault was injected at least once */
 };
 

@@ -1,22 +1,23 @@
-/* forward.h - sends requests that were not recorded to a live server, and its answers to the
+/* forward.h - sends requests that were not recorded to a live server, and the server's answers to the
  * client.
  *
  * Start     the server is started for the first such request. It gets the client's `initialize`
  *           with the recorded revision, and `notifications/initialized`; with `catch_up`, it then
- *           gets those earlier requests of the client that change nothing: by their method, or
- *           because the live server marks the tool as read-only. Their answers are dropped. New
- *           requests wait until then. Requests of revision 2026-07-28 need no handshake.
+ *           gets those earlier requests of the client that change nothing, because of their method or
+ *           because the live server marks the tool as read-only. The answers to these are dropped.
+ *           New requests wait until all that is done. Requests of revision 2026-07-28 need no
+ *           handshake.
  * All       with `all`, nothing is replayed: the first line of the client starts the server, and
  *           all lines go to it.
  * Messages  ids of the client's requests and of the server's requests are replaced by numbers that
  *           the replay does not use; tokens are unchanged. Messages of the server that arrive
  *           before it is ready are dropped, except requests.
- * Kept      messages between the client and the live server are passed to keep(), with the client's
- *           ids, so that they can be recorded.
+ * Recorded  messages between the client and the live server are passed to keep(), with the client's
+ *           ids, so that the caller can record them.
  * Owns      copies of the client's initialize and of each request until it is sent; 64 bytes and
  *           the id of each pending request. The conversation is borrowed.
- * Errors    MI_ENOMEM, and errors of the source and of the callbacks. If the server cannot be
- *           started, rejects the handshake or ends, that is no error: its requests get errors.
+ * Errors    MI_ENOMEM, and errors of the source and of the callbacks. A server that cannot be started,
+ *           rejects the handshake or ends is not such an error: requests for it get error answers.
  * Blocks    never, except on the source. */
 #ifndef MI_REPLAY_MOCK_FORWARD_H
 #define MI_REPLAY_MOCK_FORWARD_H
@@ -46,7 +47,7 @@ MI_MUST int forward_open(struct forward **ret, const struct forward_rules *rules
                          const struct forward_calls *calls, void *ctx);
 void forward_close(struct forward *f);              /* NULL is allowed */
 bool forward_forwards_all(const struct forward *f); /* f may be NULL: false */
-size_t forward_pending(const struct forward *f);    /* requests without an answer; NULL: 0 */
+size_t forward_pending(const struct forward *f);    /* number of unanswered requests; NULL: 0 */
 
 /* ---- lines of the client ---- */
 
@@ -58,14 +59,14 @@ MI_MUST int forward_note_exchange(struct conversation *s, uint32_t exchange);
 MI_MUST int forward_request(struct conversation *s, const struct rpc *live,
                             struct mock_batch *batch);
 MI_MUST int forward_notification(struct conversation *s, const struct rpc *live);
-/* Sends the client's answer to a request of the live server; drops answers to other requests. */
+/* Sends the client's answer if it answers a request of the live server; drops it otherwise. */
 MI_MUST int forward_answer(struct conversation *s, const struct rpc *live);
 
 /* ---- the live server ---- */
 
 /* Handles a line of the server, without its newline. */
 MI_MUST int forward_handle_line(struct conversation *s, struct slice line);
-/* The server has ended. */
+/* Call it when the server has ended: its pending requests get errors. */
 MI_MUST int forward_ended(struct conversation *s);
 
 #endif

@@ -17,7 +17,7 @@ enum forward_phase {
     FORWARD_OVER, /* the server has ended, or could not be used */
 };
 
-/* A request of the client, sent to the server or waiting for it. */
+/* An unanswered request of the client, which was sent to the server or waits until it is ready. */
 struct forward_pending {
     struct forward_pending *next;
     uint64_t number; /* the request's id at the server; 0: not sent yet */
@@ -58,12 +58,12 @@ struct forward {
     struct buf over;  /* owned; why the server cannot be used */
 };
 
-/* The text of a number. */
+/* Writes a number as text; returns the slice of `text`. */
 struct slice forward_number_text(uint64_t number, char text[32]);
-/* Sends a message to the server, with the values of `with` in place of the client's. */
+/* Sends a message to the server, with the values of `with` in place of those in the message. */
 MI_MUST int forward_send(struct forward *f, struct slice message,
                          const struct slice with[REWRITE_COUNT]);
-/* Sends a request of our own. Its id is replaced. */
+/* Sends a request of our own, with a new id in place of the one in `message`. */
 MI_MUST int forward_send_own(struct forward *f, struct slice message);
 MI_MUST int forward_keep_message(struct conversation *s, bool from_client, struct slice message);
 
@@ -72,15 +72,16 @@ struct forward_pending *forward_add(struct conversation *s, const struct rpc *li
                                     struct mock_batch *batch);
 MI_MUST int forward_send_pending(struct conversation *s, struct forward_pending *p,
                                  struct slice text);
-/* The server is ready: sends the requests that wait. */
+/* Call it when the server is ready: sends the waiting requests. */
 MI_MUST int forward_enter_ready(struct conversation *s);
-/* The server cannot be used any more, for the reason in forward.over: all requests get an error. */
+/* Answers all requests with an error, because the server cannot be used any more. forward.over must have
+ * the reason. */
 MI_MUST int forward_give_up(struct conversation *s);
 /* Reports a request that the server has not answered, as a failure of the replay. */
 void forward_unanswered(struct conversation *s, const struct forward_pending *p);
 /* Removes the oldest request with this number from the list, and returns it; or NULL. */
 struct forward_pending *forward_remove_pending(struct forward *f, uint64_t number);
-/* Frees a request that was taken out of the list. */
+/* Frees a request that is no longer in the list. */
 MI_MUST int forward_end(struct conversation *s, struct forward_pending *p);
 /* Frees all requests, and their batches, without answers. */
 void forward_drop_pending(struct forward *f);

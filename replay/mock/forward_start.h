@@ -1,5 +1,5 @@
-/* forward_start.h - what the live server gets before the first request: the handshake, and with
- * `catch_up` earlier recorded requests. */
+/* forward_start.h - the messages that the live server gets before the first request: the handshake, and
+ * with `catch_up` earlier recorded requests. */
 #ifndef MI_REPLAY_MOCK_FORWARD_START_H
 #define MI_REPLAY_MOCK_FORWARD_START_H
 

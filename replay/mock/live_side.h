@@ -12,19 +12,19 @@
 
 #include <ev.h>
 
-#define LIVE_SIDE_GRACE_US                                                                         \
-    1600000 /* microseconds from closing the server's stdin to SIGKILL; SIGTERM at half of it */
+/* microseconds from closing the server's stdin to SIGKILL; SIGTERM is sent after half of this time */
+#define LIVE_SIDE_GRACE_US 1600000
 
 struct live_side_config {
     char *const *argv; /* the server's command; NULL: no live server */
     struct forward_rules rules;
-    int (*keep)(void *ctx, bool from_client, struct slice message,
-                int64_t now_us); /* as in forward.h */
-    void *ctx;                   /* for keep() */
+    /* as in forward.h */
+    int (*keep)(void *ctx, bool from_client, struct slice message, int64_t now_us);
+    void *ctx; /* for keep() */
 };
 
-/* Handles a line of the server; {NULL, 0}: it has ended. Returns 0, 1 (the client does not read:
- * later lines wait) or an error. */
+/* Handles a line of the server; {NULL, 0}: the server has ended. Returns 0, 1 (the client does not
+ * read, so later lines wait) or an error. */
 typedef int (*live_side_line_fn)(void *ctx, struct slice line);
 /* Called after the lines of one event. st: the first error, or 0. */
 typedef void (*live_side_turn_fn)(void *ctx, int st);
@@ -35,8 +35,7 @@ struct live_side {
     struct forward *forward; /* owned; NULL: no live server */
     struct live *live;       /* owned; NULL: not started */
     ev_io read_watch, write_watch;
-    ev_timer
-        wait_timer; /* active while the server has closed a stream but not ended, or a line waits */
+    ev_timer wait_timer; /* active while a line waits, or a stream is closed but the server runs */
     bool ended;
     bool waits; /* lines that were read wait until the client reads */
     live_side_line_fn on_line;
@@ -44,7 +43,7 @@ struct live_side {
     void *ctx;
 };
 
-/* Does not start the server yet. 0 or MI_ENOMEM. */
+/* Prepares the live server without starting it. 0 or MI_ENOMEM. */
 MI_MUST int live_side_open(struct live_side *l, const struct live_side_config *cfg,
                            struct ev_loop *loop, live_side_line_fn on_line,
                            live_side_turn_fn on_turn, void *ctx);

@@ -22,11 +22,11 @@
 enum miss_kind {
     MISS_UNKNOWN_METHOD, /* no request of this method was recorded */
     MISS_UNKNOWN_TARGET, /* no request for this tool, prompt, resource or task was recorded */
-    MISS_DIFFERENT,      /* recorded with other parameters */
-    MISS_EXHAUSTED,      /* recorded, but less often (--repeat fail) */
-    MISS_OUT_OF_ORDER,   /* recorded, but not at this point (--ordering strict) */
-    MISS_NO_ANSWER,      /* recorded, but without its answer */
-    MISS_VERSION,        /* another protocol revision than the recording */
+    MISS_DIFFERENT,      /* the request was recorded with other parameters */
+    MISS_EXHAUSTED,      /* the request was recorded, but less often (--repeat fail) */
+    MISS_OUT_OF_ORDER,   /* the request was recorded, but not at this point (--ordering strict) */
+    MISS_NO_ANSWER,      /* the request was recorded, but without its answer */
+    MISS_VERSION,        /* the client uses another protocol revision than the recording */
     MISS_NOT_A_MESSAGE,  /* an invalid line from the client */
     MISS_ANSWER_DIFFERS, /* the client answered a request of the server differently */
     MISS_CAPABILITIES,   /* a note: the client's capabilities differ from the recorded ones */
@@ -38,11 +38,11 @@ struct miss_difference {
     struct slice pointer, recorded, asked; /* JSON; {NULL, 0}: missing */
 };
 
-/* Borrowed for the call. */
+/* A finding; its slices are borrowed for the call. */
 struct miss {
     enum miss_kind kind;
-    bool is_note;                /* reported, but not a failure */
-    bool answered_live;          /* a live server answered: not a failure */
+    bool is_note;                /* the finding is reported, but is not a failure */
+    bool answered_live;          /* a live server answered, so the finding is not a failure */
     struct slice method, target; /* escapes resolved */
     uint64_t nearest_seq;        /* the nearest recorded request; 0: none */
     struct miss_difference difference[MISS_DIFFERENCES_MAX];
@@ -52,14 +52,14 @@ struct miss {
 
 struct misses_counts {
     uint64_t requests, matched, repeated, missed, faults, notes;
-    uint64_t live;       /* sent to a live server */
-    uint64_t unanswered; /* of `live`: not answered */
+    uint64_t live;       /* requests sent to a live server */
+    uint64_t unanswered; /* requests that the live server did not answer */
 };
 
 struct misses {
     struct misses_counts counts;
     struct buf json; /* owned; finished findings, as members of an array */
-    uint64_t kept;
+    uint64_t kept;             /* number of findings in `json` */
     struct report report;      /* owned; the caller chooses its formats and its suite */
     struct report_place place; /* the recording; borrowed */
 };
@@ -81,8 +81,8 @@ struct misses_request {
 /* Returns false after the last one; the next call starts again with the first. */
 typedef bool (*misses_next_fn)(void *ctx, struct misses_request *ret);
 
-/* Logs how many needed requests are missing, and names the first MISS_LOGGED_MAX. Returns how
- * many. */
+/* Logs the number of needed requests that the client did not send, and names the first MISS_LOGGED_MAX.
+ * Returns this number. */
 uint64_t misses_log_never_asked(misses_next_fn next, void *ctx);
 
 struct misses_end {

@@ -10,23 +10,23 @@
 
 struct mock_config {
     struct conversation_rules rules;
-    struct faults faults;   /* they count the requests */
+    struct faults faults;   /* not const: each fault counts its matching requests */
     struct source *source;  /* borrowed */
     struct slice recording; /* the recording's name in reports */
     bool recording_is_file;
     const char *path[REPORT_FILES]; /* paths of the reports; NULL: none */
-    bool strict;                    /* it is a failure if recorded requests were not sent */
+    bool strict;                    /* recorded requests that the client did not send are a failure */
     size_t max_message;             /* longest line of the client */
     struct live_side_config live;   /* for requests that were not recorded */
-    /* Called when the client has left, before the live server is ended. May be NULL. Returns false
-     * for MOCK_FAILED. */
+    /* Called when the client has left, before the live server is ended. May be NULL. If it returns
+     * false, mock_run() returns MOCK_FAILED. */
     bool (*done)(void *ctx);
     void *ctx; /* for done() */
 };
 
 #define MOCK_FINE 0
 #define MOCK_MISMATCH 1 /* a request was not recorded or, with `strict`, not sent */
-#define MOCK_FAILED 3   /* our own failure */
+#define MOCK_FAILED 3   /* the mock server itself failed */
 
 /* Returns the exit status: one of these, or the recorded server's if the server exited on its own. */
 int mock_run(struct mock_config *cfg);

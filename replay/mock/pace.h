@@ -1,4 +1,4 @@
-/* pace.h - when the next message is sent.
+/* pace.h - computes when the next message is sent.
  *
  * Units     microseconds. `live` is a time of the monotonic clock, `t` a time in the recording.
  * Rules     speed 0: at once, but with PACE_GAP_US between a notification and an answer after it, because SDK clients
@@ -14,7 +14,7 @@
 #define PACE_SLACK_US 2000000     /* added to the time that the recorded client waited */
 #define PACE_OPEN_MAX_US 10000000 /* longest wait for a request that was pending at the end */
 #define PACE_LATE_US 50000        /* how much later than recorded a client may poll */
-#define PACE_LATE_MAX_US 2000000  /* longest wait for a client that may not poll at all */
+#define PACE_LATE_MAX_US 2000000  /* longest wait for a client that perhaps does not poll at all */
 
 struct pace {
     double speed; /* 0: at once; 1: as recorded; 2: twice as fast */
@@ -26,16 +26,15 @@ struct pace_mark {
     int64_t live_us, t_us;
 };
 
-/* When a step that was recorded at t_us is due. last_us: when this playback last sent a message; 0:
- * not yet. gap: that message was a notification, and this one is an answer. */
+/* Returns the time at which a step that was recorded at t_us is due. last_us: when this playback last
+ * sent a message; 0: not yet. gap: that message was a notification, and the step is an answer. */
 int64_t pace_due_time(const struct pace *p, struct pace_mark mark, int64_t t_us, int64_t last_us,
                       bool gap);
 /* Returns how long a request without a recorded answer waits for its error. cancelled: the client
- * cancelled
- * it after waited_us; else the recording ended waited_us after the request. */
+ * cancelled the request after waited_us; else the recording ended waited_us after the request. */
 int64_t pace_max_wait_us(int64_t waited_us, bool cancelled);
-/* How long a message that was recorded at t_us, and is due at due_us, waits for a client that last
- * reached this mark. */
+/* Returns until when a message that was recorded at t_us, and is due at due_us, waits for a client that
+ * last reached this mark. */
 int64_t pace_limit(const struct pace *p, struct pace_mark mark, int64_t t_us, int64_t due_us);
 /* Parses "0", "1", "2.5", up to 1e6. 0 or MI_EINVAL. */
 MI_MUST int pace_read(const char *text, struct pace *ret);

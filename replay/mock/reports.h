@@ -1,6 +1,5 @@
 /* reports.h - the report files about requests that did not match. They are opened before the first
- * message,
- * so that a wrong path fails at once, and written at the end.
+ * message, so that a wrong path fails at once, and written at the end.
  *
  * Owns      the descriptors, until reports_close().
  * Errors    MI_EIO or false, after a message on stderr.
@@ -15,7 +14,7 @@ enum report_file { REPORT_JSON, REPORT_JUNIT, REPORT_SARIF, REPORT_FILES };
 struct reports {
     const char *const *path; /* borrowed; REPORT_FILES paths; NULL: no such file */
     int fd[REPORT_FILES];    /* -1: none */
-    bool some;
+    bool some;               /* at least one report file is open */
 };
 
 MI_MUST int reports_open(struct reports *r, const char *const path[REPORT_FILES]);

@@ -16,7 +16,7 @@ struct mock_batch {
 
 /* A pending request, or a list of unsolicited messages, that is being replayed. */
 struct playback {
-    struct due due;               /* must be the first member: entries of the heap are cast */
+    struct due due;               /* must be the first member: entries of the heap are cast to playbacks */
     struct playback *prev, *next; /* in the list of active or idle playbacks */
     uint32_t exchange;            /* PLAN_NONE: unsolicited messages */
     struct plan_anchor list;      /* the list that contains its steps */
@@ -33,12 +33,12 @@ struct playback {
     bool patient;          /* METHOD_PATIENT: may stay pending forever */
     bool no_log;           /* the client wants no log messages with its answer (mcp-wire.md 6.4) */
     bool idle;             /* a list that has no next step so far */
-    bool stream;           /* it is the playback of a subscription */
-    bool held;        /* it waits for the client to reach a place (.behind, .after), or to answer */
+    bool stream;           /* the playback is that of a subscription */
+    bool held;             /* waits for the client to reach a place (.behind, .after), or to answer */
     size_t questions; /* number of questions that the client has not answered yet */
     const struct fault *fault;   /* NULL: none */
     struct mock_batch *batch;    /* NULL: not in a batch */
-    struct slice id, token, key; /* in `data`; token {NULL, 0}: the request has none */
+    struct slice id, token, key; /* in `data`; token {NULL, 0}: the request has no progress token */
     char data[];
 };
 
@@ -48,7 +48,7 @@ struct question {
     struct playback *playback; /* NULL if the playback has ended */
     uint32_t step;
     uint64_t number;
-    bool text; /* the id is sent as a string */
+    bool text; /* the number is sent as a string */
 };
 
 struct task_name {
@@ -76,7 +76,7 @@ struct conversation {
     bool finish_seen;
     struct question *questions;
     uint64_t question_number;
-    struct task_name *tasks; /* tasks of the client */
+    struct task_name *tasks; /* owned; tasks of the client */
     size_t tasks_n;
     struct buf out, body, text, key; /* owned; scratch */
     uint64_t reached; /* the furthest place of the recording that the client has reached */
@@ -86,7 +86,7 @@ struct conversation {
     int64_t exit_status;
     enum conversation_end ended;
     bool hung_up;
-    bool full;              /* the output is full: stops until conversation_advance() */
+    bool full;              /* the output is full: nothing is sent until conversation_advance() */
     bool capabilities_seen; /* the client's capabilities were compared */
     bool catching_up;       /* catch_up_all() is running: answers wait */
 };

@@ -1,4 +1,4 @@
-/* step.h - sends one step of the recording, with the ids and tokens of the live session in it. */
+/* step.h - sends one step of the recording, with the ids and tokens of the live session. */
 #ifndef MI_REPLAY_MOCK_STEP_H
 #define MI_REPLAY_MOCK_STEP_H
 
