@@ -5,6 +5,8 @@
 #define BASE64_MIN 1024 /* longer strings of base64 are not tokens */
 /* number of bytes of base64 that are examined to tell text from binary data */
 #define TEXT_LOOK 1024
+
+/* The value of each digit, plus 1; 0: the byte is not a digit of base64. */
 static const char base64[256] = {
     ['A'] = 1,  ['B'] = 2,  ['C'] = 3,  ['D'] = 4,  ['E'] = 5,  ['F'] = 6,  ['G'] = 7,  ['H'] = 8,
     ['I'] = 9,  ['J'] = 10, ['K'] = 11, ['L'] = 12, ['M'] = 13, ['N'] = 14, ['O'] = 15, ['P'] = 16,
@@ -36,7 +38,7 @@ bool redact_is_long_base64(struct slice s)
     return true;
 }
 
-static bool redact_base64_decode(struct slice s, struct buf *b)
+static bool decode_base64(struct slice s, struct buf *b)
 {
     unsigned held = 0, bits = 0;
     if (!buf_reserve(b, s.n / 4 * 3 + 3))
@@ -74,8 +76,9 @@ static void encode_base64(struct slice s, bool url, bool padded, struct buf *b)
     }
 }
 
-/* Control characters other than white space, backspace, the end of a DOS file, and that of colours. Nearly every binary
- * format has some in its first bytes. */
+/* Whether c is a control character that text does not contain. Text may contain white space, backspace, the end of a
+ * DOS file (0x1A) and the escape of colour codes (0x1B). Nearly every binary format has such characters in its first
+ * bytes. */
 static bool is_binary_byte(unsigned char c)
 {
     return (c < 0x20 && !(c >= '\b' && c <= '\r') && c != 0x1A && c != 0x1B) || c == 0x7F;
@@ -106,7 +109,7 @@ bool redact_blob(struct redact *r, struct slice s, int level)
 {
     struct buf bytes = {0}, clean = {0}, again = {0};
     size_t first = r->edit_n;
-    if (!redact_base64_decode(s, &bytes)) {
+    if (!decode_base64(s, &bytes)) {
         r->failed |= bytes.failed;
         buf_close(&bytes);
         return false;

@@ -9,7 +9,7 @@
 
 /* ---- collecting --------------------------------------------------------------------------- */
 
-static bool redact_edit_has_room(struct redact *r)
+static bool edit_has_room(struct redact *r)
 {
     if (r->edit_n < r->edit_cap)
         return true;
@@ -26,7 +26,7 @@ static bool redact_edit_has_room(struct redact *r)
 
 void edit_add(struct redact *r, size_t from, size_t to, struct slice text)
 {
-    if (!redact_edit_has_room(r))
+    if (!edit_has_room(r))
         return;
     r->edit[r->edit_n++] = (struct edit){from, to, r->texts.n, text.n};
     buf_slice_add(&r->texts, text);
@@ -34,7 +34,7 @@ void edit_add(struct redact *r, size_t from, size_t to, struct slice text)
 
 void edit_mark(struct redact *r, size_t from, size_t to, const char *rule, bool quoted)
 {
-    if (!redact_edit_has_room(r))
+    if (!edit_has_room(r))
         return;
     size_t at = r->texts.n;
     r->again = true;
@@ -44,38 +44,27 @@ void edit_mark(struct redact *r, size_t from, size_t to, const char *rule, bool 
     r->edit[r->edit_n++] = (struct edit){from, to, at, r->texts.n - at};
 }
 
-/* Drops the edits that overlap [from, to); `first` is the first edit of the text. */
-static void redact_edit_forget(struct redact *r, size_t first, size_t from, size_t to)
+void edit_mark_late(struct redact *r, size_t first, size_t from, size_t to, const char *rule,
+                    bool quoted)
 {
+    /* Drop the edits that overlap [from, to). They are almost always among the last few. */
     size_t n = r->edit_n;
     while (n > first && r->edit[n - 1].to > from)
-        n--; /* almost always among the last few */
+        n--;
     for (size_t i = n; i < r->edit_n; i++)
         if (r->edit[i].to <= from || r->edit[i].from >= to)
             r->edit[n++] = r->edit[i];
     r->edit_n = n;
-}
-
-/* Sorts the edits from `late` on into the list; they are in order among themselves. */
-static void sort_late_edits(struct redact *r, size_t first, size_t late)
-{
-    for (; late < r->edit_n; late++) {
-        struct edit e = r->edit[late];
-        size_t i = late;
-        while (i > first && r->edit[i - 1].from > e.from)
-            i--;
-        memmove(&r->edit[i + 1], &r->edit[i], (late - i) * sizeof e);
-        r->edit[i] = e;
-    }
-}
-
-void edit_mark_late(struct redact *r, size_t first, size_t from, size_t to, const char *rule,
-                    bool quoted)
-{
-    redact_edit_forget(r, first, from, to);
-    size_t n = r->edit_n;
     edit_mark(r, from, to, rule, quoted);
-    sort_late_edits(r, first, n);
+    if (r->edit_n == n) /* out of memory */
+        return;
+    /* Move the new edit to its position. */
+    struct edit e = r->edit[n];
+    size_t i = n;
+    while (i > first && r->edit[i - 1].from > e.from)
+        i--;
+    memmove(&r->edit[i + 1], &r->edit[i], (n - i) * sizeof e);
+    r->edit[i] = e;
 }
 
 /* ---- mapping from unescaped text to the bytes between the quotes ------------------------------ */
@@ -85,7 +74,7 @@ struct place {
     size_t raw, plain;
 };
 
-static void redact_edit_advance(struct place *at, struct slice raw, size_t plain)
+static void place_advance(struct place *at, struct slice raw, size_t plain)
 {
     const char *end = raw.p + raw.n;
     while (at->plain < plain && at->raw < raw.n) {
@@ -103,7 +92,7 @@ static void redact_edit_advance(struct place *at, struct slice raw, size_t plain
     }
 }
 
-static bool needs_escape(const struct redact *r, const struct edit *e)
+static bool edit_needs_escape(const struct redact *r, const struct edit *e)
 {
     for (size_t i = 0; i < e->text_n; i++) {
         unsigned char c = (unsigned char)r->texts.p[e->text + i];
@@ -113,15 +102,12 @@ static bool needs_escape(const struct redact *r, const struct edit *e)
     return false;
 }
 
-static void escape_text(struct redact *r, struct edit *e)
+static void edit_escape_text(struct redact *r, struct edit *e)
 {
     static const char hex[] = "0123456789abcdef";
     size_t at = r->texts.n;
     for (size_t i = 0; i < e->text_n; i++) {
-        char c =
-            r->texts.p
-                [e->text +
-                 i]; /* an offset, because a pointer would be invalid after the buffer has moved */
+        char c = r->texts.p[e->text + i]; /* an offset, because adding may move the buffer */
         if (c == '"' || c == '\\')
             buf_addc(&r->texts, '\\');
         if ((unsigned char)c < 0x20)
@@ -141,15 +127,15 @@ void edit_map_to_raw(struct redact *r, size_t first, struct slice raw, size_t ba
     for (size_t i = first; i < r->edit_n; i++) {
         struct edit *e = &r->edit[i];
         if (escaped) {
-            redact_edit_advance(&at, raw, e->from);
+            place_advance(&at, raw, e->from);
             e->from = at.raw;
-            redact_edit_advance(&at, raw, e->to);
+            place_advance(&at, raw, e->to);
             e->to = at.raw;
         }
         e->from += base;
         e->to += base;
-        if (needs_escape(r, e))
-            escape_text(r, e);
+        if (edit_needs_escape(r, e))
+            edit_escape_text(r, e);
     }
 }
 
@@ -179,7 +165,7 @@ void edit_render(const struct redact *r, size_t first, struct slice text, struct
     buf_add(b, text.p + done, text.n - done);
 }
 
-static bool is_name_char(char c)
+static bool is_mark_name_char(char c)
 {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
            c == '_' || c == '.';
@@ -190,7 +176,7 @@ size_t edit_mark_len(struct slice s)
     size_t n = sizeof MARK - 1;
     if (!slice_begins(s, MARK))
         return 0;
-    while (n < s.n && n < REDACT_MARK_MAX && is_name_char(s.p[n]))
+    while (n < s.n && n < REDACT_MARK_MAX && is_mark_name_char(s.p[n]))
         n++;
     return n > sizeof MARK - 1 && n < s.n && s.p[n] == ']' ? n + 1 : 0;
 }

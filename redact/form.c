@@ -15,7 +15,7 @@ struct word {
     bool joined; /* only blanks separate it from the previous word */
 };
 
-static bool is_word_char_of_form(char c)
+static bool is_prose_word_char(char c)
 {
     return char_is_letter(c) || (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '\'' ||
            (unsigned char)c >= 0x80;
@@ -25,10 +25,10 @@ static bool take_next_word(struct slice *rest, struct word *ret)
 {
     size_t i = 0;
     ret->joined = true;
-    for (; i < rest->n && !is_word_char_of_form(rest->p[i]); i++)
+    for (; i < rest->n && !is_prose_word_char(rest->p[i]); i++)
         ret->joined = ret->joined && (rest->p[i] == ' ' || rest->p[i] == '\n');
     size_t from = i;
-    while (i < rest->n && is_word_char_of_form(rest->p[i]))
+    while (i < rest->n && is_prose_word_char(rest->p[i]))
         i++;
     ret->text = (struct slice){rest->p + from, i - from};
     *rest = (struct slice){rest->p + i, rest->n - i};
@@ -45,8 +45,9 @@ static bool word_is_one_of(struct slice word, const char *const *words)
     return place_is_one_of((struct slice){low, word.n}, words);
 }
 
-/* Words that may follow the name of a secret. No other noun: "token count", "password policy". */
-static bool may_follow(struct slice word)
+/* Whether this word may follow the name of a secret that a text asks for. A noun may not, as in "token
+ * count" or "password policy". */
+static bool word_may_follow_secret(struct slice word)
 {
     static const char *const words[] = {
         "for",  "of",    "to",   "from",   "here",  "in",     "on",    "used",   "required",
@@ -56,8 +57,8 @@ static bool may_follow(struct slice word)
     return word_is_one_of(word, words);
 }
 
-/* Words before a secret that is only mentioned: "the name of the secret", "not your password". */
-static bool word_before_mention(struct slice word)
+/* Whether a secret after this word is only mentioned: "the name of the secret", "not your password". */
+static bool word_precedes_mention(struct slice word)
 {
     static const char *const words[] = {
         "of",    "about",     "without",  "no",   "not",   "never",   "don't",    "name",
@@ -66,8 +67,8 @@ static bool word_before_mention(struct slice word)
     return word_is_one_of(word, words);
 }
 
-/* Whether the text only mentions the last word instead of asking for it. "name and password" asks
- * for both; "the last digits of" and "the value of" a secret ask for secrets. */
+/* Whether the text only mentions the secret that the last word names, instead of asking for it. "name and
+ * password" asks for both; "the last digits of" and "the value of" a secret ask for secrets. */
 static bool secret_is_only_mentioned(const struct word *words, size_t n)
 {
     static const char *const both[] = {"and", "or", NULL};
@@ -80,13 +81,13 @@ static bool secret_is_only_mentioned(const struct word *words, size_t n)
         if (i > 1 && words[i - 1].joined && word_is_one_of(word, of) &&
             word_is_one_of(words[i - 2].text, parts))
             return false;
-        if (word_before_mention(word))
+        if (word_precedes_mention(word))
             return true;
     }
     return false;
 }
 
-static bool is_all_capitals(struct slice s)
+static bool slice_is_capitals(struct slice s)
 {
     for (size_t i = 0; i < s.n; i++)
         if (s.p[i] >= 'a' && s.p[i] <= 'z')
@@ -94,8 +95,8 @@ static bool is_all_capitals(struct slice s)
     return true;
 }
 
-/* Whether the last word, with the words before it, names a secret. Not `pass`, `cookie`,
- * `authorization` and the like, which have other meanings in prose. */
+/* Whether the last word, with the words before it, names a secret. Words that have other meanings in
+ * prose, such as `pass`, `cookie` and `authorization`, do not count. */
 static bool words_name_secret(const struct keys *k, const struct word *words, size_t n)
 {
     struct slice last = words[n - 1].text;
@@ -108,11 +109,11 @@ static bool words_name_secret(const struct keys *k, const struct word *words, si
         rule = key_find_exact(k, last);
     return rule != NULL && (rule->flags & (KEY_NO_NUMBER | KEY_NO_WORD)) == 0 &&
            strcmp(rule->rule, "authorization") != 0 &&
-           (!(rule->flags & KEY_CAPITALS) || is_all_capitals(last));
+           (!(rule->flags & KEY_CAPITALS) || slice_is_capitals(last));
 }
 
-/* Whether a text asks for a secret: a word names one, and the words around it show that it is asked
- * for. */
+/* Whether a text asks for a secret: a word names a secret, and the words around it do not show that the
+ * secret is only mentioned. */
 static bool prose_asks_secret(const struct keys *k, struct slice text)
 {
     struct word words[WORDS + 2];
@@ -130,14 +131,15 @@ static bool prose_asks_secret(const struct keys *k, struct slice text)
             continue;
         struct slice behind = rest;
         struct word next;
-        bool spoken_of = take_next_word(&behind, &next) && next.joined && !may_follow(next.text);
+        bool spoken_of = take_next_word(&behind, &next) && next.joined && !word_may_follow_secret(next.text);
         if (!spoken_of && !secret_is_only_mentioned(words, n))
             return true;
     }
 }
 
-/* Finds the next member with this name: if there are several, a reader may use any of them. */
-static bool find_named(struct json_walk *w, const char *name, struct json_value *ret)
+/* Finds the next member with this name. All are searched, because a reader of the message may use any of
+ * several members with one name. */
+static bool find_member_named(struct json_walk *w, const char *name, struct json_value *ret)
 {
     struct slice key;
     struct json_value one;
@@ -149,7 +151,7 @@ static bool find_named(struct json_walk *w, const char *name, struct json_value 
     return false;
 }
 
-/* ---- does a field ask for one? ------------------------------------------------------------------ */
+/* ---- does a field ask for a secret? ------------------------------------------------------------- */
 static bool schema_type_is(struct json_value type, const char *name)
 {
     struct slice key;
@@ -197,7 +199,7 @@ static bool field_is_typed(struct json_value schema, bool *ret_number)
            one_schema_is_text(json_get(schema, "oneOf"));
 }
 
-static bool asks_secret(const struct keys *k, struct json_value v)
+static bool text_asks_secret(const struct keys *k, struct json_value v)
 {
     struct buf text = {0};
     if (v.type != JSON_STRING)
@@ -222,8 +224,8 @@ static bool field_asks_secret(const struct keys *k, struct slice name, struct js
     if (rule != NULL)
         return !number || !(rule->flags & KEY_NO_NUMBER);
     for (size_t i = 0; i < MI_COUNT(prose); i++)
-        for (struct json_walk w = json_walk_begin(schema); find_named(&w, prose[i], &v);)
-            if (asks_secret(k, v))
+        for (struct json_walk w = json_walk_begin(schema); find_member_named(&w, prose[i], &v);)
+            if (text_asks_secret(k, v))
                 return true;
     return false;
 }
@@ -246,7 +248,7 @@ enum { OF_ID = 1, OF_KEY, OF_FIELD, OF_TASK };
 
 /* Hashes an id. "7", 7 and 7.0 get the same hash: an answer with one of them belongs to the
  * request. */
-static uint64_t hash_of_id(struct json_value id)
+static uint64_t forms_hash_of_id(struct json_value id)
 {
     int64_t n;
     char text[24];
@@ -273,7 +275,7 @@ static bool form_has_field(const struct asked_form *form, uint64_t field)
     return form->all;
 }
 
-static void add_field(struct asked_form *form, uint64_t field)
+static void form_add_field(struct asked_form *form, uint64_t field)
 {
     if (form_has_field(form, field))
         return;
@@ -283,9 +285,9 @@ static void add_field(struct asked_form *form, uint64_t field)
         form->field[form->n++] = field;
 }
 
-/* Whether there is only one field and its name says nothing. Then the message of the form says what
- * it asks for. */
-static bool is_only_one(struct json_value fields, struct slice *ret_key)
+/* Whether the form has only one field, with a name such as `value`. Then only the message of the form
+ * says what the field is. */
+static bool field_is_only_one(struct json_value fields, struct slice *ret_key)
 {
     static const char *const names[] = {"value", "input", "answer", "response",
                                         "text",  "reply", NULL};
@@ -298,8 +300,9 @@ static bool is_only_one(struct json_value fields, struct slice *ret_key)
     return word_is_one_of(*ret_key, names) && field_is_typed(one, &number);
 }
 
-/* budget: bytes that may still be read of this message. */
-static bool note_fields(struct forms *f, const struct redact *r, uint64_t owner,
+/* Notes a form and its secret fields. Returns whether it has any. *budget: number of bytes of forms of
+ * this message that may still be read. */
+static bool forms_note_fields(struct forms *f, const struct redact *r, uint64_t owner,
                         struct json_value params, size_t *budget)
 {
     struct slice key;
@@ -317,18 +320,18 @@ static bool note_fields(struct forms *f, const struct redact *r, uint64_t owner,
     }
     *budget -= params.text.n;
     struct json_value fields = {0}, schema = json_get(params, "requestedSchema");
-    for (struct json_walk of = json_walk_begin(schema); find_named(&of, "properties", &fields);)
+    for (struct json_walk of = json_walk_begin(schema); find_member_named(&of, "properties", &fields);)
         for (struct json_walk w = json_walk_begin(fields);
              w.object && json_walk_next(&w, &key, &one);) {
             buf_clear(&name);
             json_unescape(&name, key);
             if (field_asks_secret(&r->keys, name.failed ? key : buf_slice(&name), one)) {
-                add_field(form, forms_hash_of(OF_FIELD, key));
+                form_add_field(form, forms_hash_of(OF_FIELD, key));
                 asks = true;
             }
         }
-    if (!asks && is_only_one(fields, &key) && asks_secret(&r->keys, json_get(params, "message"))) {
-        add_field(form, forms_hash_of(OF_FIELD, key));
+    if (!asks && field_is_only_one(fields, &key) && text_asks_secret(&r->keys, json_get(params, "message"))) {
+        form_add_field(form, forms_hash_of(OF_FIELD, key));
         asks = true;
     }
     buf_close(&name);
@@ -345,14 +348,14 @@ static bool forms_note_inputs(struct forms *f, const struct redact *r, struct js
     for (struct json_walk w = json_walk_begin(requests);
          w.object && json_walk_next(&w, &key, &one);)
         if (json_key_is(json_string_raw(json_get(one, "method")), "elicitation/create"))
-            asks |= note_fields(f, r, forms_hash_of(OF_KEY, key), json_get(one, "params"), &budget);
+            asks |= forms_note_fields(f, r, forms_hash_of(OF_KEY, key), json_get(one, "params"), &budget);
     return asks;
 }
 
 /* Notes that the client answers the request with this id by creating a task. */
 static void forms_note_task(struct forms *f, struct json_value id, struct json_value task)
 {
-    uint64_t owner = hash_of_id(id);
+    uint64_t owner = forms_hash_of_id(id);
     for (size_t i = 0; i < FORMS_MAX && task.type == JSON_STRING; i++)
         if (f->form[i].owner == owner)
             f->form[i].task = forms_hash_of(OF_TASK, json_string_raw(task));
@@ -364,7 +367,7 @@ static void forms_note_result(struct forms *f, struct json_value id, struct json
     uint64_t of_task = task.type == JSON_STRING ? forms_hash_of(OF_TASK, json_string_raw(task)) : 0;
     for (size_t i = 0; i < FORMS_MAX && of_task != 0; i++)
         if (f->form[i].task == of_task) {
-            f->form[i].owner = hash_of_id(id);
+            f->form[i].owner = forms_hash_of_id(id);
             return;
         }
 }
@@ -379,7 +382,7 @@ bool forms_notice(struct forms *f, const struct redact *r, const struct rpc *m, 
     if (rpc_method_is(m, "tasks/result"))
         forms_note_result(f, m->id, json_get(m->params, "taskId"));
     else if (rpc_method_is(m, "elicitation/create"))
-        return note_fields(f, r, hash_of_id(m->id), m->params, &budget);
+        return forms_note_fields(f, r, forms_hash_of_id(m->id), m->params, &budget);
     return forms_note_inputs(f, r, rpc_input_requests(m));
 }
 
@@ -415,10 +418,10 @@ static void hide_in_answer(struct hiding *h, const struct asked_form *form,
     struct slice key;
     struct json_value one, content;
     if (form == NULL && json_get(answer, "action").type != JSON_STRING)
-        return; /* not an answer to a form; for instance one of sampling */
+        return; /* not an answer to a form, but for instance to a sampling request */
     if (answer.type != JSON_OBJECT && form_has_secrets(form))
         hide_value(h, answer);
-    for (struct json_walk of = json_walk_begin(answer); find_named(&of, "content", &content);) {
+    for (struct json_walk of = json_walk_begin(answer); find_member_named(&of, "content", &content);) {
         if (content.type != JSON_OBJECT && (form == NULL || form_has_secrets(form)))
             hide_value(h, content);
         for (struct json_walk w = json_walk_begin(content);
@@ -434,8 +437,8 @@ static const struct asked_form *form_answered_by(const struct forms *f, struct j
     static const struct asked_form all = {.all = true};
     struct json_value id = {0}, more;
     struct json_walk w = json_walk_begin(message);
-    (void)find_named(&w, "id", &id);
-    return find_named(&w, "id", &more) ? &all : forms_find(f, hash_of_id(id));
+    (void)find_member_named(&w, "id", &id);
+    return find_member_named(&w, "id", &more) ? &all : forms_find(f, forms_hash_of_id(id));
 }
 
 static void hide_in_inputs(struct hiding *h, struct json_value params)
@@ -443,7 +446,7 @@ static void hide_in_inputs(struct hiding *h, struct json_value params)
     struct slice key;
     struct json_value one, inputs;
     for (struct json_walk of = json_walk_begin(params);
-         find_named(&of, "inputResponses", &inputs);) {
+         find_member_named(&of, "inputResponses", &inputs);) {
         if (inputs.type != JSON_OBJECT && forms_have_secrets(h->f))
             hide_value(h, inputs);
         for (struct json_walk w = json_walk_begin(inputs);

@@ -1,10 +1,10 @@
-/* form.h - finds answers to forms that are secrets because of what the server asked for.
+/* form.h - finds secrets in answers to forms: values that are secret because the server asked for a secret.
  *
  * A server asks a person with elicitation/create, or with inputRequests in a result (2026-07-28). It must not ask for a secret in a
  * form. If it does, the value of that field in the answer is replaced by `[redacted:form]` before it is recorded.
  *
- * Secret    a field of text or numbers without choices whose name, title or description plainly asks for one, with the
- *           words of key.h and those of key_asked (docs/sanitizer.md), or with the format `password`.
+ * Secret    a field of text or numbers without choices whose name, title or description plainly asks for a secret, with
+ *           the words of key.h and those of key_asked (docs/sanitizer.md), or whose format is `password`.
  * Answers   are found by the id of the request, or by the key of inputRequests. If several forms
  *           have the same id or key, the secret fields of all are kept, because the first form may
  *           be answered last. In an answer to a form that is unknown or forgotten, all fields are
@@ -26,9 +26,8 @@
 
 struct asked_form {
     uint64_t owner; /* hash of the request's id or of the key; 0: the slot is free */
-    uint64_t task;  /* hash of the id of the task that was the answer to the form (2025-11-25); 0:
-                     * none */
-    uint64_t field[FORM_FIELDS];
+    uint64_t task;  /* hash of the id of the task that answered the form (2025-11-25); 0: none */
+    uint64_t field[FORM_FIELDS]; /* hashes of the names of the secret fields */
     unsigned n;
     bool all; /* all fields are secrets */
 };
@@ -36,11 +35,11 @@ struct asked_form {
 /* Initialize with zeros. */
 struct forms {
     struct asked_form form[FORMS_MAX];
-    unsigned next;
+    unsigned next; /* number of forms noted so far; the next one gets slot next % FORMS_MAX */
 };
 
-/* Notes the forms in a message, or where their answer will be. Returns whether a form asks for a
- * secret. If r is NULL, forms of the server are not read. */
+/* Notes the forms in a message of the server, and the ids under which they will be answered. Returns
+ * whether a form asks for a secret. If r is NULL, forms of the server are not read. */
 bool forms_notice(struct forms *f, const struct redact *r, const struct rpc *m, bool from_client);
 /* Whether a known form asks for a secret. */
 bool forms_have_secrets(const struct forms *f);

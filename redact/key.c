@@ -26,20 +26,9 @@ static char decode_percent(struct slice s, size_t i)
     return (char)(high << 4 | low);
 }
 
-/* Returns the end of a name that is too long. Three times KEY_MAX bytes are enough, because %XX is
- * one character. */
-static struct slice redact_cut_long_key(struct slice name, bool *ret_truncated)
-{
-    size_t max = (size_t)KEY_MAX * 3;
-    *ret_truncated = name.n > max;
-    if (*ret_truncated)
-        name = (struct slice){name.p + name.n - max, max};
-    return name;
-}
-
 static void key_name_append_char(struct key_name *k, char c, bool word)
 {
-    if (k->n == KEY_MAX) { /* drop the first one */
+    if (k->n == KEY_MAX) { /* drop the first character */
         memmove(k->p, k->p + 1, KEY_MAX - 1);
         k->words >>= 1;
         k->n--;
@@ -50,11 +39,15 @@ static void key_name_append_char(struct key_name *k, char c, bool word)
     k->p[k->n++] = c;
 }
 
-static void redact_key_name_of(struct slice name, struct key_name *ret)
+static void make_key_name(struct slice name, struct key_name *ret)
 {
+    size_t max = (size_t)KEY_MAX * 3; /* enough of the end, because %XX is one character */
+    struct slice s = name;
     ret->n = 0;
     ret->words = 0;
-    struct slice s = redact_cut_long_key(name, &ret->truncated);
+    ret->truncated = name.n > max;
+    if (ret->truncated)
+        s = (struct slice){name.p + name.n - max, max};
     char before = 0; /* the preceding character; 0: none, or a separator */
     for (size_t i = 0; i < s.n; i++) {
         char c = s.p[i];
@@ -96,7 +89,7 @@ static const struct key_rule *find_rule_in_table(const struct key_rule *table,
     return NULL;
 }
 
-/* Rules are found by their last two letters. */
+/* Returns the index in keys.first of the rules that end with the two letters before `end`. */
 static unsigned rule_bucket(const char *end)
 {
     return ((unsigned char)end[-2] & 31u) << 5 | ((unsigned char)end[-1] & 31u);
@@ -135,7 +128,7 @@ static const struct key_user *find_user_rule(const struct keys *keys, enum key_l
     return NULL;
 }
 
-static const struct key_rule *redact_key_find(const struct keys *keys, const struct key_name *k)
+static const struct key_rule *find_rule_for_name(const struct keys *keys, const struct key_name *k)
 {
     if (find_user_rule(keys, KEYS_KEEP, k) != NULL)
         return NULL;
@@ -146,7 +139,8 @@ static const struct key_rule *redact_key_find(const struct keys *keys, const str
     return r != NULL && find_rule_in_table(key_kept, k) == NULL ? r : NULL;
 }
 
-static bool drop_digits(struct key_name *k)
+/* Removes the digits at the end. Returns whether there were any and something is left. */
+static bool key_name_drop_digits(struct key_name *k)
 {
     size_t n = k->n;
     while (n > 0 && char_is_digit(k->p[n - 1]))
@@ -161,10 +155,10 @@ const struct key_rule *key_find(const struct keys *keys, struct slice name)
     if (!key_may_match(keys, name.p, name.p + name.n))
         return NULL;
     struct key_name k;
-    redact_key_name_of(name, &k);
-    const struct key_rule *r = redact_key_find(keys, &k);
-    if (r == NULL && drop_digits(&k))
-        r = redact_key_find(keys, &k);
+    make_key_name(name, &k);
+    const struct key_rule *r = find_rule_for_name(keys, &k);
+    if (r == NULL && key_name_drop_digits(&k))
+        r = find_rule_for_name(keys, &k);
     if (r != NULL && memmem(name.p, name.n, "[redacted:", 10) != NULL)
         return NULL; /* a name that contains a redaction mark is not the name of a secret */
     return r;
@@ -174,10 +168,10 @@ static const struct key_rule *find_asked_rule(const struct keys *keys, struct sl
                                               bool exact)
 {
     struct key_name k;
-    redact_key_name_of(name, &k);
+    make_key_name(name, &k);
     const struct key_rule *r =
         find_user_rule(keys, KEYS_KEEP, &k) == NULL ? find_rule_in_table(key_asked, &k) : NULL;
-    if (r == NULL && drop_digits(&k))
+    if (r == NULL && key_name_drop_digits(&k))
         r = find_rule_in_table(key_asked, &k);
     return r != NULL && (!exact || (r->flags & KEY_EXACT)) ? r : NULL;
 }
@@ -196,7 +190,7 @@ const struct key_rule *key_find_exact(const struct keys *keys, struct slice name
 bool key_is_plain_header(const struct keys *keys, struct slice name)
 {
     struct key_name k;
-    redact_key_name_of(name, &k);
+    make_key_name(name, &k);
     return find_user_rule(keys, KEYS_KEEP, &k) != NULL ||
            find_rule_in_table(key_plain_headers, &k) != NULL;
 }
@@ -204,7 +198,7 @@ bool key_is_plain_header(const struct keys *keys, struct slice name)
 bool key_is_content(const struct keys *keys, struct slice name)
 {
     struct key_name k;
-    redact_key_name_of(name, &k);
+    make_key_name(name, &k);
     if (find_user_rule(keys, KEYS_CONTENT, &k) != NULL)
         return true;
     return find_user_rule(keys, KEYS_KEEP, &k) == NULL &&
@@ -225,8 +219,7 @@ static void note_rule_end(struct keys *k, const char *p, size_t n)
     unsigned two = (unsigned)(p[n - 2] - 'a') << 5 | (unsigned)(p[n - 1] - 'a');
     if (n < k->least[two])
         k->least[two] = (uint8_t)n;
-    for (unsigned a = 0; a < 26;
-         a++) { /* the end has two letters: all three-letter ends with these two are marked */
+    for (unsigned a = 0; a < 26; a++) { /* for an end of two letters, any letter may precede */
         unsigned three = a << 10 | two;
         if (n == 2 || p[n - 3] == (char)('a' + a))
             k->ends[three / 64] |= (uint64_t)1 << (three % 64);
@@ -272,7 +265,7 @@ int keys_add(struct keys *k, enum key_list list, struct slice name)
         return MI_EFULL;
     u.any_before = name.n > 0 && name.p[0] == '*';
     u.any_behind = name.n > 1 && name.p[name.n - 1] == '*';
-    redact_key_name_of(name, &u.name);
+    make_key_name(name, &u.name);
     if (u.name.n == 0 || u.name.truncated)
         return MI_EINVAL;
     make_user_rule_name(&u);

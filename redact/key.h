@@ -38,7 +38,7 @@ struct key_rule {
 struct key_name {
     size_t n;
     uint64_t words; /* bit i: p[i] begins a word */
-    bool truncated; /* the name was longer; p has its end */
+    bool truncated; /* the name was longer; p has the end of the name */
     char p[KEY_MAX];
 };
 
@@ -46,10 +46,10 @@ struct keys {
     struct key_user *user; /* owned */
     size_t user_n;
     bool all;           /* key_may_match() is always true: a user's name ends with `*` */
-    uint64_t ends[512]; /* a bit for each three letters: set if some rule ends with them */
-    /* For each two letters: length of the shortest rule that ends with them; UINT8_MAX: none. */
+    uint64_t ends[512]; /* for each three letters a bit: set if a rule ends with these letters */
+    /* For each two letters: length of the shortest rule that ends with these letters; UINT8_MAX: none. */
     uint8_t least[1024];
-    uint8_t first[1024], next[KEY_RULES_MAX]; /* built-in rules by their last two letters */
+    uint8_t first[1024], next[KEY_RULES_MAX]; /* lists of built-in rules by their last two letters */
 };
 
 void keys_open(struct keys *k);
@@ -59,7 +59,7 @@ enum key_list { KEYS_SECRET, KEYS_KEEP, KEYS_CONTENT };
 /* Adds a name of the user. 0, MI_ENOMEM, MI_EFULL, or MI_EINVAL if its normal form is empty. */
 MI_MUST int keys_add(struct keys *k, enum key_list list, struct slice name);
 
-/* Returns the rule that matches an unescaped name, or NULL if it is not the name of a secret. */
+/* Returns the rule that matches an unescaped name; NULL: the name is not that of a secret. */
 const struct key_rule *key_find(const struct keys *k, struct slice name);
 /* Like key_find(), for a field of a form that a person fills in: also finds the names in key_asked,
  * such as `cvv`. */

@@ -7,7 +7,7 @@
 #define WHOLE_BODY 16 /* characters of base64 in a line of a key; its last line may be shorter */
 #define MARK "[redacted:private-key]"
 
-static const char *redact_line_find(const char *from, const char *end, const char *what)
+static const char *find_in_line(const char *from, const char *end, const char *what)
 {
     return from < end ? memmem(from, (size_t)(end - from), what, strlen(what)) : NULL;
 }
@@ -16,14 +16,14 @@ static const char *redact_line_find(const char *from, const char *end, const cha
 static bool line_opens_private_key(struct slice line)
 {
     const char *end = line.p + line.n, *open = NULL;
-    if (redact_line_find(line.p, end, "Private-Lines: ") != NULL) /* PuTTY's */
+    if (find_in_line(line.p, end, "Private-Lines: ") != NULL) /* PuTTY's */
         return true;
-    for (const char *p = line.p; (p = redact_line_find(p, end, "-----BEGIN ")) != NULL; p++)
+    for (const char *p = line.p; (p = find_in_line(p, end, "-----BEGIN ")) != NULL; p++)
         open = p;
     if (open == NULL)
         return false;
-    const char *label = redact_line_find(open, end, "PRIVATE KEY");
-    return label != NULL && label - open < 64 && redact_line_find(open, end, "-----END ") == NULL;
+    const char *label = find_in_line(open, end, "PRIVATE KEY");
+    return label != NULL && label - open < 64 && find_in_line(open, end, "-----END ") == NULL;
 }
 
 static bool is_key_body_char(char c)
@@ -45,20 +45,14 @@ static struct slice last_word_of_key_line(struct slice line)
     return (struct slice){line.p + from, line.n - from};
 }
 
-static bool line_is_key_header(struct slice line)
-{
-    return line.n == 0 || redact_line_find(line.p, line.p + line.n, "Proc-Type:") != NULL ||
-           redact_line_find(line.p, line.p + line.n, "DEK-Info:") != NULL;
-}
-
 /* Handles a line inside a key: *hidden is the part to replace. Returns false if the line does not
  * belong to the key. */
 static bool redact_key_line(struct redact_lines *l, struct slice line, struct slice *hidden)
 {
-    const char *stop = redact_line_find(line.p, line.p + line.n, "-----END ");
+    const char *stop = find_in_line(line.p, line.p + line.n, "-----END ");
     l->in_key--;
     if (stop != NULL) {
-        const char *behind = redact_line_find(stop + 9, line.p + line.n, "-----");
+        const char *behind = find_in_line(stop + 9, line.p + line.n, "-----");
         l->in_key = 0;
         *hidden = (struct slice){
             line.p, (size_t)((behind != NULL ? behind + 5 : line.p + line.n) - line.p)};
@@ -67,8 +61,9 @@ static bool redact_key_line(struct redact_lines *l, struct slice line, struct sl
     *hidden = last_word_of_key_line(line);
     if (hidden->n >= WHOLE_BODY)
         return true; /* a line of the key, or its DEK-Info */
-    if (line_is_key_header(line))
-        return false;
+    if (line.n == 0 || find_in_line(line.p, line.p + line.n, "Proc-Type:") != NULL ||
+        find_in_line(line.p, line.p + line.n, "DEK-Info:") != NULL)
+        return false; /* a header of the key, or the empty line after the headers */
     l->in_key = 0;
     return hidden->n > 0 && hidden->n % 4 == 0;
 }
@@ -77,7 +72,7 @@ int redact_line(struct redact *r, struct redact_lines *l, struct slice line, str
                 size_t *ret_n)
 {
     struct slice hidden;
-    if (line_opens_private_key(line)) { /* the previous key may have had no end */
+    if (line_opens_private_key(line)) { /* perhaps inside a previous key without an end */
         l->in_key = REDACT_PEM_LINES;
         return redact_text(r, line, out, ret_n);
     }

@@ -12,7 +12,7 @@ enum role { ROLE_NONE, ROLE_NAME, ROLE_VALUE, ROLE_BLOB, ROLE_KEPT };
 
 /* All keys are unescaped. */
 enum role place_role_of_key(struct slice key); /* never ROLE_KEPT */
-/* Whether it is a protocol field that a peer must return unchanged. Such fields are never
+/* Whether this key is a protocol field that a peer must return unchanged. Such fields are never
  * replaced. */
 bool place_is_kept(enum zone zone, struct slice key);
 /* The zone of the value with this key. */

@@ -21,7 +21,7 @@ static inline const char *read_space(const char *p, const char *end)
     return p;
 }
 #if defined(__SSE2__) && !defined(MI_NO_SIMD)
-/* Sets those of 16 bytes to 0xff that are quotes or backslashes. */
+/* Returns 16 bytes: 0xff for each quote or backslash among the 16 bytes at p, else 0. */
 static inline __m128i read_marks(const char *p)
 {
     __m128i v = _mm_loadu_si128((const __m128i *)(const void *)p);

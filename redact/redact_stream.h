@@ -25,8 +25,8 @@ struct redact_stream {
 void redact_stream_close(struct redact_stream *s);
 /* Takes bytes, and appends the text that can be output now to `out`. */
 void redact_stream_feed(struct redact_stream *s, struct slice bytes, struct buf *out);
-bool redact_stream_has_partial_line(
-    const struct redact_stream *s); /* whether a line is unfinished */
+/* Whether a line is unfinished. */
+bool redact_stream_has_partial_line(const struct redact_stream *s);
 /* Call it after a pause: appends the complete words of the unfinished line to `out`. */
 void redact_stream_pause(struct redact_stream *s, struct buf *out);
 /* Call it at the end of the stream: appends the rest to `out`. */

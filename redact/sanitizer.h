@@ -25,8 +25,7 @@
 
 #define REDACT_CONTENT_HEAD 50 /* characters of sensitive content that are kept */
 #define REDACT_MARK_MAX 80     /* bytes of a mark `[redacted:RULE]` */
-/* maximum bytes of a word that is kept together when a line is split */
-#define REDACT_WORD_MAX 4096
+#define REDACT_WORD_MAX 4096   /* longest word in bytes that is not divided when a line is split */
 #define REDACT_PEM_LINES 512 /* lines of a private key that are replaced if its end is missing */
 
 enum redact_how {
@@ -67,7 +66,7 @@ void redact_set_current(struct redact *r); /* takes ownership; NULL: the built-i
 /* Makes r the active sanitizer, and returns the previous one, which the caller then owns. NULL: the
  * built-in rules. */
 struct redact *redact_swap_current(struct redact *r);
-/* For log_set_filter(): sanitizes log lines with the rules in force. */
+/* A filter for log_set_filter(): sanitizes log lines with the rules in force. */
 struct slice redact_log_filter(void *ctx, struct slice line);
 
 /* ---- JSON ---- */
@@ -96,8 +95,8 @@ MI_MUST int redact_append(struct slice text, struct buf *b);
 /* Returns the length of a text without its last word, which may be incomplete, because half of a
  * secret is not recognized. Returns the full length if that word has more than max_word bytes. */
 size_t redact_whole_words(struct slice text, size_t max_word);
-/* The first `max` bytes of a name that is sanitized afterwards, without the word that is cut at their end, unless it has
- * more than REDACT_CUT_WORD bytes. */
+/* Returns the first `max` bytes of a name that will be sanitized, without the word that is cut at the end of these bytes,
+ * unless that word has more than REDACT_CUT_WORD bytes. */
 #define REDACT_CUT_WORD 1024
 struct slice redact_cut_name(struct slice name, size_t max);
 /* Returns the length in bytes of the first `chars` characters of a sanitized text. A redaction mark

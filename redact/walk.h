@@ -64,7 +64,7 @@ enum zone {
     ZONE_INPUTS,     /* names and requests for input of a server (2026-07-28) */
 };
 
-enum { IN_ARGUMENTS = 1 /* of a tools/call: content is truncated */ };
+enum { IN_ARGUMENTS = 1 /* inside the arguments of a tools/call, where content is truncated */ };
 
 /* ---- edits (redact/edit.c) ---- */
 
@@ -72,13 +72,14 @@ enum { IN_ARGUMENTS = 1 /* of a tools/call: content is truncated */ };
 void edit_add(struct redact *r, size_t from, size_t to, struct slice text);
 /* Replaces [from, to) by `[redacted:RULE]`; `quoted`: adds quotes, for a value that is not a string. */
 void edit_mark(struct redact *r, size_t from, size_t to, const char *rule, bool quoted);
-/* edit_mark() for a range before the last edit; edits that overlap it are dropped. */
+/* edit_mark() for a range before the last edit; edits that overlap the range are dropped. first: the
+ * first edit of the text. */
 void edit_mark_late(struct redact *r, size_t first, size_t from, size_t to, const char *rule,
                     bool quoted);
-/* Converts the edits from `first` on from offsets in a string to offsets in the text that contains the string, `raw`,
- * at offset `base`. `escaped`: the edits were collected in the unescaped string. */
+/* Converts the edits from index `first` on: from offsets in a string to offsets in the text that contains this string
+ * (`raw`) at offset `base`. `escaped`: the edits were collected in the unescaped string. */
 void edit_map_to_raw(struct redact *r, size_t first, struct slice raw, size_t base, bool escaped);
-/* Shifts the edits for a text at offset `base` of another text, without escapes. */
+/* The same for a text without escapes: adds `base` to the offsets. */
 void edit_shift(struct redact *r, size_t first, size_t base);
 /* Appends the text with its edits applied to b. */
 void edit_render(const struct redact *r, size_t first, struct slice text, struct buf *b);
@@ -105,7 +106,7 @@ bool redact_may_contain_key(const struct redact *r, struct slice s);
 /* Returns false if the string (raw, with escapes) contains no JSON in which a key is the name of a
  * secret. */
 bool redact_may_contain_json(const struct redact *r, struct slice raw);
-/* Whether it begins and ends like an object or array. */
+/* Whether s begins and ends like an object or array. */
 bool redact_looks_like_json(struct slice s, bool escaped);
 /* Returns the first object in the text that has a member, or NULL. */
 const char *redact_next_object(const char *p, const char *end, bool escaped);
@@ -133,7 +134,7 @@ struct slice redact_without_scheme(struct slice s);
 /* Whether this string, whose key matches `rule`, is a secret rather than a placeholder, plain word
  * or path. */
 bool redact_is_secret(const struct redact *r, const struct key_rule *rule, struct slice raw);
-/* Whether the container at p, whose key matches `rule`, is a secret. ["oauth2", "apikey"] is
+/* Whether the container at p, whose key matches `rule`, contains a secret. ["oauth2", "apikey"] does
  * not. */
 bool redact_container_is_secret(const struct redact *r, const struct key_rule *rule, const char *p,
                                 const char *end);

@@ -102,7 +102,7 @@ static int forward_cancel(struct conversation *s, const struct rpc *live)
     if (p != NULL)
         p->cancelled = true;
     if (p == NULL || p->number == 0)
-        return 0; /* the server did not get the request, so an answer would come too late */
+        return 0; /* the server does not have the request: it was answered or not yet sent */
     with[REWRITE_REQUEST_ID] = forward_number_text(p->number, text);
     int st = forward_keep_message(s, true, live->text);
     return st < 0 ? st : forward_send(f, live->text, with);
@@ -143,14 +143,15 @@ int forward_answer(struct conversation *s, const struct rpc *live)
 
 /* ---- the live server ---- */
 
-/* The request gets an id of ours, because the replay has its own requests of the server. */
+/* Sends a request of the live server to the client, with a new id: recorded requests of the server also
+ * use ids. */
 static int forward_on_question(struct conversation *s, const struct rpc *m)
 {
     struct forward *f = s->forward;
     char text[32];
     struct slice with[REWRITE_COUNT] = {0};
     if (f->questions_n == CONVERSATION_OPEN_MAX)
-        return 0; /* the client answers no requests of the server, so this request gets no answer */
+        return 0; /* dropped: the client does not answer requests of the server */
     struct forward_question *q = malloc(sizeof *q + m->id.text.n);
     if (q == NULL)
         return MI_ENOMEM;
@@ -188,7 +189,7 @@ static int forward_on_answer(struct conversation *s, const struct rpc *m)
     if (found == NULL)
         return 0; /* the request was already answered */
     struct forward_pending *p = forward_remove_pending(f, found->number);
-    if (rpc_is_ours(m)) /* the message is of the proxy in front of the server */
+    if (rpc_is_ours(m)) /* the proxy in front of the server made this answer */
         forward_unanswered(s, p);
     with[REWRITE_ID] = with[REWRITE_SUBSCRIPTION] = p->id;
     buf_clear(&s->out);
@@ -201,8 +202,8 @@ static int forward_on_answer(struct conversation *s, const struct rpc *m)
     return st < 0 ? st : ended;
 }
 
-/* Replaces what a notification of the server names: a subscription, another request of the client,
- * or a request of the server. */
+/* Sends a notification of the server to the client. Replaces the id in it, which is of a subscription,
+ * of another request of the client, or of a request of the server. */
 static int forward_on_notification(struct conversation *s, const struct rpc *m)
 {
     struct forward *f = s->forward;

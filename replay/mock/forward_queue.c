@@ -23,7 +23,7 @@ int forward_send(struct forward *f, struct slice message, const struct slice wit
     return st < 0 ? st : f->calls->send(f->ctx, buf_slice(&f->out));
 }
 
-static int send_numbered(struct forward *f, struct slice message, uint64_t number)
+static int forward_send_numbered(struct forward *f, struct slice message, uint64_t number)
 {
     char text[32];
     struct slice with[REWRITE_COUNT] = {0};
@@ -34,7 +34,7 @@ static int send_numbered(struct forward *f, struct slice message, uint64_t numbe
 int forward_send_own(struct forward *f, struct slice message)
 {
     f->own = ++f->number;
-    return send_numbered(f, message, f->own);
+    return forward_send_numbered(f, message, f->own);
 }
 
 int forward_keep_message(struct conversation *s, bool from_client, struct slice message)
@@ -49,7 +49,7 @@ int forward_keep_message(struct conversation *s, bool from_client, struct slice 
 
 /* ---- the client's requests ---- */
 
-static struct slice forward_queue_keep_text(char **to, struct slice text)
+static struct slice copy_pending_text(char **to, struct slice text)
 {
     struct slice kept = {*to, text.n};
     if (text.n > 0)
@@ -64,7 +64,7 @@ struct forward_pending *forward_add(struct conversation *s, const struct rpc *li
     struct forward *f = s->forward;
     struct slice id = live->id.text;
     struct slice form;
-    struct rpc stored; /* names are reported without secrets */
+    struct rpc stored; /* the sanitized request: reports must not contain secrets */
     if (source_sanitize_again(s->source, live->text, &form) < 0 || rpc_read(form, &stored) < 0)
         return NULL;
     struct rpc_name name = rpc_name(&stored, &f->out);
@@ -76,10 +76,10 @@ struct forward_pending *forward_add(struct conversation *s, const struct rpc *li
     if (p == NULL)
         return NULL;
     char *to = p->data;
-    p->id = forward_queue_keep_text(&to, id);
-    p->key = forward_queue_keep_text(&to, buf_slice(&s->key));
-    p->method = forward_queue_keep_text(&to, name.method);
-    p->target = forward_queue_keep_text(&to, name.target);
+    p->id = copy_pending_text(&to, id);
+    p->key = copy_pending_text(&to, buf_slice(&s->key));
+    p->method = copy_pending_text(&to, name.method);
+    p->target = copy_pending_text(&to, name.target);
     p->batch = batch;
     if (batch != NULL)
         batch->waiting++;
@@ -143,7 +143,7 @@ int forward_send_pending(struct conversation *s, struct forward_pending *p, stru
     struct forward *f = s->forward;
     p->number = ++f->number;
     int st = forward_keep_message(s, true, text);
-    return st < 0 ? st : send_numbered(f, text, p->number);
+    return st < 0 ? st : forward_send_numbered(f, text, p->number);
 }
 
 int forward_enter_ready(struct conversation *s)
@@ -165,7 +165,7 @@ void forward_unanswered(struct conversation *s, const struct forward_pending *p)
         misses_add(s->misses, &f, NULL);
 }
 
-static int forward_queue_refuse(struct conversation *s, struct forward_pending *p)
+static int refuse_pending(struct conversation *s, struct forward_pending *p)
 {
     struct buf why = {0};
     forward_unanswered(s, p);
@@ -184,6 +184,6 @@ int forward_give_up(struct conversation *s)
     f->phase = FORWARD_OVER;
     int st = 0;
     while (st == 0 && f->pending != NULL)
-        st = forward_queue_refuse(s, forward_remove_pending(f, f->pending->number));
+        st = refuse_pending(s, forward_remove_pending(f, f->pending->number));
     return st;
 }

@@ -16,10 +16,10 @@ static int forward_start_give_up(struct conversation *s, const char *why)
 
 /* ---- catching up ---- */
 
-static bool may_repeat(const struct forward *f, const struct rpc *m)
+static bool request_may_be_repeated(const struct forward *f, const struct rpc *m)
 {
-    if (marks_in_text(m->params.text) != MARKS_NONE) /* the sanitizer changed it */
-        return false;
+    if (marks_in_text(m->params.text) != MARKS_NONE)
+        return false; /* the sanitizer changed the request */
     if (!rpc_method_is(m, "tools/call"))
         return talk_reads_only(m) && !rpc_method_is(m, "initialize") && !rpc_method_is(m, "ping") &&
                !rpc_method_is(m, "server/discover") && !rpc_method_is(m, "subscriptions/listen");
@@ -38,7 +38,7 @@ static int forward_start_catch_up(struct conversation *s)
         int st = source_read_body(s->source, x->place, &s->body);
         if (st < 0 && st != MI_ENOENT)
             return st;
-        if (st == 0 && rpc_read(buf_slice(&s->body), &m) == 0 && may_repeat(f, &m)) {
+        if (st == 0 && rpc_read(buf_slice(&s->body), &m) == 0 && request_may_be_repeated(f, &m)) {
             f->phase = FORWARD_CATCHING_UP;
             return forward_send_own(f, buf_slice(&s->body));
         }
@@ -46,8 +46,8 @@ static int forward_start_catch_up(struct conversation *s)
     return forward_enter_ready(s);
 }
 
-/* cursor: JSON text; {NULL, 0} for the first page. */
-static int ask_tools(struct forward *f, struct slice meta, struct slice cursor)
+/* Requests a page of tools/list. cursor: JSON text; {NULL, 0} for the first page. */
+static int forward_ask_tools(struct forward *f, struct slice meta, struct slice cursor)
 {
     struct buf b = {0};
     own_tools_list(&b, slice_of("0"), meta, cursor);
@@ -62,11 +62,11 @@ static int forward_after_greeting(struct conversation *s, struct slice meta)
 {
     struct forward *f = s->forward;
     if (f->rules.catch_up && f->noted_n > 0)
-        return ask_tools(f, meta, (struct slice){0});
+        return forward_ask_tools(f, meta, (struct slice){0});
     return forward_enter_ready(s);
 }
 
-/* The `_meta` of a waiting request, for requests of our own; {NULL, 0} if there is none, as in
+/* Returns the `_meta` of a waiting request, for requests of our own; {NULL, 0} if there is none, as in
  * older revisions. */
 static struct slice meta_of_pending_request(const struct forward *f)
 {
@@ -76,7 +76,7 @@ static struct slice meta_of_pending_request(const struct forward *f)
     return m.meta.text;
 }
 
-static int forward_start_learn(struct conversation *s, const struct rpc *answer)
+static int forward_on_tools(struct conversation *s, const struct rpc *answer)
 {
     struct forward *f = s->forward;
     struct json_value cursor = json_get(answer->result, "nextCursor");
@@ -84,7 +84,7 @@ static int forward_start_learn(struct conversation *s, const struct rpc *answer)
     if (st < 0)
         return st;
     if (answer->kind == RPC_RESULT && cursor.type == JSON_STRING && f->pages < TOOL_PAGES_MAX)
-        return ask_tools(f, meta_of_pending_request(f), cursor.text);
+        return forward_ask_tools(f, meta_of_pending_request(f), cursor.text);
     return forward_start_catch_up(s);
 }
 
@@ -120,10 +120,10 @@ static int forward_on_greeted(struct conversation *s, const struct rpc *answer)
     const char *recorded = plan_get_version(s->plan, false);
     struct slice version = json_string_raw(json_get(answer->result, "protocolVersion"));
     if (answer->kind != RPC_RESULT) {
-        /* if the server has ended, the proxy in front of it answers */
         struct buf *why = &s->forward->over;
         if (!rpc_is_ours(answer))
             return forward_start_give_up(s, "the live server rejected initialize");
+        /* The proxy in front of the server made this error, because the server has ended. */
         buf_adds(why, "the live server did not answer initialize: ");
         json_unescape(why, json_string_raw(answer->error_message));
         return forward_give_up(s);
@@ -157,7 +157,7 @@ int forward_step(struct conversation *s, const struct rpc *answer)
     case FORWARD_GREETING:
         return forward_on_greeted(s, answer);
     case FORWARD_LEARNING:
-        return forward_start_learn(s, answer);
+        return forward_on_tools(s, answer);
     default: /* FORWARD_CATCHING_UP: the answer is not needed */
         return forward_start_catch_up(s);
     }

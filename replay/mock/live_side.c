@@ -4,6 +4,7 @@
 
 /* limit of unsent bytes for the server; above it, the client is not read */
 #define UNSENT_MAX ((size_t)1 << 20)
+
 /* ---- lines of the server ---- */
 
 static int live_side_read_lines(struct live_side *l)
@@ -73,8 +74,7 @@ void live_side_settle(struct live_side *l, bool full)
     if (runs)
         live_watched_fds(l->live, &in, &out, &waits);
     live_side_watch(l, &l->read_watch, full ? -1 : in, EV_READ);
-    /* if nothing waits to be written: the pipe is never readable, but an error event reports when
-     * it is closed */
+    /* If no data waits to be written, EV_READ still reports that the server has closed the pipe. */
     live_side_watch(l, &l->write_watch, out, waits ? EV_WRITE : EV_READ);
     int64_t next_us = runs && !full ? live_next_wait_us(l->live) : -1;
     if (next_us < 0) {

@@ -4,7 +4,7 @@
 #include "replay/source/sanitize.h"
 
 #define LOAD_MESSAGES 256 /* messages added to the plan in one step */
-#define NEAR_MAX 64       /* recorded requests that a miss is compared with */
+#define NEAR_MAX 64       /* a miss is compared with at most this many recorded requests */
 
 void match_close(struct match *m)
 {
@@ -32,7 +32,7 @@ static int load_more(struct match *m)
 /* ---- comparing ---- */
 
 /* Reads a recorded request again. 0; MI_ENOENT: the request was deleted; or an error. */
-static int read_request(struct match *m, uint32_t exchange, struct rpc *ret)
+static int read_recorded_request(struct match *m, uint32_t exchange, struct rpc *ret)
 {
     return plan_read_request(m->plan, m->source, exchange, &m->text, ret);
 }
@@ -41,7 +41,7 @@ static int read_request(struct match *m, uint32_t exchange, struct rpc *ret)
 static int recorded_request_equals(struct match *m, uint32_t exchange)
 {
     struct rpc recorded;
-    int st = read_request(m, exchange, &recorded);
+    int st = read_recorded_request(m, exchange, &recorded);
     if (st == MI_ENOENT)
         return 0;
     if (st < 0)
@@ -55,13 +55,14 @@ static int recorded_request_equals(struct match *m, uint32_t exchange)
 
 /* ---- finding ---- */
 
+/* Whether --repeat fail and --ordering strict do not apply to the request. */
 static bool request_is_exempt(const struct rpc *r)
 {
     return rpc_method_is(r, "ping") || rpc_method_is(r, "initialize") ||
            rpc_method_is(r, "server/discover");
 }
 
-static bool is_exempt_topic(const struct plan_topic *t)
+static bool topic_is_exempt(const struct plan_topic *t)
 {
     return slice_is(t->method, "ping") || slice_is(t->method, "initialize") ||
            slice_is(t->method, "server/discover");
@@ -69,7 +70,7 @@ static bool is_exempt_topic(const struct plan_topic *t)
 
 /* Finds the group of the request in m->key. all: reads the recording until the group has an
  * exchange that was not requested yet. */
-static int find_group(struct match *m, bool all, struct plan_group **ret)
+static int find_request_group(struct match *m, bool all, struct plan_group **ret)
 {
     uint64_t hash = canon_hash(buf_slice(&m->key));
     for (;;) {
@@ -86,6 +87,7 @@ static int find_group(struct match *m, bool all, struct plan_group **ret)
     }
 }
 
+/* Returns the reason why no equal request was recorded. */
 static enum miss_kind explain_no_match(struct match *m, const struct rpc *r)
 {
     bool method = false, target = false;
@@ -100,7 +102,7 @@ static enum miss_kind explain_no_match(struct match *m, const struct rpc *r)
     return target ? MISS_DIFFERENT : method ? MISS_UNKNOWN_TARGET : MISS_UNKNOWN_METHOD;
 }
 
-static int match_take(struct match *m, uint32_t exchange, uint32_t *ret)
+static int match_take_exchange(struct match *m, uint32_t exchange, uint32_t *ret)
 {
     struct plan_exchange *x = plan_get_exchange(m->plan, exchange);
     bool again = x->times_requested > 0;
@@ -115,7 +117,7 @@ static int find_any_exchange(struct match *m, const struct rpc *r, uint32_t *ret
 {
     struct plan_group *g;
     bool repeats = !m->repeat_fail || rpc_method_is(r, "tasks/get") || request_is_exempt(r);
-    int st = find_group(m, !rpc_method_is(r, "ping"), &g);
+    int st = find_request_group(m, !rpc_method_is(r, "ping"), &g);
     if (st < 0)
         return st;
     if (g == NULL) {
@@ -134,7 +136,7 @@ static int find_any_exchange(struct match *m, const struct rpc *r, uint32_t *ret
         *ret_why = MISS_EXHAUSTED;
         return MATCH_MISS;
     }
-    return match_take(m, x, ret);
+    return match_take_exchange(m, x, ret);
 }
 
 /* Finds the next recorded request to which --ordering strict applies. */
@@ -150,13 +152,13 @@ static int find_expected(struct match *m, uint32_t *ret)
                 return st;
         }
         *ret = m->expected;
-        if (!is_exempt_topic(
+        if (!topic_is_exempt(
                 plan_get_topic(m->plan, plan_get_exchange(m->plan, m->expected)->topic)))
             return 0;
     }
 }
 
-static int find_next(struct match *m, const struct rpc *r, uint32_t *ret, enum miss_kind *ret_why)
+static int find_exchange_in_order(struct match *m, const struct rpc *r, uint32_t *ret, enum miss_kind *ret_why)
 {
     uint32_t expected;
     int st = find_expected(m, &expected);
@@ -166,16 +168,16 @@ static int find_next(struct match *m, const struct rpc *r, uint32_t *ret, enum m
         return st;
     if (st == 1) {
         m->expected++;
-        return match_take(m, expected, ret);
+        return match_take_exchange(m, expected, ret);
     }
     struct plan_group *g;
-    st = find_group(m, true, &g);
+    st = find_request_group(m, true, &g);
     if (st < 0)
         return st;
     *ret_why = g != NULL ? MISS_OUT_OF_ORDER : explain_no_match(m, r);
     if (g != NULL || expected == PLAN_NONE)
         return MATCH_MISS;
-    /* the expected request with other parameters: continue with the one after it */
+    /* If the request is the expected one with other parameters, expect the next one from now on. */
     const struct plan_topic *t =
         plan_get_topic(m->plan, plan_get_exchange(m->plan, expected)->topic);
     struct rpc_name name = rpc_name(r, &m->other);
@@ -191,7 +193,7 @@ int match_find(struct match *m, const struct rpc *request, uint32_t *ret, enum m
     if (m->key.failed)
         return MI_ENOMEM;
     return m->strict_order && !request_is_exempt(request)
-               ? find_next(m, request, ret, ret_why)
+               ? find_exchange_in_order(m, request, ret, ret_why)
                : find_any_exchange(m, request, ret, ret_why);
 }
 
@@ -202,7 +204,7 @@ struct nearest {
     const struct rpc *request;
     uint32_t exchange; /* PLAN_NONE: none so far */
     size_t differences;
-    bool unasked;
+    bool unasked; /* the exchange was not requested yet */
 };
 
 static bool match_count_difference(void *ctx, const struct canon_difference *d)
@@ -214,10 +216,10 @@ static bool match_count_difference(void *ctx, const struct canon_difference *d)
 
 /* Compares request i. The nearest request has the fewest differences; among equals, one that was
  * not requested yet is preferred, then the first. */
-static int try_exchange(struct nearest *n, uint32_t i)
+static int compare_with_nearest(struct nearest *n, uint32_t i)
 {
     struct rpc recorded;
-    int st = read_request(n->m, i, &recorded);
+    int st = read_recorded_request(n->m, i, &recorded);
     if (st < 0)
         return st == MI_ENOENT ? 0 : st;
     size_t left = 100;
@@ -234,7 +236,7 @@ static int try_exchange(struct nearest *n, uint32_t i)
 }
 
 /* Finds the nearest request of the same method and target, else of the same method. */
-static int find_nearest(struct match *m, const struct rpc *request, struct slice method,
+static int find_nearest_request(struct match *m, const struct rpc *request, struct slice method,
                         struct slice target, struct nearest *n)
 {
     uint32_t topic = plan_find_topic(m->plan, method, target);
@@ -243,7 +245,7 @@ static int find_nearest(struct match *m, const struct rpc *request, struct slice
     for (uint32_t i = topic != PLAN_NONE ? plan_get_topic(m->plan, topic)->first : PLAN_NONE;
          i != PLAN_NONE && tried < NEAR_MAX;
          i = plan_get_exchange(m->plan, i)->next_topic, tried++) {
-        int st = try_exchange(n, i);
+        int st = compare_with_nearest(n, i);
         if (st < 0)
             return st;
     }
@@ -251,15 +253,15 @@ static int find_nearest(struct match *m, const struct rpc *request, struct slice
         const struct plan_topic *t = plan_get_topic(m->plan, i);
         if (t->first == PLAN_NONE || !slice_eq(t->method, method) || tried++ >= NEAR_MAX)
             continue;
-        int st = try_exchange(n, t->first);
+        int st = compare_with_nearest(n, t->first);
         if (st < 0)
             return st;
     }
     return 0;
 }
 
-/* A text in m->near, stored as offsets because the buffer moves when it grows. Slices are made
- * after the last text was added. */
+/* A text in m->near, stored as offsets because the buffer moves when it grows. The offsets become
+ * slices after the last text was added. */
 struct place {
     size_t at, n;
     bool there;
@@ -271,7 +273,7 @@ struct listing {
     struct place texts[MISS_DIFFERENCES_MAX][3]; /* pointer, recorded, asked */
 };
 
-static struct place match_keep_value(struct match *m, struct slice pointer, struct slice value)
+static struct place match_add_value(struct match *m, struct slice pointer, struct slice value)
 {
     struct place p = {.at = m->near.n, .there = value.p != NULL};
     if (p.there && sanitize_value(&m->near, pointer, value) < 0)
@@ -295,8 +297,8 @@ static bool match_list_difference(void *ctx, const struct canon_difference *d)
         struct place *texts = l->texts[f->differences];
         texts[0] = (struct place){l->m->near.n, d->pointer.n, true};
         buf_slice_add(&l->m->near, d->pointer);
-        texts[1] = match_keep_value(l->m, d->pointer, d->ours);
-        texts[2] = match_keep_value(l->m, d->pointer, d->theirs);
+        texts[1] = match_add_value(l->m, d->pointer, d->ours);
+        texts[2] = match_add_value(l->m, d->pointer, d->theirs);
     }
     f->differences++;
     return f->differences < 100;
@@ -328,11 +330,11 @@ int match_explain(struct match *m, const struct rpc *request, struct miss *f)
     struct rpc recorded;
     buf_clear(&m->near);
     f->differences = 0;
-    int st = find_nearest(m, request, f->method, f->target, &n);
+    int st = find_nearest_request(m, request, f->method, f->target, &n);
     if (st < 0 || n.exchange == PLAN_NONE)
         return st;
     f->nearest_seq = source_seq_of_place(plan_get_exchange(m->plan, n.exchange)->place);
-    st = read_request(m, n.exchange, &recorded);
+    st = read_recorded_request(m, n.exchange, &recorded);
     if (st < 0)
         return st == MI_ENOENT ? 0 : st;
     struct listing l = {.m = m, .f = f};

@@ -98,7 +98,7 @@ static void misses_append_sentence(struct buf *b, const struct miss *f)
 /* ---- JSON ---- */
 
 /* Writes a value. A value longer than MISS_VALUE_MAX becomes a string with its first characters. */
-static void put_json_value(struct json_out *j, const char *name, struct slice json)
+static void misses_write_value(struct json_out *j, const char *name, struct slice json)
 {
     if (json.p == NULL)
         return;
@@ -130,8 +130,8 @@ void misses_add_error_data(struct json_out *j, const struct miss *f)
         const struct miss_difference *d = &f->difference[i];
         json_out_object(j, NULL);
         json_out_text(j, "pointer", d->pointer);
-        put_json_value(j, "recorded", d->recorded);
-        put_json_value(j, "asked", d->asked);
+        misses_write_value(j, "recorded", d->recorded);
+        misses_write_value(j, "asked", d->asked);
         json_out_end(j);
     }
     if (listed > 0)
@@ -161,7 +161,7 @@ static void misses_add_json(struct misses *r, const struct miss *f, struct slice
 
 /* ---- cases ---- */
 
-static struct report_case *new_miss_case(struct misses *r, struct slice method, struct slice target,
+static struct report_case *begin_miss_case(struct misses *r, struct slice method, struct slice target,
                                          uint64_t seq)
 {
     struct report_case *c = report_new(&r->report);
@@ -183,20 +183,10 @@ static const char never_asked_help[] =
     "The client did not send a request that was recorded. If the change is intended, record the "
     "session again.";
 
-static void misses_add_report_case(struct misses *r, const struct miss *f, struct slice sentence)
+/* Adds a case for a recorded request, whether the client has sent it or not. */
+static void add_request_case(struct misses *r, const struct misses_request *q, bool strict)
 {
-    struct report_case *c = new_miss_case(r, f->method, f->target, f->nearest_seq);
-    c->outcome = miss_is_failure(f) ? REPORT_FAILED : REPORT_PASSED;
-    c->rule =
-        (struct report_rule){miss_kind_name(f->kind), kinds[f->kind].sentence, help, REPORT_ERROR};
-    buf_slice_add(&c->message, sentence);
-    report_add(&r->report);
-}
-
-/* Adds a case for a recorded request, which the client has sent or not. */
-static void put_request_case(struct misses *r, const struct misses_request *q, bool strict)
-{
-    struct report_case *c = new_miss_case(r, q->method, q->target, q->seq);
+    struct report_case *c = begin_miss_case(r, q->method, q->target, q->seq);
     buf_printf(&c->name, " (seq %llu)", (unsigned long long)q->seq);
     if (!q->asked && q->needed) {
         c->outcome = strict ? REPORT_FAILED : REPORT_SKIPPED;
@@ -228,8 +218,14 @@ void misses_add(struct misses *r, const struct miss *f, struct buf *message)
         log_warn("further findings are not logged; see --report");
     if (r->kept < MISS_FINDINGS_MAX) {
         misses_add_json(r, f, sentence);
-        if (!f->is_note)
-            misses_add_report_case(r, f, sentence);
+        if (!f->is_note) {
+            struct report_case *c = begin_miss_case(r, f->method, f->target, f->nearest_seq);
+            c->outcome = miss_is_failure(f) ? REPORT_FAILED : REPORT_PASSED;
+            c->rule = (struct report_rule){miss_kind_name(f->kind), kinds[f->kind].sentence, help,
+                                           REPORT_ERROR};
+            buf_slice_add(&c->message, sentence);
+            report_add(&r->report);
+        }
     }
     r->kept++;
     if (message != NULL) {
@@ -239,7 +235,7 @@ void misses_add(struct misses *r, const struct miss *f, struct buf *message)
     buf_close(&text);
 }
 
-/* ---- what was never requested ---- */
+/* ---- recorded requests that the client did not send ---- */
 
 uint64_t misses_log_never_asked(misses_next_fn next, void *ctx)
 {
@@ -350,5 +346,5 @@ void misses_add_requests(struct misses *r, const struct misses_end *end)
 {
     struct misses_request q;
     while (end->next(end->ctx, &q))
-        put_request_case(r, &q, end->strict);
+        add_request_case(r, &q, end->strict);
 }

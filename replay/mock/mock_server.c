@@ -11,11 +11,12 @@
 #include <signal.h>
 #include <unistd.h>
 
-#define OUT_HIGH ((size_t)1 << 20)  /* unsent bytes at which reading and replaying stop */
-#define OUT_LOW ((size_t)256 << 10) /* number of unsent bytes below which they continue */
-#define READ_TURN ((size_t)256 << 10)
+#define OUT_HIGH ((size_t)1 << 20)    /* at this many unsent bytes, reading and replaying stop */
+#define OUT_LOW ((size_t)256 << 10)   /* below this many, reading and replaying continue */
+#define READ_TURN ((size_t)256 << 10) /* at most about this many bytes are read in one event */
 /* seconds from the end of stdin to the exit of this process; clients kill it after 2 s */
 #define LEAVE_S 1.0
+
 struct mock {
     struct mock_config *cfg;
     struct ev_loop *loop;              /* owned */
@@ -33,7 +34,7 @@ struct mock {
     bool full; /* reading and replaying stop until the client has read */
     bool in_ended;
     bool loaded; /* the whole recording has been read */
-    bool failed; /* our own failure: MOCK_FAILED */
+    bool failed; /* the mock server itself failed: MOCK_FAILED */
     int64_t began_wall_us, began_us;
 };
 
@@ -51,7 +52,7 @@ static void mock_server_fail(struct mock *m, int st)
     ev_break(m->loop, EVBREAK_ALL);
 }
 
-static void mock_server_set(struct mock *m, ev_io *w, bool on)
+static void mock_server_watch(struct mock *m, ev_io *w, bool on)
 {
     if (on && !ev_is_active(w))
         ev_io_start(m->loop, w);
@@ -64,7 +65,7 @@ static void mock_server_flush(struct mock *m)
     if (m->out.fd < 0)
         return;
     int st = outbox_flush(&m->box, &m->out);
-    mock_server_set(m, &m->write_watch, st == 1);
+    mock_server_watch(m, &m->write_watch, st == 1);
     if (st < 0) { /* the client has closed its side */
         outbox_discard_after_error(&m->box);
         ev_break(m->loop, EVBREAK_ALL);
@@ -73,7 +74,7 @@ static void mock_server_flush(struct mock *m)
     m->full = m->full ? bytes > OUT_LOW : bytes >= OUT_HIGH;
 }
 
-static void wait_for_due(struct mock *m)
+static void mock_wait_for_due(struct mock *m)
 {
     int64_t due = conversation_next_due_us(m->conversation);
     if (due == CONVERSATION_NEVER || m->full) {
@@ -90,9 +91,9 @@ static void wait_for_due(struct mock *m)
 static void mock_server_settle(struct mock *m)
 {
     mock_server_flush(m);
-    mock_server_set(m, &m->read_watch, !m->in_ended && !m->full && !live_side_is_full(&m->live));
+    mock_server_watch(m, &m->read_watch, !m->in_ended && !m->full && !live_side_is_full(&m->live));
     live_side_settle(&m->live, m->full);
-    wait_for_due(m);
+    mock_wait_for_due(m);
     bool sent = outbox_bytes(&m->box) == 0;
     if (sent && line_partial_bytes(&m->lines) == 0)
         chunk_free_spare(); /* frees the memory of large messages, which are rare */
@@ -101,10 +102,9 @@ static void mock_server_settle(struct mock *m)
         if (m->in_ended && sent && conversation_count_playbacks(m->conversation) == 0)
             ev_break(m->loop, EVBREAK_ALL);
         break;
-    case CONVERSATION_CLOSE:
+    case CONVERSATION_CLOSE: /* the fault `close` */
         if (sent) {
-            /* the fault `close` */
-            mock_server_set(m, &m->write_watch, false);
+            mock_server_watch(m, &m->write_watch, false);
             stream_close(&m->out);
         }
         if (sent && m->in_ended)
@@ -137,7 +137,7 @@ static void mock_on_stderr(void *ctx, struct slice line)
 
 /* ---- lines of the client ---- */
 
-static void handle_line(struct mock *m, enum line_result result, const struct line *line)
+static void mock_handle_line(struct mock *m, enum line_result result, const struct line *line)
 {
     struct slice text = {line->p, line->n};
     if (conversation_get_end(m->conversation) != CONVERSATION_RUNNING)
@@ -149,14 +149,14 @@ static void handle_line(struct mock *m, enum line_result result, const struct li
         mock_server_fail(m, st);
 }
 
-static void end_input(struct mock *m)
+static void mock_end_input(struct mock *m)
 {
     struct line line;
     m->in_ended = true;
-    mock_server_set(m, &m->read_watch, false);
+    mock_server_watch(m, &m->read_watch, false);
     stream_close(&m->in);
     if (line_take_last(&m->lines, &line) == LINE_READY)
-        handle_line(m, LINE_READY, &line);
+        mock_handle_line(m, LINE_READY, &line);
     int st = m->failed ? 0 : conversation_client_hung_up(m->conversation, clock_mono_us());
     if (st < 0)
         mock_server_fail(m, st);
@@ -164,30 +164,17 @@ static void end_input(struct mock *m)
     ev_timer_start(m->loop, &m->leave_timer);
 }
 
-static void mock_take_lines(struct mock *m)
-{
-    struct line line;
-    enum line_result got;
-    while (!m->failed && (got = line_next(&m->lines, &line)) != LINE_NEED_MORE)
-        handle_line(m, got, &line);
-}
-
-static char *read_buffer(struct mock *m, size_t *ret_n)
-{
-    struct line line;
-    char *p = line_room(&m->lines, ret_n);
-    if (p != NULL || line_give_up(&m->lines, &line) != LINE_TOO_LONG)
-        return p;
-    handle_line(m, LINE_TOO_LONG, &line);
-    return line_room(&m->lines, ret_n);
-}
-
 static void mock_read_turn(struct mock *m)
 {
     size_t turn = 0;
     while (!m->in_ended && !m->failed && turn < READ_TURN && outbox_bytes(&m->box) < OUT_HIGH) {
+        struct line line;
         size_t n;
-        char *p = read_buffer(m, &n);
+        char *p = line_room(&m->lines, &n);
+        if (p == NULL && line_give_up(&m->lines, &line) == LINE_TOO_LONG) {
+            mock_handle_line(m, LINE_TOO_LONG, &line);
+            p = line_room(&m->lines, &n);
+        }
         if (p == NULL) {
             mock_server_fail(m, MI_ENOMEM);
             return;
@@ -195,11 +182,13 @@ static void mock_read_turn(struct mock *m)
         ssize_t got = stream_read(&m->in, p, n);
         if (got <= 0) {
             if (got < 0)
-                end_input(m);
+                mock_end_input(m);
             return;
         }
         line_add_filled(&m->lines, (size_t)got);
-        mock_take_lines(m);
+        enum line_result result;
+        while (!m->failed && (result = line_next(&m->lines, &line)) != LINE_NEED_MORE)
+            mock_handle_line(m, result, &line);
         turn += (size_t)got;
         if (m->in.shared || (size_t)got < n)
             return;
@@ -351,7 +340,7 @@ static int mock_conclude(struct mock *m)
                   (unsigned long long)c->unanswered);
     struct listing l = {conversation_plan(m->conversation), 0};
     uint64_t never = m->cfg->strict ? misses_log_never_asked(mock_next_request, &l) : 0;
-    /* reported, because with a misspelt tool name the test would pass without any fault */
+    /* With a misspelt tool name, for example, a test would otherwise pass without any fault. */
     struct buf text = {0};
     for (size_t at = 0; faults_next_unused(&m->cfg->faults, &at, &text); buf_clear(&text))
         log_warn("a fault was never injected, because no request matched it: fault=%s",
@@ -369,7 +358,7 @@ static int mock_conclude(struct mock *m)
 
 /* ---- start ---- */
 
-static int open_reports(struct mock *m)
+static int mock_open_reports(struct mock *m)
 {
     const struct mock_config *cfg = m->cfg;
     struct misses *x = &m->misses;
@@ -407,14 +396,14 @@ static int mock_server_begin(struct mock *m)
     m->began_wall_us = clock_wall_us();
     if (stream_open(&m->err, STDERR_FILENO, true) == 0)
         log_set_sink(mock_on_log_line, m);
-    if (open_reports(m) < 0)
+    if (mock_open_reports(m) < 0)
         return MI_EIO;
     if (stream_take_stdio(&m->in, &m->out) < 0) {
         log_error("cannot use stdin and stdout: %s", strerror(errno));
         return MI_EIO;
     }
-    ev_set_allocator(
-        reserve_realloc); /* libev's own allocator ends the program if memory runs out */
+    /* libev's own allocator would end the program if memory runs out. */
+    ev_set_allocator(reserve_realloc);
     m->loop = ev_loop_new(EVFLAG_AUTO);
     if (m->loop == NULL) {
         log_error("cannot create an event loop: %s", strerror(errno));

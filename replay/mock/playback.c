@@ -82,6 +82,7 @@ struct playback *playback_find(struct conversation *s, struct json_value id)
     return NULL;
 }
 
+/* Whether the client must first reach the place that the recorded client had reached before this step. */
 static bool client_is_behind(const struct conversation *s, const struct plan_step *step)
 {
     return step->behind > 0 && s->reached < step->place - step->behind;
@@ -103,7 +104,7 @@ int playback_wake_held(struct conversation *s)
 
 /* Whether the client may still reach the place that the recorded client had reached before this
  * step. */
-static bool client_may_come(const struct conversation *s, const struct plan_step *step)
+static bool client_may_reach_place(const struct conversation *s, const struct plan_step *step)
 {
     return step->after > 0 && s->reached < step->place - step->after && !s->hung_up;
 }
@@ -117,13 +118,19 @@ static int note_reached_place(struct conversation *s, uint64_t place, int64_t t_
     return playback_wake_held(s);
 }
 
+/* Returns the step that the playback sends next; PLAN_NONE: no more steps are known. */
+static uint32_t playback_next_step(struct conversation *s, const struct playback *p)
+{
+    return p->at == PLAN_NONE ? plan_get_list(s->plan, p->list)->first
+                              : plan_get_step(s->plan, p->at)->next;
+}
+
 /* Sends the steps of the playback that were recorded before this place. *ret_until_us: the earliest
- * time for an answer after them. May end the playback. */
+ * time for an answer after these steps. May end the playback. */
 static int playback_catch_up_to(struct conversation *s, struct playback *p, uint64_t place,
                                 int64_t *ret_until_us)
 {
-    const struct plan_list *list = plan_get_list(s->plan, p->list);
-    uint32_t i = p->at == PLAN_NONE ? list->first : plan_get_step(s->plan, p->at)->next;
+    uint32_t i = playback_next_step(s, p);
     bool any = false;
     for (; i != PLAN_NONE; i = plan_get_step(s->plan, i)->next, any = true) {
         const struct plan_step *step = plan_get_step(s->plan, i);
@@ -138,8 +145,7 @@ static int playback_catch_up_to(struct conversation *s, struct playback *p, uint
     return playback_run(s, p);
 }
 
-/* Catches up all playbacks except `before` (may be NULL), which sends its next message afterwards.
- * */
+/* Catches up all playbacks except `before` (may be NULL), which sends its next message afterwards. */
 static int catch_up_all(struct conversation *s, struct playback *before, uint64_t place)
 {
     int st = 0;
@@ -211,6 +217,7 @@ int playback_start_list(struct conversation *s, struct plan_anchor list, struct 
 
 /* ---- running ---- */
 
+/* Whether the client has not yet answered the question (step `gate`) on which the next step depends. */
 static bool playback_waits_for_gate(const struct conversation *s, const struct playback *p,
                                     uint32_t gate)
 {
@@ -228,11 +235,11 @@ static int playback_wait(struct conversation *s, struct playback *p)
     return s->hung_up ? playback_end(s, p) : 0;
 }
 
-/* For a request without a recorded answer, or whose answer only a cancelling client gets: sends an
- * error after the time that the recorded client waited, or when the client sends nothing more.
- * In the latter case, if the recorded client left or cancelled the request, no error is sent: this
- * client may do the same. */
-static int give_error_when_due(struct conversation *s, struct playback *p)
+/* For a request without a recorded answer, or with one that only a cancelling client gets: sends an
+ * error after the time that the recorded client waited, or when the client has closed its side. In the
+ * latter case, no error is sent if the recorded client left or cancelled the request: this client may
+ * do the same. */
+static int playback_give_error_when_due(struct conversation *s, struct playback *p)
 {
     const struct plan_exchange *x = plan_get_exchange(s->plan, p->exchange);
     bool cancelled = x->outcome == PLAN_CANCELLED || x->lsp_cancelled != 0;
@@ -247,7 +254,7 @@ static int give_error_when_due(struct conversation *s, struct playback *p)
 }
 
 /* Handles a list that has no more known steps. */
-static int at_the_end(struct conversation *s, struct playback *p)
+static int playback_at_list_end(struct conversation *s, struct playback *p)
 {
     if (p->exchange == PLAN_NONE && (s->hung_up || !plan_list_grows(s->plan, p->list)))
         return playback_end(s, p);
@@ -261,7 +268,7 @@ static int at_the_end(struct conversation *s, struct playback *p)
     }
     if (p->patient || !plan_exchange_is_settled(s->plan, p->exchange))
         return playback_wait(s, p);
-    return give_error_when_due(s, p);
+    return playback_give_error_when_due(s, p);
 }
 
 /* Waits for the client until until_us. */
@@ -272,8 +279,8 @@ static int playback_hold_until(struct conversation *s, struct playback *p, int64
     return due_put(&s->heap, &p->due, until_us);
 }
 
-/* Whether the client still owes an answer that the recorded client gave before this step, to a
- * question that was asked during the exchange. It is not recorded which of several concurrent
+/* Whether the client still owes an answer to a question that was asked during the exchange, and that the
+ * recorded client answered before this step. The recording does not say which of several concurrent
  * requests caused the question. */
 static bool client_owes_answer(const struct conversation *s, const struct playback *p,
                                const struct plan_step *step)
@@ -286,17 +293,6 @@ static bool client_owes_answer(const struct conversation *s, const struct playba
             return true;
     }
     return false;
-}
-
-/* Delays the answer until the client has given its own answers, up to a time limit. */
-static bool must_wait_for_client(struct conversation *s, struct playback *p,
-                                 const struct plan_step *step)
-{
-    if (p->again || s->hung_up || !client_owes_answer(s, p, step))
-        return false;
-    if (p->owed_until_us == 0)
-        p->owed_until_us = s->now_us + PACE_OPEN_MAX_US;
-    return p->owed_until_us > s->now_us;
 }
 
 /* Sends the outcome of the exchange, and starts the list that followed it. Ends the playback. */
@@ -325,20 +321,24 @@ static int playback_answer_in_turn(struct conversation *s, struct playback *p,
 {
     if (s->catching_up)
         return due_put(&s->heap, &p->due, s->now_us);
-    if (must_wait_for_client(s, p, step))
-        return playback_hold_until(s, p, p->owed_until_us);
+    if (!p->again && !s->hung_up && client_owes_answer(s, p, step)) {
+        if (p->owed_until_us == 0)
+            p->owed_until_us = s->now_us + PACE_OPEN_MAX_US;
+        if (p->owed_until_us > s->now_us)
+            return playback_hold_until(s, p, p->owed_until_us);
+    }
     int st = p->again ? 0 : catch_up_all(s, p, step->place);
     if (st < 0 || s->ended != CONVERSATION_RUNNING)
         return st;
-    if (p->not_before_us > s->now_us ||
-        s->full) /* if the output is full, other lists may have to send first */
+    /* If the output is full, other lists may still have messages to send before the answer. */
+    if (p->not_before_us > s->now_us || s->full)
         return due_put(&s->heap, &p->due, p->not_before_us);
     return playback_send_answer(s, p, step);
 }
 
-/* Whether the step ends a subscription just before the recorded client left. Either the client left
- * first, and the live client may still send requests; or the client waited for the end. So the end
- * is sent after a delay. */
+/* Whether the step ends a subscription just before the recorded client left. The recording does not say
+ * whether the client left first, so that a live client may still send requests, or waited for this end.
+ * So the caller delays the end. */
 static bool step_ends_subscription(const struct conversation *s, const struct playback *p,
                                    const struct plan_step *step, int64_t *ret_busy_us)
 {
@@ -354,19 +354,17 @@ int playback_run(struct conversation *s, struct playback *p)
     if (p->fault != NULL && p->fault->kind == FAULT_HANG)
         return playback_wait(s, p);
     while (s->ended == CONVERSATION_RUNNING) {
-        const struct plan_list *list = plan_get_list(s->plan, p->list);
-        uint32_t i = p->at == PLAN_NONE ? list->first : plan_get_step(s->plan, p->at)->next;
+        uint32_t i = playback_next_step(s, p);
         if (i == PLAN_NONE)
-            return at_the_end(s, p);
+            return playback_at_list_end(s, p);
         const struct plan_step *step = plan_get_step(s->plan, i);
         if (playback_waits_for_gate(s, p, step->gate))
             return playback_wait(s, p);
         if (client_is_behind(s, step)) {
-            /* wait for the client to reach the step's place */
             bool lsp_cancelled = step->kind == PLAN_ANSWER && !p->stream;
             s->held_n += !p->held;
             p->held = true;
-            return lsp_cancelled ? give_error_when_due(s, p) : playback_wait(s, p);
+            return lsp_cancelled ? playback_give_error_when_due(s, p) : playback_wait(s, p);
         }
         if (step_ends_subscription(s, p, step, &busy_us)) {
             if (!plan_is_finished(s->plan))
@@ -384,7 +382,7 @@ int playback_run(struct conversation *s, struct playback *p)
         if (due > s->now_us)
             return due_put(&s->heap, &p->due, due);
         int64_t limit = pace_limit(&now, s->reached_mark, step->t_us, due);
-        if (client_may_come(s, step) && step->place >= p->catch_up && limit > s->now_us)
+        if (client_may_reach_place(s, step) && step->place >= p->catch_up && limit > s->now_us)
             return playback_hold_until(s, p, limit);
         if (step->kind == PLAN_ANSWER)
             return playback_answer_in_turn(s, p, step);
@@ -401,20 +399,13 @@ int playback_run(struct conversation *s, struct playback *p)
     return 0;
 }
 
-static bool playback_has_more(struct conversation *s, const struct playback *p)
-{
-    uint32_t i = p->at == PLAN_NONE ? plan_get_list(s->plan, p->list)->first
-                                    : plan_get_step(s->plan, p->at)->next;
-    return i != PLAN_NONE;
-}
-
 /* Wakes idle lists that have new steps, and removes lists that cannot get more. */
 static int wake_idle_playbacks(struct conversation *s)
 {
     for (struct playback *p = s->idle, *next; p != NULL; p = next) {
         next = p->next;
         int st = 0;
-        if (playback_has_more(s, p)) {
+        if (playback_next_step(s, p) != PLAN_NONE) {
             unlink_playback(s, p);
             link_playback(s, p, false);
             st = due_put(&s->heap, &p->due, s->now_us);
@@ -427,7 +418,7 @@ static int wake_idle_playbacks(struct conversation *s)
     return 0;
 }
 
-/* Makes all playbacks due. They are not run here, because running one may end others. */
+/* Does not run the playbacks here, because running one may end others. */
 int playback_wake_all(struct conversation *s)
 {
     int st = 0;

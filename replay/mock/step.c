@@ -9,7 +9,7 @@
 /* ---- sending a step ---- */
 
 /* Reads the message of a step into s->body. 0, MI_ENOENT (deleted) or an error. */
-static int read_step(struct conversation *s, const struct plan_step *step)
+static int read_step_message(struct conversation *s, const struct plan_step *step)
 {
     buf_clear(&s->body);
     return source_read_body(s->source, step->place, &s->body);
@@ -80,16 +80,8 @@ static int send_notification(struct conversation *s, struct playback *p,
 
 /* ---- answers and faults ---- */
 
-static int send_half_of_line(struct conversation *s)
-{
-    struct slice all = buf_slice(&s->out);
-    s->ended = CONVERSATION_CLOSE;
-    int st = s->send(s->send_ctx, (struct slice){all.p, all.n / 2});
-    return st < 0 ? st : 0;
-}
-
-/* Makes an id of the same type that no request has. */
-static struct slice make_wrong_id(const struct playback *p)
+/* Returns an id of the same type that no request has. */
+static struct slice wrong_id_for(const struct playback *p)
 {
     if (p->id.p[0] == '"')
         return slice_of("\"mcp-interposer-wrong-id\"");
@@ -101,9 +93,12 @@ static int send_answer_text(struct conversation *s, const struct playback *p, bo
 {
     struct mock_batch *batch = in_batch ? p->batch : NULL;
     enum fault_kind fault = p->fault != NULL ? p->fault->kind : FAULT_NONE;
-    if (fault == FAULT_TRUNCATE)
-        return send_half_of_line(s);
     int st = 0;
+    if (fault == FAULT_TRUNCATE) {
+        s->ended = CONVERSATION_CLOSE;
+        st = s->send(s->send_ctx, (struct slice){s->out.p, s->out.n / 2});
+        return st < 0 ? st : 0;
+    }
     if (fault == FAULT_GARBAGE)
         st = s->send(s->send_ctx, slice_of("not a message: a fault injected by --fault\n"));
     if (st >= 0)
@@ -113,11 +108,13 @@ static int send_answer_text(struct conversation *s, const struct playback *p, bo
     return st;
 }
 
-static int send_recorded_answer(struct conversation *s, struct playback *p,
-                                const struct plan_step *step)
+int step_send_answer(struct conversation *s, struct playback *p, const struct plan_step *step)
 {
     struct slice with[REWRITE_COUNT] = {0};
-    int st = read_step(s, step);
+    if (p->fault != NULL && p->fault->kind == FAULT_ERROR)
+        return mock_send_error(s, step->in_batch ? p->batch : NULL, p->id, p->fault->code,
+                               "a fault injected by --fault", "fault", NULL);
+    int st = read_step_message(s, step);
     if (st < 0)
         return st == MI_ENOENT ? mock_answer_missing(s, p) : st;
     st = mock_tools_cut(s, p);
@@ -126,20 +123,12 @@ static int send_recorded_answer(struct conversation *s, struct playback *p,
     with[REWRITE_ID] = p->id;
     with[REWRITE_SUBSCRIPTION] = p->id;
     if (p->fault != NULL && p->fault->kind == FAULT_WRONG_ID)
-        with[REWRITE_ID] = make_wrong_id(p);
+        with[REWRITE_ID] = wrong_id_for(p);
     buf_clear(&s->out);
     st = rewrite_message(&s->out, buf_slice(&s->body), with);
     if (st == MI_EPROTO || st == MI_ENOENT)
         return mock_answer_missing(s, p);
     return st < 0 ? st : send_answer_text(s, p, step->in_batch);
-}
-
-int step_send_answer(struct conversation *s, struct playback *p, const struct plan_step *step)
-{
-    if (p->fault != NULL && p->fault->kind == FAULT_ERROR)
-        return mock_send_error(s, step->in_batch ? p->batch : NULL, p->id, p->fault->code,
-                               "a fault injected by --fault", "fault", NULL);
-    return send_recorded_answer(s, p, step);
 }
 
 static bool message_is_log(struct slice message)
@@ -160,7 +149,7 @@ int step_send(struct conversation *s, struct playback *p, uint32_t i)
         s->ended = CONVERSATION_SERVER_ENDED;
         return 0;
     }
-    int st = read_step(s, step);
+    int st = read_step_message(s, step);
     if (st < 0)
         return st == MI_ENOENT ? 0 : st;
     if (step->kind == PLAN_STDERR) {

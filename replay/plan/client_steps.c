@@ -10,8 +10,8 @@
 
 #define LSP_CANCEL_LOOK 4096 /* active requests searched for the id in `$/cancelRequest` */
 
-/* Topics of notifications have no target. */
-static int topic_of_message(struct plan *p, const struct rpc *rpc, uint32_t *ret)
+/* Finds or adds the topic of a message. Topics of notifications have no target. */
+static int find_message_topic(struct plan *p, const struct rpc *rpc, uint32_t *ret)
 {
     struct rpc_name name = rpc_name(rpc, &p->key);
     if (rpc->kind == RPC_NOTIFICATION)
@@ -19,6 +19,7 @@ static int topic_of_message(struct plan *p, const struct rpc *rpc, uint32_t *ret
     return p->key.failed ? MI_ENOMEM : plan_topic_of(p, name.method, name.target, ret);
 }
 
+/* Adds exchange i to its topic, and makes room in p->listens if the exchange is a subscription. */
 static int add_to_topic(struct plan *p, uint32_t topic, uint32_t i)
 {
     struct plan_topic *t = &p->topics[topic];
@@ -37,7 +38,7 @@ static int add_to_topic(struct plan *p, uint32_t topic, uint32_t i)
 int plan_add_client_request(struct plan *p, const struct source_message *m, const struct rpc *rpc)
 {
     uint32_t topic, i = p->exchanges_n;
-    int st = topic_of_message(p, rpc, &topic);
+    int st = find_message_topic(p, rpc, &topic);
     if (st == 0)
         st = PLAN_ROOM(p, exchanges);
     if (st < 0)
@@ -116,7 +117,7 @@ int plan_add_client_notification(struct plan *p, const struct source_message *m,
         plan_add_client_cancel(p, m);
     else if (rpc_method_is(rpc, "$/cancelRequest"))
         plan_add_client_lsp_cancel(p, m, rpc);
-    int st = topic_of_message(p, rpc, &topic);
+    int st = find_message_topic(p, rpc, &topic);
     if (st == 0)
         st = PLAN_ROOM(p, notifications);
     if (st < 0)
@@ -136,8 +137,8 @@ int plan_add_client_notification(struct plan *p, const struct source_message *m,
     return 0;
 }
 
-/* Hash of the task with which the client answered (revision 2025-11-25), and which the server then
- * polls; 0: no task. */
+/* Returns the hash of the task that the client's answer creates (revision 2025-11-25), which the server
+ * then polls; 0: no task. */
 static uint64_t task_hash_of_answer(struct plan *p, struct slice body)
 {
     struct rpc rpc;

@@ -2,8 +2,8 @@
  *
  * Every message of the server is a step in exactly one list:
  *   inside an exchange   between a request and its outcome. The answer is the last step.
- *   after an event       unsolicited: after the last of these: the start, the outcome of an exchange, a notification of
- *                        the client, or the client's answer to a question (a request of the server).
+ *   after an event       unsolicited. The event is the last of these: the start, the outcome of an exchange, a
+ *                        notification of the client, or the client's answer to a question (a request of the server).
  * Progress is placed by its token, messages of a subscription by its id, messages of a task by the task. The cause of
  * other messages is not recorded (mcp-wire.md 6.1) and is guessed. A notification belongs to the newest active request:
  * pending, and of a method that may cause messages (plan_may_cause_messages()). A question is the reaction to a
@@ -12,16 +12,16 @@
  * no question are preferred. Without such a stimulus the question belongs to the request whose outcome is the next one
  * after the client's answer.
  *
- * Causes    an event that only reads or informs (plan_get_topic.reads, plan_method_only_informs()) causes only
+ * Causes    an event that only reads or informs (plan_topic.reads, plan_method_only_informs()) causes only
  *           log messages, because the number of such events depends on the time. No list follows
- *           the event, unless the server exits there.
+ *           such an event, unless the server exits there.
  * Gates     a step that was recorded after the client answered a question of the same list waits for that answer.
  * Behind    messages of a subscription and progress of a task continue while other requests are
  *           processed: each step waits until the client has reached the last cause before the step.
- *           So does the answer to a request that the client cancelled with `$/cancelRequest`
- *           (mcp-wire.md 7.5).
- * After     an unsolicited step also waits for the events after its cause, but not for ever: the
- *           client may never get there.
+ *           The answer to a request that the client cancelled with `$/cancelRequest` waits in the
+ *           same way (mcp-wire.md 7.5).
+ * After     an unsolicited step also waits for the events after its cause, but only for a limited
+ *           time: the client may never reach them.
  * Growth    messages are added in order, and steps do not move later: so an exchange can be
  *           replayed as soon as its outcome is known.
  * Owns      about 100 bytes per exchange and 40 per step. Bodies stay in the source; a step has the
@@ -74,14 +74,14 @@ struct plan_step {
     uint32_t gate;   /* step of the question for whose answer this step waits; PLAN_NONE: none */
     uint32_t link;   /* PLAN_QUESTION: index of the question; PLAN_CANCEL: step of the question */
     uint32_t behind; /* waits until the client has reached `place - behind`; 0: does not wait */
-    uint32_t after;  /* waits until `place - after`, up to a time limit; 0: does not wait */
+    uint32_t after;  /* as `behind`, but the wait has a time limit */
     uint8_t kind;    /* enum plan_kind */
     bool in_batch;
 };
 
 struct plan_question {
     uint32_t step;
-    uint32_t owner;  /* index of its exchange; PLAN_NONE: unsolicited, or not known yet */
+    uint32_t owner;  /* index of the question's exchange; PLAN_NONE: unsolicited, or not known yet */
     uint64_t answer; /* place of the client's answer; 0: no answer */
     int64_t answered_us;
     uint64_t id_hash;
@@ -97,20 +97,20 @@ enum plan_outcome {
 
 struct plan_exchange {
     uint64_t place;
-    uint64_t token_hash; /* hash of its progress token; 0: none */
+    uint64_t token_hash; /* hash of the request's progress token; 0: none */
     uint64_t id_hash;
-    uint64_t hash;          /* hash of its canonical form */
-    uint64_t lsp_cancelled; /* place of the client's `$/cancelRequest` for it; 0: none */
+    uint64_t hash;          /* hash of the request's canonical form */
+    uint64_t lsp_cancelled; /* place of the client's `$/cancelRequest` for the request; 0: none */
     int64_t t_us, end_us;   /* times of the request and of the outcome */
     uint32_t topic;
     uint32_t next_same;                /* the next equal request; PLAN_NONE */
     uint32_t next_topic;               /* the next request of the same topic; PLAN_NONE */
     uint32_t active_prev, active_next; /* list of active exchanges */
     uint32_t gate;   /* gate of the next steps: the question answered last; PLAN_NONE */
-    uint32_t burst;  /* number of the burst of its last stimulus */
-    uint32_t order;  /* number of its last stimulus; 0: the server has reacted */
+    uint32_t burst;  /* number of the burst that contains the last stimulus */
+    uint32_t order;  /* number of the last stimulus; 0: the server has reacted to it */
     uint32_t answer; /* step of the answer; PLAN_NONE */
-    uint32_t task;   /* the server's task that it created or names (tables.h); PLAN_NONE */
+    uint32_t task;   /* the server's task that the request created or names (tables.h); PLAN_NONE */
     struct plan_list inside, after;
     uint8_t outcome;          /* enum plan_outcome */
     uint8_t status;           /* enum call_status */
@@ -125,9 +125,9 @@ struct plan_topic {
     unsigned flags;              /* METHOD_ flags (wire/mcp/method.h) */
     bool reads;                  /* the requests only read: a client may repeat or omit them */
     uint32_t first, last;        /* exchanges */
-    uint32_t first_notification, last_notification,
-        live_notification; /* live_notification: the live client's next one */
-    uint32_t requests;
+    uint32_t first_notification, last_notification;
+    uint32_t live_notification; /* the notification that the live client is expected to send next */
+    uint32_t requests;          /* number of requests */
 };
 
 /* A recorded notification of the client. */
@@ -135,19 +135,19 @@ struct plan_notification {
     uint64_t place;
     int64_t t_us;
     struct plan_list after;
-    uint32_t next; /* the next one of the same topic */
+    uint32_t next; /* the next notification of the same topic */
 };
 
 /* Requests with equal canonical forms. */
 struct plan_group {
     uint64_t hash;
     uint32_t first, last; /* exchanges, by next_same */
-    uint32_t next;        /* the first that the live client has not sent yet; PLAN_NONE */
+    uint32_t next;        /* the first exchange that the live client has not requested; PLAN_NONE */
 };
 
 struct plan;
 
-/* rules: borrowed. 0 or MI_ENOMEM. */
+/* Opens an empty plan. rules: borrowed. 0 or MI_ENOMEM. */
 MI_MUST int plan_open(struct plan **ret, const struct canon_rules *rules);
 void plan_close(struct plan *p); /* NULL is allowed */
 /* Adds a message with its body; an answer's body may be {NULL, 0}. 0, MI_EFULL or MI_ENOMEM. */
@@ -164,24 +164,26 @@ const struct plan_question *plan_get_question(const struct plan *p, uint32_t i);
 const struct plan_topic *plan_get_topic(const struct plan *p, uint32_t i);
 uint32_t plan_count_topics(const struct plan *p);
 uint32_t plan_find_topic(const struct plan *p, struct slice method, struct slice target);
-/* The group of requests whose canonical form has this hash; NULL if there is none so far. */
+/* Returns the group of requests whose canonical form has this hash; NULL if there is none so far. */
 struct plan_group *plan_find_group(struct plan *p, uint64_t hash);
-/* Whether the outcome is known, or there are no more messages: then the list inside is complete. */
+/* Whether the list inside the exchange is complete: the outcome is known, or there are no more messages. */
 bool plan_exchange_is_settled(const struct plan *p, uint32_t exchange);
 const struct plan_list *plan_get_list(struct plan *p, struct plan_anchor a);
 /* Whether more steps may be added to this list, which must not be inside an exchange. */
 bool plan_list_grows(const struct plan *p, struct plan_anchor a);
 /* Whether the recording, after this place, contains only ends of subscriptions before the client
- * leaves: then it is not known which of both caused the other. Final when the plan is finished.
- * *ret_busy_us: time of the last other message. */
+ * leaves. Then it is not known whether the ends or the client's leaving came first. The result is final
+ * when the plan is finished. *ret_busy_us: time of the last other message. */
 bool plan_is_ending(const struct plan *p, uint64_t place, int64_t *ret_busy_us);
-/* Takes the next recorded notification of this method; PLAN_NONE if there is none so far. */
+/* Returns the next recorded notification of this method, and marks it as used; PLAN_NONE if there is
+ * none so far. */
 uint32_t plan_take_notification(struct plan *p, struct slice method);
 const struct plan_notification *plan_get_notification(const struct plan *p, uint32_t i);
-/* The protocol revision: if `modern`, the one that requests name themselves (mcp-wire.md 3.3), else
- * the one negotiated by initialize. "" if there is none so far. */
+/* Returns the protocol revision: with `modern`, that in the `_meta` of requests (mcp-wire.md 3.3), else
+ * that negotiated by initialize. "" if there is none so far. */
 const char *plan_get_version(const struct plan *p, bool modern);
-/* The number of messages that belong to no list, such as progress with an unknown token. They are not replayed. */
+/* Returns the number of messages that belong to no list, such as progress with an unknown token. Such
+ * messages are not replayed. */
 uint32_t plan_count_unplaced(const struct plan *p);
 
 #endif

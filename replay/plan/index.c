@@ -31,17 +31,12 @@ static bool method_only_reads(struct slice method)
 
 /* ---- topics ---- */
 
-static uint64_t topic_hash(struct slice method, struct slice target)
-{
-    uint64_t h = rpc_id_hash(method) * 31 + rpc_id_hash(target);
-    return h != 0 ? h : 1;
-}
-
-/* Returns the map key of the topic, even if the topic does not exist yet. */
+/* Returns the map key of the topic, even if the topic does not exist yet. A key is never 0. */
 static uint64_t topic_map_key(const struct plan *p, struct slice method, struct slice target,
                               uint32_t *ret)
 {
-    uint64_t h = topic_hash(method, target);
+    uint64_t h = rpc_id_hash(method) * 31 + rpc_id_hash(target);
+    h = h != 0 ? h : 1;
     for (;; h = h + 1 != 0 ? h + 1 : 1) { /* another topic may have the same hash */
         const uint32_t *i = map_get(&p->topic_map, h);
         *ret = i != NULL ? *i : PLAN_NONE;

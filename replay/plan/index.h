@@ -15,7 +15,7 @@ bool plan_may_cause_messages(struct slice method);
  * to a request of this method. */
 bool plan_method_only_informs(struct slice method);
 bool plan_is_listen(const struct plan *p, uint32_t exchange);
-uint64_t plan_id_hash(struct plan *p, struct json_value id); /* id: or a token; 0: invalid */
+uint64_t plan_id_hash(struct plan *p, struct json_value id); /* id: an id or token; 0: invalid */
 uint64_t plan_task_hash(struct plan *p, struct json_value id);
 
 #endif

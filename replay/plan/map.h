@@ -18,7 +18,7 @@ struct map {
 };
 
 void map_close(struct map *m);
-/* NULL if the key is not found. Valid until the next map_put(). */
+/* Returns the value of the key; NULL: not found. Valid until the next map_put(). */
 uint32_t *map_get(const struct map *m, uint64_t key);
 MI_MUST int map_put(struct map *m, uint64_t key, uint32_t value); /* 0 or MI_ENOMEM */
 

@@ -55,8 +55,8 @@ struct plan_list *plan_list_of(struct plan *p, struct plan_anchor a)
 {
     switch (a.kind) {
     case ANCHOR_REQUEST:
-        return &p->exchanges[a.i]
-                    .inside; /* the exchange is pending; otherwise its outcome would be the anchor */
+        /* The exchange is pending; otherwise its outcome would be the anchor. */
+        return &p->exchanges[a.i].inside;
     case ANCHOR_OUTCOME:
         return &p->exchanges[a.i].after;
     case ANCHOR_NOTIFICATION:
@@ -105,7 +105,7 @@ struct plan_task plan_find_task_cause(const struct plan *p, uint32_t task)
     return t;
 }
 
-static bool is_cause_of_task(const struct plan *p, struct plan_anchor a)
+static bool anchor_is_cause_of_task(const struct plan *p, struct plan_anchor a)
 {
     uint32_t x = a.kind == ANCHOR_OUTCOME         ? a.i
                  : a.kind == ANCHOR_CLIENT_ANSWER ? p->questions[a.i].owner
@@ -114,15 +114,14 @@ static bool is_cause_of_task(const struct plan *p, struct plan_anchor a)
     return task != PLAN_NONE && anchors_are_equal(a, plan_find_task_cause(p, task).cause);
 }
 
-/* Whether a list may grow. Unsolicited messages follow the last cause, the server's exit the last
- * event; messages of a task follow the task's cause; late progress follows its request's
- * outcome. */
+/* Unsolicited messages follow the last cause; the server's exit follows the last event; messages of a
+ * task follow the task's cause; late progress follows the outcome of its request. */
 bool plan_list_grows(const struct plan *p, struct plan_anchor a)
 {
     if (p->finished)
         return false;
     return anchors_are_equal(a, p->cause) || anchors_are_equal(a, p->cause_quiet) ||
-           anchors_are_equal(a, p->last_quiet) || is_cause_of_task(p, a) ||
+           anchors_are_equal(a, p->last_quiet) || anchor_is_cause_of_task(p, a) ||
            (a.kind == ANCHOR_OUTCOME && p->exchanges[a.i].token_hash != 0);
 }
 
@@ -150,27 +149,16 @@ void plan_place_after(struct plan *p, struct plan_anchor cause, uint64_t cause_p
         append_unsolicited(p, cause, cause_place, step);
 }
 
-/* Finds the newest active request that may have caused a notification. */
-static uint32_t find_newest_active(const struct plan *p, bool log)
-{
-    uint32_t i = p->active_last, looked = 0;
-    while (!log && i != PLAN_NONE && p->topics[p->exchanges[i].topic].reads)
-        i = looked++ < CAUSE_LOOK ? p->exchanges[i].active_prev : PLAN_NONE;
-    return i;
-}
-
-/* Whether log messages belong to requests, even to those that only read (revision 2026-07-28). */
-static bool logs_for_request(const struct plan *p)
-{
-    return p->last.kind == ANCHOR_REQUEST && p->version[1][0] != '\0';
-}
-
 void plan_place_note(struct plan *p, uint32_t step, bool log)
 {
+    /* In revision 2026-07-28, log messages also belong to requests that only read. */
     bool of_last = log && (p->last.kind != ANCHOR_REQUEST || p->exchanges[p->last.i].active ||
-                           logs_for_request(p));
+                           p->version[1][0] != '\0');
     struct plan_anchor a = of_last ? p->last : p->cause;
-    uint32_t active = find_newest_active(p, log);
+    /* Find the newest active request that may have caused the notification. */
+    uint32_t active = p->active_last, looked = 0;
+    while (!log && active != PLAN_NONE && p->topics[p->exchanges[active].topic].reads)
+        active = looked++ < CAUSE_LOOK ? p->exchanges[active].active_prev : PLAN_NONE;
     if (a.kind == ANCHOR_CLIENT_ANSWER && exchange_is_pending(p, p->questions[a.i].owner))
         active = p->questions[a.i].owner;
     else if (a.kind == ANCHOR_REQUEST && (p->exchanges[a.i].active || active == PLAN_NONE))
@@ -192,7 +180,7 @@ void plan_note_stimulus(struct plan *p, uint32_t exchange)
     p->exchanges[exchange].order = ++p->stimuli;
 }
 
-static bool is_likelier_stimulus(const struct plan_exchange *a, const struct plan_exchange *b)
+static bool stimulus_is_likelier(const struct plan_exchange *a, const struct plan_exchange *b)
 {
     if (a->burst != b->burst)
         return a->burst > b->burst;
@@ -201,14 +189,15 @@ static bool is_likelier_stimulus(const struct plan_exchange *a, const struct pla
     return a->order < b->order;
 }
 
-/* The first stimulus in the last burst to which the server has not reacted yet. */
-static uint32_t find_stimulus(const struct plan *p)
+/* Returns the exchange of the stimulus that most likely caused a question: the first one in the last
+ * burst without a reaction; PLAN_NONE if there is none. */
+static uint32_t find_question_stimulus(const struct plan *p)
 {
     uint32_t found = PLAN_NONE, looked = 0;
     for (uint32_t i = p->active_last; i != PLAN_NONE && looked < CAUSE_LOOK;
          i = p->exchanges[i].active_prev, looked++) {
         const struct plan_exchange *x = &p->exchanges[i];
-        if (x->order != 0 && (found == PLAN_NONE || is_likelier_stimulus(x, &p->exchanges[found])))
+        if (x->order != 0 && (found == PLAN_NONE || stimulus_is_likelier(x, &p->exchanges[found])))
             found = i;
     }
     return found;
@@ -221,7 +210,7 @@ int plan_place_question(struct plan *p, uint32_t question, bool after_notificati
         append_unsolicited(p, p->cause_quiet, p->cause_place, q->step);
         return 0;
     }
-    q->owner = p->active_n == 1 ? p->active_first : find_stimulus(p);
+    q->owner = p->active_n == 1 ? p->active_first : find_question_stimulus(p);
     if (q->owner != PLAN_NONE) {
         p->exchanges[q->owner].order = 0;
         p->exchanges[q->owner].questioned = true;
@@ -261,31 +250,25 @@ void plan_question_answered(struct plan *p, uint32_t question, bool with_task)
         plan_note_stimulus(p, q->owner);
 }
 
-/* Adds a question to the exchange that caused it. */
-static void place_question_inside(struct plan *p, uint32_t question, uint32_t exchange)
-{
-    struct plan_question *q = &p->questions[question];
-    q->owner = exchange;
-    plan_insert_inside(p, exchange, q->step);
-    if (q->answer != 0)
-        set_gates_of_question(p, q);
-}
-
-/* Decides the questions of unknown origin when one of several active requests is about to be
- * answered: the answered questions are distributed evenly among the active requests, and this
- * request gets the first one. */
+/* Gives this exchange, which is about to be answered, its share of the questions whose cause is not
+ * known: the answered questions are distributed evenly among the active requests, and this request gets
+ * the first one. */
 static void place_questions_before_answer(struct plan *p, uint32_t exchange)
 {
     uint32_t kept = 0, turn = 0;
     for (uint32_t i = 0; i < p->undecided_n; i++) {
         uint32_t question = p->undecided[i];
-        const struct plan_question *q = &p->questions[question];
+        struct plan_question *q = &p->questions[question];
         bool possible = p->steps[q->step].place > p->exchanges[exchange].place &&
                         (q->answer != 0 || p->active_n == 1);
-        if (possible && turn++ % p->active_n == 0)
-            place_question_inside(p, question, exchange);
-        else
+        if (!possible || turn++ % p->active_n != 0) {
             p->undecided[kept++] = question;
+            continue;
+        }
+        q->owner = exchange;
+        plan_insert_inside(p, exchange, q->step);
+        if (q->answer != 0)
+            set_gates_of_question(p, q);
     }
     p->undecided_n = kept;
 }

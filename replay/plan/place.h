@@ -4,6 +4,7 @@
 
 #include "replay/plan/tables.h"
 
+/* Adds a copy of the step, which belongs to no list yet. 0, MI_EFULL or MI_ENOMEM. */
 MI_MUST int plan_new_step(struct plan *p, const struct plan_step *step, uint32_t *ret);
 void plan_append(struct plan *p, struct plan_list *list, uint32_t step);
 void plan_append_inside(struct plan *p, uint32_t exchange, uint32_t step);
@@ -15,13 +16,16 @@ void plan_note_event(struct plan *p, uint64_t place, struct plan_anchor event, b
 /* Places a notification whose cause is this event: inside the pending exchange of the cause, or after the cause. */
 void plan_place_after(struct plan *p, struct plan_anchor cause, uint64_t cause_place,
                       uint32_t step);
-/* log: a log message, which a request that only reads may cause. */
+/* Places a notification whose cause is not known. log: it is a log message, which even a request that
+ * only reads may cause. */
 void plan_place_note(struct plan *p, uint32_t step, bool log);
 /* Finds the event that may cause the next message of the task. */
 struct plan_task plan_find_task_cause(const struct plan *p, uint32_t task);
+/* Places a question, or postpones this until its exchange is known. after_notification: the question may
+ * be a reaction to a notification of the client. */
 MI_MUST int plan_place_question(struct plan *p, uint32_t question, bool after_notification);
-/* Notes the client's answer to a question. with_task: the answer has a task, which the server's
- * next requests name. */
+/* Notes the client's answer to a question. with_task: the answer creates a task, which the next requests
+ * of the server name. */
 void plan_question_answered(struct plan *p, uint32_t question, bool with_task);
 /* Notes a message of the client that may cause a question in this exchange. */
 void plan_note_stimulus(struct plan *p, uint32_t exchange);

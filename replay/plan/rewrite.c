@@ -3,8 +3,8 @@
 #include "wire/json/text.h"
 #include "wire/rpc.h"
 
-/* The task that a message names in its params, or as related task. */
-static struct json_value find_named_task(const struct rpc *m)
+/* Returns the id of the task that a message names in its params, or as related task. */
+static struct json_value task_id_in_message(const struct rpc *m)
 {
     struct json_value id = json_get(m->params, "taskId");
     if (id.type == JSON_NONE)
@@ -12,7 +12,7 @@ static struct json_value find_named_task(const struct rpc *m)
     return id;
 }
 
-static struct json_value find_named_subscription(const struct rpc *m)
+static struct json_value subscription_id_in_message(const struct rpc *m)
 {
     struct json_value meta = m->meta;
     if (meta.type == JSON_NONE)
@@ -28,11 +28,11 @@ static struct json_value find_value_to_rewrite(const struct rpc *m, enum rewrite
     case REWRITE_TOKEN:
         return json_get(m->params, "progressToken");
     case REWRITE_SUBSCRIPTION:
-        return find_named_subscription(m);
+        return subscription_id_in_message(m);
     case REWRITE_REQUEST_ID:
         return json_get(m->params, "requestId");
     case REWRITE_TASK:
-        return find_named_task(m);
+        return task_id_in_message(m);
     default:
         return (struct json_value){0};
     }

@@ -26,7 +26,7 @@ enum rewrite_what {
  * the value, this is an error for REWRITE_ID, and ignored for the others. */
 MI_MUST int rewrite_message(struct buf *b, struct slice recorded,
                             const struct slice with[REWRITE_COUNT]);
-/* The value in a message; JSON_NONE if it is missing. */
+/* Returns the value in a message; JSON_NONE if the message lacks it. */
 struct json_value rewrite_find_value(struct slice message, enum rewrite_what what);
 
 #endif

@@ -10,8 +10,8 @@
 #define QUESTIONS_BACK 1024 /* questions that are searched for the id of a cancellation */
 
 /* Makes the step wait for events that were recorded since its list began, at place `began`.
- * last_cause_place: place of the last event that may have caused the step. */
-static void append_behind_anchor(struct plan *p, uint32_t step, uint64_t began,
+ * cause_place: place of the last event that may have caused the step. */
+static void step_wait_for_events(struct plan *p, uint32_t step, uint64_t began,
                                  uint64_t cause_place)
 {
     struct plan_step *s = &p->steps[step];
@@ -21,14 +21,14 @@ static void append_behind_anchor(struct plan *p, uint32_t step, uint64_t began,
         s->after = (uint32_t)(s->place - p->reached);
 }
 
-/* The place of the last event that may have caused a message of this task; task PLAN_NONE: the
- * last event of any kind. */
-static uint64_t last_cause_place(const struct plan *p, uint32_t task)
+/* Returns the place of the last event that may have caused a message of this task. task PLAN_NONE: the
+ * message names no task. */
+static uint64_t place_of_last_cause(const struct plan *p, uint32_t task)
 {
     return task != PLAN_NONE ? plan_find_task_cause(p, task).place : p->cause_place;
 }
 
-static uint32_t find_listen(const struct plan *p, uint64_t hash)
+static uint32_t find_listen_exchange(const struct plan *p, uint64_t hash)
 {
     for (uint32_t i = p->listens_n; hash != 0 && i-- > 0;)
         if (p->listens[i].id_hash == hash)
@@ -57,21 +57,21 @@ static int plan_add_server_progress(struct plan *p, const struct source_message 
     uint32_t step;
     bool made_up = x == NULL && rpc->progress_token.type == JSON_STRING;
     if (x == NULL && !made_up) {
-        p->unplaced++; /* not sent: a live client may use this token for another request */
+        p->unplaced++; /* not replayed: a live client may use this token for another request */
         return 0;
     }
     int st = add_step_for_message(p, m, made_up ? PLAN_NOTE : PLAN_PROGRESS, &step);
     if (st < 0)
         return st;
-    if (made_up) { /* some servers invent tokens: sent unchanged */
+    if (made_up) { /* some servers invent tokens; these are sent unchanged */
         plan_place_note(p, step, false);
         return 0;
     }
     if (p->exchanges[*x].outcome == PLAN_PENDING) {
         plan_append_inside(p, *x, step);
     } else {
-        append_behind_anchor(p, step, p->exchanges[*x].place,
-                             last_cause_place(p, p->exchanges[*x].task));
+        step_wait_for_events(p, step, p->exchanges[*x].place,
+                             place_of_last_cause(p, p->exchanges[*x].task));
         plan_append(p, &p->exchanges[*x].after, step);
     }
     return 0;
@@ -80,7 +80,7 @@ static int plan_add_server_progress(struct plan *p, const struct source_message 
 static int plan_add_server_stream(struct plan *p, const struct source_message *m,
                                   struct json_value id, uint32_t task, enum plan_kind kind)
 {
-    uint32_t x = find_listen(p, plan_id_hash(p, id)), step;
+    uint32_t x = find_listen_exchange(p, plan_id_hash(p, id)), step;
     if (x == PLAN_NONE || p->exchanges[x].outcome != PLAN_PENDING) {
         p->unplaced++;
         return 0;
@@ -89,8 +89,8 @@ static int plan_add_server_stream(struct plan *p, const struct source_message *m
     if (st < 0)
         return st;
     p->ends_listen = kind == PLAN_UNLISTEN;
-    append_behind_anchor(p, step, p->exchanges[x].place,
-                         p->ends_listen ? p->reached : last_cause_place(p, task));
+    step_wait_for_events(p, step, p->exchanges[x].place,
+                         p->ends_listen ? p->reached : place_of_last_cause(p, task));
     plan_append_inside(p, x, step);
     return 0;
 }
@@ -100,7 +100,7 @@ static int plan_add_server_cancel(struct plan *p, const struct source_message *m
 {
     uint64_t hash = plan_id_hash(p, rpc->request_id);
     uint32_t step;
-    if (find_listen(p, hash) != PLAN_NONE)
+    if (find_listen_exchange(p, hash) != PLAN_NONE)
         return plan_add_server_stream(p, m, rpc->request_id, PLAN_NONE, PLAN_UNLISTEN);
     for (uint32_t i = p->questions_n, back = 0; i-- > 0 && back < QUESTIONS_BACK; back++) {
         const struct plan_question *q = &p->questions[i];
@@ -120,7 +120,7 @@ static int plan_add_server_cancel(struct plan *p, const struct source_message *m
     return 0;
 }
 
-/* The pending tasks/result for the task that a server's message names (revision 2025-11-25). */
+/* Returns the pending tasks/result for the task that a server's message names (revision 2025-11-25). */
 static uint32_t find_pending_task_result(struct plan *p, const struct rpc *rpc)
 {
     struct json_value task = json_get(json_get(rpc->meta, META_RELATED_TASK), "taskId");
@@ -135,8 +135,8 @@ static uint32_t find_pending_task_result(struct plan *p, const struct rpc *rpc)
     return x != PLAN_NONE && p->exchanges[x].outcome == PLAN_PENDING ? x : PLAN_NONE;
 }
 
-/* The exchange in which the client created the task that the server's request names. */
-static uint32_t find_client_task(struct plan *p, const struct rpc *rpc)
+/* Returns the exchange in which the client created the task that the server's request names. */
+static uint32_t find_client_task_exchange(struct plan *p, const struct rpc *rpc)
 {
     uint64_t hash = plan_task_hash(p, json_get(rpc->params, "taskId"));
     const uint32_t *q = hash != 0 ? map_get(&p->task_map, hash) : NULL;
@@ -189,7 +189,7 @@ int plan_add_server_request(struct plan *p, const struct source_message *m, cons
     uint64_t hash = plan_id_hash(p, rpc->id);
     uint32_t owner = find_pending_task_result(p, rpc);
     if (owner == PLAN_NONE)
-        owner = find_client_task(p, rpc);
+        owner = find_client_task_exchange(p, rpc);
     int st = add_step_for_message(p, m, PLAN_QUESTION, &step);
     if (st == 0)
         st = PLAN_ROOM(p, questions);
@@ -236,7 +236,7 @@ int plan_add_server_answer(struct plan *p, const struct source_message *m, struc
     x->answer = step;
     p->ends_listen = plan_is_listen(p, i);
     if (p->ends_listen)
-        append_behind_anchor(p, step, x->place, p->reached);
+        step_wait_for_events(p, step, x->place, p->reached);
     else if (x->lsp_cancelled != 0 && m->place - x->lsp_cancelled < PLAN_NONE)
         p->steps[step].behind = (uint32_t)(m->place - x->lsp_cancelled);
     plan_note_event(p, m->place, (struct plan_anchor){ANCHOR_OUTCOME, i},

@@ -40,9 +40,9 @@ struct plan {
     size_t exchanges_cap, steps_cap, questions_cap, notifications_cap, topics_cap, groups_cap,
         listens_cap, undecided_cap, tasks_cap, early_cap;
     struct map topic_map, group_map;
-    struct map token_map; /* the newest exchange with a progress token */
-    struct map task_map;  /* the question whose answer named a task of the client */
-    struct map server_task_map;
+    struct map token_map;       /* progress token: the newest exchange with this token */
+    struct map task_map;        /* task of the client: the question whose answer named it */
+    struct map server_task_map; /* task of the server: its index in `tasks` */
     struct plan_list start;
     struct plan_anchor last;            /* the last event */
     struct plan_anchor last_quiet;      /* the last event that is not a request */
@@ -52,7 +52,7 @@ struct plan {
     uint64_t cause_place;               /* place of `cause` */
     uint32_t active_first, active_last; /* active exchanges, oldest first */
     uint32_t active_n;
-    uint32_t burst, stimuli; /* the last numbers that were given */
+    uint32_t burst, stimuli; /* number of the last burst, and of the last stimulus */
     int64_t stimulus_us;     /* time of the last stimulus */
     struct buf key;          /* owned; scratch */
     char version[2][32];     /* see plan_get_version(): [0] by initialize, [1] modern */

@@ -5,7 +5,7 @@
 #include "wire/json/text.h"
 #include "wire/meta.h"
 
-static uint32_t find_task(const struct plan *p, uint64_t hash)
+static uint32_t find_task_by_hash(const struct plan *p, uint64_t hash)
 {
     const uint32_t *i = hash != 0 ? map_get(&p->server_task_map, hash) : NULL;
     return i != NULL ? *i : PLAN_NONE;
@@ -17,10 +17,10 @@ uint32_t plan_find_named_task(struct plan *p, const struct rpc *rpc, uint64_t *r
     if (id.type != JSON_STRING && rpc->kind == RPC_NOTIFICATION)
         id = json_get(rpc->params, "taskId");
     *ret_hash = plan_task_hash(p, id);
-    return find_task(p, *ret_hash);
+    return find_task_by_hash(p, *ret_hash);
 }
 
-static void set_cause(struct plan *p, uint32_t task, struct plan_anchor cause, uint64_t place)
+static void set_task_cause(struct plan *p, uint32_t task, struct plan_anchor cause, uint64_t place)
 {
     if (task != PLAN_NONE)
         p->tasks[task] = (struct plan_task){cause, place};
@@ -32,21 +32,21 @@ void plan_note_task_request(struct plan *p, uint32_t exchange, uint64_t place)
     const struct plan_topic *t = &p->topics[x->topic];
     if (!slice_begins(t->method, "tasks/"))
         return;
-    x->task = find_task(p, canon_hash(t->target));
+    x->task = find_task_by_hash(p, canon_hash(t->target));
     if (!t->reads)
-        set_cause(p, x->task, (struct plan_anchor){ANCHOR_REQUEST, exchange}, place);
+        set_task_cause(p, x->task, (struct plan_anchor){ANCHOR_REQUEST, exchange}, place);
 }
 
 void plan_note_task_answer(struct plan *p, uint32_t exchange, uint32_t question, uint64_t place)
 {
     if (exchange != PLAN_NONE)
-        set_cause(p, p->exchanges[exchange].task,
+        set_task_cause(p, p->exchanges[exchange].task,
                   (struct plan_anchor){ANCHOR_CLIENT_ANSWER, question}, place);
 }
 
-/* Returns the id of the task that this answer creates. It is in `task` in 2025-11-25, and at the
- * top in the tasks extension. */
-static struct json_value find_new_task_id(const struct rpc *answer)
+/* Returns the id of the task that this answer creates: result.task.taskId in 2025-11-25, result.taskId
+ * in the tasks extension. */
+static struct json_value new_task_id(const struct rpc *answer)
 {
     struct json_value nested = json_get(json_get(answer->result, "task"), "taskId");
     bool flat = answer->result_type.type == JSON_STRING &&
@@ -61,7 +61,7 @@ int plan_note_new_task(struct plan *p, uint32_t exchange, struct slice answer, u
     if (p->topics[x->topic].reads || answer.p == NULL ||
         memmem(answer.p, answer.n, "taskId", 6) == NULL || rpc_read(answer, &rpc) < 0)
         return 0;
-    uint64_t hash = plan_task_hash(p, find_new_task_id(&rpc));
+    uint64_t hash = plan_task_hash(p, new_task_id(&rpc));
     if (hash == 0)
         return 0;
     int st = PLAN_ROOM(p, tasks);
@@ -70,7 +70,7 @@ int plan_note_new_task(struct plan *p, uint32_t exchange, struct slice answer, u
     if (st < 0)
         return st;
     x->task = p->tasks_n++;
-    set_cause(p, x->task, (struct plan_anchor){ANCHOR_OUTCOME, exchange}, place);
+    set_task_cause(p, x->task, (struct plan_anchor){ANCHOR_OUTCOME, exchange}, place);
     uint32_t kept = 0;
     for (uint32_t i = 0; i < p->early_n; i++) {
         if (p->early[i].task_hash == hash)

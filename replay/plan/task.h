@@ -11,8 +11,8 @@
 
 #include "replay/plan/tables.h"
 
-/* The task that a message of the server names; PLAN_NONE if it names none, or the task is not
- * known. *ret_hash: hash of its id; 0: it names none. */
+/* Returns the task that a message of the server names; PLAN_NONE if it names none, or an unknown one.
+ * *ret_hash: hash of the task's id; 0: the message names no task. */
 uint32_t plan_find_named_task(struct plan *p, const struct rpc *rpc, uint64_t *ret_hash);
 /* Notes a request of the client, which may name a task. */
 void plan_note_task_request(struct plan *p, uint32_t exchange, uint64_t place);
