@@ -7,9 +7,9 @@
 
 #define NUMBER_MAX 5 /* digits of a port or a number of seconds, which is not a secret */
 
-/* Returns the name of an option without its dashes; empty if it is not an option with a value, such
- * as `--no-password`. */
-static struct slice redact_option_name_of(struct slice raw)
+/* Returns the name of an option without its dashes; empty if this is not an option, or one without a
+ * value such as `--no-password`. */
+static struct slice option_name(struct slice raw)
 {
     static const char *const flags[] = {"no",    "ask",      "prompt", "show",
                                         "hide",  "without",  "enable", "disable",
@@ -26,7 +26,7 @@ static struct slice redact_option_name_of(struct slice raw)
 
 const struct key_rule *option_find_rule(const struct keys *k, struct slice raw)
 {
-    struct slice name = redact_option_name_of(raw);
+    struct slice name = option_name(raw);
     for (size_t i = 0; i < name.n; i++)
         if (name.p[i] == '=' || name.p[i] == ' ' || name.p[i] == '\\')
             return NULL;
@@ -46,7 +46,7 @@ bool option_takes_header(struct slice raw, struct slice *ret_header)
         return false;
     const char *is = memchr(raw.p, '=', size_min(raw.n, OPTION_MAX));
     struct slice option = {raw.p, is != NULL ? (size_t)(is - raw.p) : raw.n};
-    struct slice name = redact_option_name_of(option);
+    struct slice name = option_name(option);
     if (is != NULL)
         *ret_header = (struct slice){is + 1, raw.n - option.n - 1};
     return slice_is(option, "-H") || ends_with_ignoring_case(name, "header") ||
@@ -55,9 +55,10 @@ bool option_takes_header(struct slice raw, struct slice *ret_header)
 
 /* ---- the header ------------------------------------------------------------------------------ */
 
+/* The rule for headers whose names are not known. */
 static const struct key_rule any_header = {"", "header", KEY_NO_WORD};
 
-static bool is_short_number(struct slice s)
+static bool value_is_short_number(struct slice s)
 {
     for (size_t i = 0; i < s.n; i++)
         if (s.p[i] < '0' || s.p[i] > '9')
@@ -65,7 +66,7 @@ static bool is_short_number(struct slice s)
     return s.n <= NUMBER_MAX;
 }
 
-static bool is_header_name(struct slice s)
+static bool text_is_header_name(struct slice s)
 {
     for (size_t i = 0; i < s.n; i++)
         if (!char_is_letter(s.p[i]) && (s.p[i] < '0' || s.p[i] > '9') &&
@@ -86,11 +87,11 @@ const struct key_rule *option_find_header_rule(const struct keys *k, struct slic
     while (n < s.n && s.p[n] != ':' && s.p[n] != '=')
         n++;
     struct slice name = read_trim((struct slice){s.p, n}, false);
-    if (n == s.n || !is_header_name(name))
+    if (n == s.n || !text_is_header_name(name))
         return NULL;
     struct slice value = read_trim((struct slice){s.p + n + 1, s.n - n - 1}, true);
-    if (is_short_number(value) || slice_begins(value, "//"))
-        return NULL; /* host:port, a URL */
+    if (value_is_short_number(value) || slice_begins(value, "//"))
+        return NULL; /* host:port or a URL, not a header */
     *ret_value = redact_without_scheme(value);
     const struct key_rule *rule = key_find(k, name);
     return rule != NULL ? rule : key_is_plain_header(k, name) ? NULL : &any_header;

@@ -4,6 +4,7 @@
 
 /* bytes of an object that are examined to recognize a schema */
 #define SCHEMA_LOOK ((size_t)4 << 10)
+
 bool place_is_one_of(struct slice s, const char *const *words)
 {
     for (; *words != NULL; words++)
@@ -12,8 +13,8 @@ bool place_is_one_of(struct slice s, const char *const *words)
     return false;
 }
 
-/* Compares without case; the lengths are equal. */
-static bool redact_place_same(struct slice s, const char *word)
+/* Compares without case. The lengths must be equal, and `word` in lower case. */
+static bool key_equals_word(struct slice s, const char *word)
 {
     for (size_t i = 0; i < s.n; i++)
         if ((s.p[i] | 0x20) != word[i])
@@ -27,27 +28,27 @@ enum role place_role_of_key(struct slice key)
 {
     switch (key.n) {
     case 3:
-        return redact_place_same(key, "key")   ? ROLE_NAME
-               : redact_place_same(key, "val") ? ROLE_VALUE
+        return key_equals_word(key, "key")   ? ROLE_NAME
+               : key_equals_word(key, "val") ? ROLE_VALUE
                                                : ROLE_NONE;
     case 4:
-        return redact_place_same(key, "name")                                   ? ROLE_NAME
+        return key_equals_word(key, "name")                                   ? ROLE_NAME
                : memcmp(key.p, "blob", 4) == 0 || memcmp(key.p, "data", 4) == 0 ? ROLE_BLOB
                                                                                 : ROLE_NONE;
     case 5:
-        return redact_place_same(key, "value")                                      ? ROLE_VALUE
-               : redact_place_same(key, "field") || redact_place_same(key, "param") ? ROLE_NAME
+        return key_equals_word(key, "value")                                      ? ROLE_VALUE
+               : key_equals_word(key, "field") || key_equals_word(key, "param") ? ROLE_NAME
                                                                                     : ROLE_NONE;
     case 6:
-        return redact_place_same(key, "header") ? ROLE_NAME : ROLE_NONE;
+        return key_equals_word(key, "header") ? ROLE_NAME : ROLE_NONE;
     case 7:
-        return redact_place_same(key, "varname") ? ROLE_NAME : ROLE_NONE;
+        return key_equals_word(key, "varname") ? ROLE_NAME : ROLE_NONE;
     case 8:
-        return redact_place_same(key, "variable") ? ROLE_NAME : ROLE_NONE;
+        return key_equals_word(key, "variable") ? ROLE_NAME : ROLE_NONE;
     case 9:
-        return redact_place_same(key, "parameter") ? ROLE_NAME : ROLE_NONE;
+        return key_equals_word(key, "parameter") ? ROLE_NAME : ROLE_NONE;
     case 10:
-        return redact_place_same(key, "headername") ? ROLE_NAME : ROLE_NONE;
+        return key_equals_word(key, "headername") ? ROLE_NAME : ROLE_NONE;
     default:
         return ROLE_NONE;
     }
@@ -63,12 +64,12 @@ static enum zone place_zone_of_any_key(struct slice key)
                                      : NULL;
     if (word != NULL && memcmp(key.p, word, key.n) == 0)
         return ZONE_PROPERTIES;
-    if (key.n >= 7 && redact_place_same((struct slice){key.p + key.n - 7, 7}, "headers"))
+    if (key.n >= 7 && key_equals_word((struct slice){key.p + key.n - 7, 7}, "headers"))
         return ZONE_HEADERS;
     return ZONE_ANY;
 }
 
-/* docs/mcp-wire.md 2, 5.4, 6.4 */
+/* The fields are those of docs/mcp-wire.md 2, 5.4 and 6.4. */
 bool place_is_kept(enum zone zone, struct slice key)
 {
     static const char *const params[] = {"cursor", "requestState",  "requestId", "progressToken",
@@ -120,9 +121,7 @@ bool place_is_input_request(const char *at, const char *end)
     struct slice key, value;
     bool is = false;
     while (read_member(&m, &key, &value))
-        if (slice_is(
-                key,
-                "method")) /* if there are several members `method`, a program may use any of them */
+        if (slice_is(key, "method"))
             is = value.n > 2 && value.p[0] == '"' &&
                  place_is_one_of((struct slice){value.p + 1, value.n - 2}, methods);
         else if (!slice_is(key, "params"))
@@ -187,8 +186,8 @@ static bool is_schema_keyword(struct slice key)
     return place_is_one_of(key, words) || slice_begins(key, "$") || slice_begins(key, "x-");
 }
 
-/* Inside `properties` one keyword of JSON Schema is enough; elsewhere all members must be keywords,
- * including a type. */
+/* Inside `properties`, one keyword of JSON Schema is enough. Elsewhere, all members must be keywords, and
+ * one of them must declare a type. */
 bool place_is_schema(const char *at, const char *end, bool among_properties)
 {
     static const char *const telling[] = {"$ref", "anyOf", "oneOf", "allOf", "enum", NULL};
@@ -208,7 +207,6 @@ bool place_is_schema(const char *at, const char *end, bool among_properties)
     return among_properties ? words : type && !others;
 }
 
-/* Keywords of a schema that contain values. */
 bool place_is_schema_value(struct slice key)
 {
     static const char *const words[] = {"default", "const", "example", "examples", NULL};

@@ -5,8 +5,8 @@
 #include "redact/place.h"
 #include "redact/read.h"
 
-/* Whether the treatment of this key's value depends on more than the value. Tests the length first,
- * because it runs for each key. */
+/* Whether the treatment of this key's value depends on more than the value. Tests the length of the key
+ * first, because this function runs for each key. */
 static bool key_is_special(struct slice key)
 {
     if (key.n <= 5) {
@@ -16,7 +16,8 @@ static bool key_is_special(struct slice key)
     return (key.p[key.n - 1] | 0x20) == 's' && place_zone_below(ZONE_ANY, key) == ZONE_HEADERS;
 }
 
-/* *arguments: keys inside the arguments of a call may follow. */
+/* Whether the walk may treat the value of this key specially. *arguments: keys inside the arguments of a
+ * call may follow; this function sets it. */
 static bool key_may_matter(const struct redact *r, struct slice key, bool *arguments)
 {
     if ((key_may_match(&r->keys, key.p, key.p + key.n) && key_find(&r->keys, key) != NULL) ||
@@ -26,7 +27,7 @@ static bool key_may_matter(const struct redact *r, struct slice key, bool *argum
     return false;
 }
 
-/* NAME=VALUE */
+/* Whether the string may be NAME=VALUE where NAME is the name of a secret. */
 static bool string_is_assignment(const struct redact *r, struct slice raw)
 {
     const char *at = memchr(raw.p, '=', size_min(raw.n, REDACT_NAME_LOOK));
@@ -38,7 +39,7 @@ static bool string_is_assignment(const struct redact *r, struct slice raw)
     return true;
 }
 
-/* Options such as --password, whose value follows, assignments, and JSON in strings. */
+/* Whether the string may be an option such as --password, an assignment, or contain JSON. */
 static bool string_may_matter(const struct redact *r, struct slice raw, bool escapes)
 {
     if (raw.n == 0)
@@ -47,8 +48,8 @@ static bool string_may_matter(const struct redact *r, struct slice raw, bool esc
     return c == '-' || string_is_assignment(r, raw) || (escapes && redact_may_contain_json(r, raw));
 }
 
-/* Checks each string. A string before a colon is a key; a string before anything that is invalid
- * there may be anything. */
+/* Checks each string. A string before a colon is a key. A string before a character that is invalid
+ * there always matters. */
 static bool strings_may_matter(const struct redact *r, struct slice json)
 {
     const char *p = json.p, *end = json.p + json.n;
@@ -64,7 +65,7 @@ static bool strings_may_matter(const struct redact *r, struct slice json)
         const char *next = read_space(behind, end);
         if (odd || next == end)
             return true;
-        /* without its quotes: the string is not the end of the text, so it has a closing quote */
+        /* The string has a closing quote, because the text continues after it. */
         struct slice raw = {p + 1, (size_t)(behind - p) - 2};
         if (*next == ':' ? escapes || key_may_matter(r, raw, &arguments)
                          : (*next != ',' && *next != '}' && *next != ']') ||

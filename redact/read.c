@@ -3,7 +3,8 @@
 #include "wire/json/block.h"
 
 #if JSON_BLOCKS
-/* Skips blocks that do not contain the end of the string. Returns where it must be read byte by byte. */
+/* Skips blocks that do not contain the end of the string. Returns the position from which the string must be read
+ * byte by byte. */
 static const char *skip_blocks(const char *p, const char *end, bool *odd)
 {
     uint64_t escaped_first = 0;
@@ -90,14 +91,6 @@ struct slice read_between(const char *p, const char *behind, const char *end)
     return raw;
 }
 
-static const char *end_of_scalar(const char *p, const char *end)
-{
-    while (p < end && *p != ',' && *p != '}' && *p != ']' && *p != '"' && *p != '{' && *p != '[' &&
-           !char_is_space(*p))
-        p++;
-    return p;
-}
-
 const char *read_value(const char *p, const char *end)
 {
     int depth = 0;
@@ -113,8 +106,11 @@ const char *read_value(const char *p, const char *end)
         } else if (*p == '}' || *p == ']') {
             depth--;
             p++;
-        } else if (depth == 0) {
-            return end_of_scalar(p, end);
+        } else if (depth == 0) { /* a scalar */
+            while (p < end && *p != ',' && *p != '}' && *p != ']' && *p != '"' && *p != '{' &&
+                   *p != '[' && !char_is_space(*p))
+                p++;
+            return p;
         } else {
             p++;
         }

@@ -9,41 +9,41 @@ void redact_stream_close(struct redact_stream *s)
 }
 
 /* Outputs `text`, sanitized, without the part that was already output. */
-static void output_unseen_part(struct redact_stream *s, struct slice text, struct buf *out)
+static void stream_output_unseen(struct redact_stream *s, struct slice text, struct buf *out)
 {
     struct slice seen = buf_slice(&s->shown);
     if (text.n >= seen.n && memcmp(text.p, seen.p, seen.n) == 0) {
         text.p += seen.n;
         text.n -= seen.n;
     } else {
-        /* The rest of the line changes how its beginning is sanitized: output the line again, as a
-         * new line. */
+        /* The rest of the line changes how the beginning is sanitized: output the whole line again, as
+         * a new line. */
         buf_addc(out, '\n');
     }
     buf_slice_add(out, text);
 }
 
-static void output_line(struct redact_stream *s, struct slice line, bool ended, struct buf *out)
+static void stream_output_line(struct redact_stream *s, struct slice line, bool ended, struct buf *out)
 {
     struct redact *r = redact_current();
     size_t n = 0;
     if (r == NULL || s->line.failed || redact_line(r, &s->lines, line, &s->clean, &n) < 0)
         s->failed = true;
     else
-        output_unseen_part(s, n > 0 ? buf_slice(&s->clean) : line, out);
+        stream_output_unseen(s, n > 0 ? buf_slice(&s->clean) : line, out);
     if (ended)
         buf_addc(out, '\n');
     buf_clear(&s->shown);
 }
 
-/* The line exceeds the limit: output its complete words. */
-static void output_part(struct redact_stream *s, struct buf *out)
+/* Outputs the complete words of a line that exceeds the limit. */
+static void stream_output_words(struct redact_stream *s, struct buf *out)
 {
     struct slice text = buf_slice(&s->line);
     size_t n = redact_whole_words(text, REDACT_WORD_MAX);
     if (n == 0)
         n = text.n;
-    output_line(s, (struct slice){text.p, n}, false, out);
+    stream_output_line(s, (struct slice){text.p, n}, false, out);
     memmove(s->line.p, s->line.p + n, text.n - n);
     s->line.n = text.n - n;
 }
@@ -57,13 +57,13 @@ void redact_stream_feed(struct redact_stream *s, struct slice bytes, struct buf 
         bool ended = end != NULL && n <= room;
         n = size_min(n, room);
         if (ended && s->line.n == 0) {
-            output_line(s, (struct slice){bytes.p, n}, true, out);
+            stream_output_line(s, (struct slice){bytes.p, n}, true, out);
         } else {
             buf_add(&s->line, bytes.p, n);
             if (ended)
-                output_line(s, buf_slice(&s->line), true, out);
+                stream_output_line(s, buf_slice(&s->line), true, out);
             else if (s->line.n >= REDACT_STREAM_MAX)
-                output_part(s, out);
+                stream_output_words(s, out);
         }
         if (ended || s->line.failed)
             buf_clear(&s->line);
@@ -77,26 +77,21 @@ bool redact_stream_has_partial_line(const struct redact_stream *s)
     return s->line.n > 0;
 }
 
-static bool stream_may_hold_key(const struct redact_stream *s)
-{
-    struct slice line = buf_slice(&s->line);
-    return s->lines.in_key > 0 || memmem(line.p, line.n, "-----BEGIN ", 11) != NULL;
-}
-
 void redact_stream_pause(struct redact_stream *s, struct buf *out)
 {
     struct redact *r = redact_current();
-    struct slice head = buf_slice(&s->line);
+    struct slice line = buf_slice(&s->line), head = line;
     size_t n = 0;
+    if (s->lines.in_key > 0 || memmem(line.p, line.n, "-----BEGIN ", 11) != NULL)
+        return; /* the line may be part of a private key */
     head.n = redact_whole_words(head, SIZE_MAX);
-    if (r == NULL || head.n == 0 || stream_may_hold_key(s) ||
-        redact_text(r, head, &s->clean, &n) < 0)
+    if (r == NULL || head.n == 0 || redact_text(r, head, &s->clean, &n) < 0)
         return;
     if (n > 0)
         head = buf_slice(&s->clean);
     if (head.n <= s->shown.n || memcmp(head.p, buf_slice(&s->shown).p, s->shown.n) != 0)
         return;
-    output_unseen_part(s, head, out);
+    stream_output_unseen(s, head, out);
     buf_clear(&s->shown);
     buf_slice_add(&s->shown, head);
 }
@@ -104,6 +99,6 @@ void redact_stream_pause(struct redact_stream *s, struct buf *out)
 void redact_stream_end(struct redact_stream *s, struct buf *out)
 {
     if (s->line.n > 0)
-        output_line(s, buf_slice(&s->line), false, out);
+        stream_output_line(s, buf_slice(&s->line), false, out);
     buf_clear(&s->line);
 }

@@ -8,7 +8,7 @@
 
 /* ---- reading ------------------------------------------------------------------------------ */
 
-static bool separates_words(char c, bool comma)
+static bool char_separates_words(char c, bool comma)
 {
     return c == ' ' || c == '\t' || (comma && c == ',');
 }
@@ -16,16 +16,16 @@ static bool separates_words(char c, bool comma)
 /* Reads the next word of a list. Returns false if there are no more. */
 static bool take_rule_word(const char **p, bool comma, struct slice *ret)
 {
-    while (separates_words(**p, comma))
+    while (char_separates_words(**p, comma))
         (*p)++;
     const char *from = *p;
-    while (**p != '\0' && !separates_words(**p, comma))
+    while (**p != '\0' && !char_separates_words(**p, comma))
         (*p)++;
     *ret = (struct slice){from, (size_t)(*p - from)};
     return ret->n > 0;
 }
 
-static int add_names(struct redact *r, enum key_list list, const char *value, struct buf *error)
+static int add_key_names(struct redact *r, enum key_list list, const char *value, struct buf *error)
 {
     struct slice word;
     int st = 0;
@@ -60,16 +60,16 @@ static int add_pointers(struct redact *r, const char *value, struct buf *error)
     return st;
 }
 
-static int redact_rules_add(struct redact *r, const char *name, const char *value,
+static int add_rule_by_name(struct redact *r, const char *name, const char *value,
                             struct buf *error)
 {
     static const char pattern[] = "pattern.";
     if (strcmp(name, "keys") == 0)
-        return add_names(r, KEYS_SECRET, value, error);
+        return add_key_names(r, KEYS_SECRET, value, error);
     if (strcmp(name, "keep") == 0)
-        return add_names(r, KEYS_KEEP, value, error);
+        return add_key_names(r, KEYS_KEEP, value, error);
     if (strcmp(name, "content") == 0)
-        return add_names(r, KEYS_CONTENT, value, error);
+        return add_key_names(r, KEYS_CONTENT, value, error);
     if (strcmp(name, "pointer") == 0)
         return add_pointers(r, value, error);
     if (strncmp(name, pattern, sizeof pattern - 1) == 0)
@@ -81,7 +81,7 @@ static int redact_rules_add(struct redact *r, const char *name, const char *valu
 int redact_add_rule(struct redact *r, const char *name, const char *value, struct buf *error)
 {
     buf_clear(error);
-    int st = redact_rules_add(r, name, value, error);
+    int st = add_rule_by_name(r, name, value, error);
     if (st < 0)
         return st;
     buf_add(&r->user, name, strlen(name) + 1);
@@ -127,8 +127,8 @@ static bool redact_has_rule(const struct redact *r, const char *name, const char
     return false;
 }
 
-/* Adds one `["name","value"]`. A pattern that contained a secret was redacted; it is skipped. */
-static int add_recorded(struct redact *r, struct json_value pair, struct buf *error)
+/* Adds one `["name","value"]`. Skips a pattern that contained a secret and so was redacted. */
+static int add_recorded_rule(struct redact *r, struct json_value pair, struct buf *error)
 {
     struct json_walk w = json_walk_begin(pair);
     struct json_value name = {0}, value = {0};
@@ -161,7 +161,7 @@ int redact_add_rules(struct redact *r, struct slice rules, struct buf *error)
     if (st == 0)
         w = json_walk_begin(json_get(all, "rules"));
     while (st == 0 && json_walk_next(&w, &key, &pair))
-        st = add_recorded(r, pair, error);
+        st = add_recorded_rule(r, pair, error);
     if (st == MI_EINVAL && error->n == 0)
         buf_adds(error, "the recorded rules are damaged");
     return st;

@@ -83,6 +83,7 @@ struct slice redact_log_filter(void *ctx, struct slice line)
 
 /* ---- rounds over one text, until nothing is left to replace ------------------------------------ */
 
+/* The function that was called. */
 enum what { WHAT_MESSAGE, WHAT_ARGUMENTS, WHAT_VALUE, WHAT_TEXT };
 
 static void collect_edits(struct redact *r, struct slice in, enum what what)

@@ -15,15 +15,14 @@
 /* maximum bytes of truncated content that is checked here for another round */
 #define TRUNCATED_LOOK 512
 #define TRUNCATED_NAMES 4096 /* bytes of truncated content searched for names of secrets */
-/* Only the head of longer content is usually searched. */
-#define CONTENT_LONG 4096
+#define CONTENT_LONG 4096 /* of content from this length on, usually only the head is searched */
 #define CONTENT_SEARCHED ((size_t)2 << 10) /* bytes of that head */
 _Static_assert(CONTENT_LONG >= TRUNCATED_NAMES && CONTENT_LONG > CONTENT_SEARCHED,
-               "head_may_be_json() reads so much");
+               "head_may_be_json() and truncate_by_head() read this many bytes");
 
 /* ---- values whose key is the name of a secret ------------------------------------------------- */
 
-static bool is_char_of_word(char c)
+static bool is_reference_char(char c)
 {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
            c == '-' || c == '.' || c == '%';
@@ -36,7 +35,7 @@ static bool looks_like_path(struct slice s)
     return s.n > 2 && char_is_letter(s.p[0]) && s.p[1] == ':' && (s.p[2] == '\\' || s.p[2] == '/');
 }
 
-/* Whether it is a word that is not a secret, such as the name of a scheme or grant type. */
+/* Whether s is a word that is not a secret, such as the name of a scheme or grant type. */
 static bool is_plain_word(struct slice s)
 {
     return shape_is_listed(
@@ -48,7 +47,7 @@ static bool is_plain_word(struct slice s)
            "accept reject accepted rejected allow deny yes no on off");
 }
 
-/* A placeholder: `${API_KEY}`, `$API_KEY`, `{{ api_key }}`, `%API_KEY%`, `<your api key>`. */
+/* Whether s is a placeholder: `${API_KEY}`, `$API_KEY`, `{{ api_key }}`, `%API_KEY%`, `<your api key>`. */
 static bool is_variable_reference(const struct redact *r, struct slice s)
 {
     static const struct {
@@ -62,7 +61,7 @@ static bool is_variable_reference(const struct redact *r, struct slice s)
             continue;
         struct slice name = read_trim((struct slice){s.p + a, s.n - a - b}, false);
         for (size_t k = 0; k < name.n; k++)
-            if (!is_char_of_word(name.p[k]) && name.p[k] != ':' && name.p[k] != ' ')
+            if (!is_reference_char(name.p[k]) && name.p[k] != ':' && name.p[k] != ' ')
                 return false;
         return name.n <= REDACT_NAME_MAX && key_find(&r->keys, name) != NULL;
     }
@@ -148,7 +147,7 @@ static bool text_begins_json(struct slice text)
 
 /* Collects the edits for JSON objects inside a text, such as a log line. Returns false if there are
  * none. */
-static bool find_json(struct redact *r, struct slice text, int level)
+static bool collect_json_edits(struct redact *r, struct slice text, int level)
 {
     const char *p = text.p, *end = text.p + text.n;
     bool found = false;
@@ -169,12 +168,6 @@ static bool find_json(struct redact *r, struct slice text, int level)
         found = true;
     }
     return found;
-}
-
-static bool is_too_deep(struct slice text)
-{
-    struct json_scan scan;
-    return json_scan(text, NULL, NULL, &scan) < 0 && scan.fault.kind == JSON_DEEP;
 }
 
 void redact_plain_text(struct redact *r, struct slice text, int level)
@@ -200,10 +193,10 @@ void redact_plain_text(struct redact *r, struct slice text, int level)
         edit_mark(r, 0, text.n, "too-deep", false);
     } else if (deep) {
         if (!text_begins_json(text))
-            (void)find_json(r, text, level);
-        else if (is_too_deep(text) || !find_json(r, text, level))
-            redact_json(r, text, level, ZONE_ANY, 0, 0); /* otherwise the end of the JSON may be
-                                                          * missing */
+            (void)collect_json_edits(r, text, level);
+        else if ((json_scan(text, NULL, NULL, &scan) < 0 && scan.fault.kind == JSON_DEEP) ||
+                 !collect_json_edits(r, text, level))
+            redact_json(r, text, level, ZONE_ANY, 0, 0); /* too deep, truncated or malformed */
         merge_overlapping_edits(r, first);
     }
 }
@@ -275,7 +268,6 @@ static bool truncate_content(struct redact *r, size_t first, struct slice s, siz
 
 /* ---- the string ---------------------------------------------------------------------------- */
 
-/* If an escape is invalid, the text is not JSON, and its strings are not unescaped. */
 bool redact_escapes_valid(struct slice raw)
 {
     const char *p = raw.p, *end = raw.p + raw.n;
@@ -296,7 +288,7 @@ bool redact_no_shape(struct redact *r, size_t from, size_t to)
 {
     if (shapes_has_patterns(r->shapes))
         return false;
-    if (r->place < from) /* the next possible match lies before this range */
+    if (r->place < from) /* the match that was found last lies before this range: find the next one */
         r->place = from < r->searched ? shapes_find_anchor(r->in, from, r->searched) : r->searched;
     if (r->place == r->searched && r->searched < to) {
         size_t at = from > r->searched ? from : r->searched;
@@ -306,7 +298,7 @@ bool redact_no_shape(struct redact *r, size_t from, size_t to)
     return r->place >= to;
 }
 
-static bool needs_search(struct redact *r, struct slice raw, size_t base, bool odd, int level)
+static bool string_needs_search(struct redact *r, struct slice raw, size_t base, bool odd, int level)
 {
     if (odd || shapes_has_patterns(r->shapes))
         return true;
@@ -352,7 +344,7 @@ static bool search_string(struct redact *r, struct slice part, size_t base, bool
         plain = buf_slice(b);
     }
     if ((kind != STRING_BLOB || !redact_blob(r, plain, level + 1)) &&
-        (!truncates || needs_search(r, part, base, odd, level)))
+        (!truncates || string_needs_search(r, part, base, odd, level)))
         redact_plain_text(r, plain, level + 1);
     bool was_truncated = truncates && truncate_content(r, first, plain, behind);
     if (r->edit_n > first)
@@ -360,14 +352,8 @@ static bool search_string(struct redact *r, struct slice part, size_t base, bool
     return was_truncated;
 }
 
-/* Returns the number of characters of a string, if each of its escapes has two bytes. */
-static size_t count_raw_chars(struct slice raw)
-{
-    return text_utf8_chars(raw) - read_escapes(raw);
-}
-
-/* Whether the head of long content may be JSON in which a secret is found by its name. Only the end
- * would show whether it is JSON. */
+/* Whether long content may be JSON that contains the name of a secret. Looks at the head only; the end
+ * would show whether the content is JSON. */
 static bool head_may_be_json(const struct redact *r, struct slice raw)
 {
     struct slice names = {raw.p, TRUNCATED_NAMES};
@@ -387,7 +373,8 @@ static bool truncate_by_head(struct redact *r, struct slice raw, size_t base, bo
     const char *end = raw.p + CONTENT_SEARCHED;
     size_t n = read_between(raw.p - 1, end, end).n; /* excludes an incomplete escape */
     struct slice head = text_head(raw, n);
-    size_t behind = count_raw_chars((struct slice){raw.p + head.n, raw.n - head.n});
+    struct slice rest = {raw.p + head.n, raw.n - head.n};
+    size_t behind = text_utf8_chars(rest) - read_escapes(rest); /* each escape has two bytes */
     if (!search_string(r, head, base, odd, level, STRING_TRUNCATE, behind)) {
         r->edit_n = first;
         return false;
@@ -405,7 +392,7 @@ void redact_string(struct redact *r, struct slice raw, size_t base, bool odd, in
     if (raw.n == 0 || level >= REDACT_LEVELS)
         return;
     if (!truncates && kind != STRING_BLOB &&
-        ((!odd && redact_is_long_base64(raw)) || !needs_search(r, raw, base, odd, level)))
+        ((!odd && redact_is_long_base64(raw)) || !string_needs_search(r, raw, base, odd, level)))
         return;
     if (kind == STRING_TRUNCATE && !truncates)
         kind = STRING_ANY;

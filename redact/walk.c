@@ -21,9 +21,9 @@ struct child {
     unsigned flags;
     bool content;                 /* the value is sensitive content */
     bool hit;                     /* a pointer of the user matches this value */
-    const struct key_rule *rule;  /* set if its key is the name of a secret */
+    const struct key_rule *rule;  /* set if the value's key is the name of a secret */
     const struct key_rule *inner; /* the value is a schema whose defaults are secret */
-    pointer_set pointers;         /* pointers that may match below it */
+    pointer_set pointers;         /* pointers that may match below the value */
 };
 
 /* An open object or array. */
@@ -34,13 +34,13 @@ struct frame {
     enum role role; /* role of the member that is being walked */
     unsigned flags;
     size_t index;                  /* index of the current element in an array */
-    pointer_set pointers;          /* pointers that may match below it */
-    const char *at;                /* its opening bracket */
+    pointer_set pointers;          /* pointers that may match below the container */
+    const char *at;                /* the opening bracket */
     const struct key_rule *inner;  /* see struct child */
     const struct key_rule *name;   /* set if `name` names a secret: then `value` is a secret */
     const struct key_rule *option; /* rule of the previous element, an option such as --password */
     bool header;                   /* the previous element is an option such as --header */
-    size_t value_from, value_to;   /* offset of the member `value` if it precedes `name`; 0: none */
+    size_t value_from, value_to;   /* range of a member `value` that precedes `name`; 0: none */
 };
 
 struct pass {
@@ -82,7 +82,7 @@ static struct slice unescape_key(struct slice raw, bool odd, char *place)
 
 /* ---- is this message a tools/call? --------------------------------------------------------- */
 
-/* The method usually precedes the params; otherwise the rest of the message is searched, once. */
+/* Searches all members of the message for its method, but only once. */
 static bool message_is_call(struct pass *s, struct frame *message)
 {
     struct slice key, value;
@@ -180,7 +180,7 @@ static bool replace_assigned_value(struct pass *s, const struct frame *f, struct
 }
 
 /* Handles NAME: VALUE after an option such as --header. Returns true if the value was replaced. */
-static bool walk_header(struct pass *s, struct slice line)
+static bool replace_header_value(struct pass *s, struct slice line)
 {
     struct slice v;
     const struct key_rule *rule = option_find_header_rule(&s->r->keys, line, &v);
@@ -190,7 +190,7 @@ static bool walk_header(struct pass *s, struct slice line)
     return true;
 }
 
-/* Handles a string in an array. Returns true if it was replaced. */
+/* Handles a string in an array. Returns true if the string or a value in it was replaced. */
 static bool walk_array_string(struct pass *s, struct frame *f, struct slice raw)
 {
     const struct key_rule *rule = f->option;
@@ -208,7 +208,7 @@ static bool walk_array_string(struct pass *s, struct frame *f, struct slice raw)
     if (f->zone == ZONE_HEADERS && s->depth >= 2 && !s->frame[s->depth - 2].object &&
         s->frame[s->depth - 2].zone == ZONE_HEADERS && f->index == 0)
         f->option = key_find(&s->r->keys, raw);
-    return (line.n > 0 && walk_header(s, line)) || replace_assigned_value(s, f, raw);
+    return (line.n > 0 && replace_header_value(s, line)) || replace_assigned_value(s, f, raw);
 }
 
 static void walk_string(struct pass *s, const struct child *c, const char *p, const char *behind)
@@ -287,14 +287,15 @@ static void walk_value_ended(struct pass *s, enum role role, const char *p, cons
 {
     struct frame *f = top_frame(s);
     if (role != ROLE_VALUE || (s->level == 0 && walk_offset(s, p) < s->r->done))
-        return; /* a part of this container was already written to the output */
+        return; /* not a `value`, or a part of this container was already written to the output */
     f->value_from = walk_offset(s, p);
     f->value_to = walk_offset(s, behind);
     if (f->name != NULL && *p != '"') /* strings are handled separately */
         replace_late_value(s, f);
 }
 
-/* A container or a scalar. Returns where the walk continues: inside it or after it. */
+/* Handles a string, container or scalar. Returns where the walk continues: inside the container, or
+ * after the value. */
 static const char *walk_value(struct pass *s, struct child *c, const char *p)
 {
     const char *behind;
@@ -334,7 +335,8 @@ static const char *walk_value(struct pass *s, struct child *c, const char *p)
     return behind;
 }
 
-static void walk_flush(struct pass *s, const char *p)
+/* Writes the edits so far, and the text up to p, to the output, unless a `value` waits for its `name`. */
+static void walk_write_edits(struct pass *s, const char *p)
 {
     struct redact *r = s->r;
     bool waits = false;
@@ -373,7 +375,7 @@ static struct child child_of_frame(const struct frame *f)
     return c;
 }
 
-/* A key, and its value if that is a string or a scalar. */
+/* Handles a key and its value; of a container, only the opening bracket. */
 static const char *walk_member(struct pass *s, const char *p)
 {
     struct frame *f = top_frame(s);
@@ -416,9 +418,9 @@ static const char *walk_element(struct pass *s, const char *p)
     return walk_value(s, &c, p);
 }
 
-/* Handles a colon after a value, which is invalid JSON: `"a":"password":"…"`. Such a value is
- * treated as a name as well. */
-static const char *walk_named_value(struct pass *s, const char *p)
+/* Handles a colon after a value, which is invalid JSON: `"a":"password":"…"`. The value before the colon
+ * is treated as a key. */
+static const char *walk_value_after_colon(struct pass *s, const char *p)
 {
     struct child c = child_of_frame(top_frame(s));
     char place[KEY_TEXT_MAX];
@@ -443,7 +445,7 @@ static void walk_text(struct pass *s)
             p++;
             break;
         case ':':
-            p = walk_named_value(s, p);
+            p = walk_value_after_colon(s, p);
             break;
         case ',':
             f->want_key = f->object;
@@ -463,11 +465,11 @@ static void walk_text(struct pass *s)
             break;
         }
         if (s->level == 0 && s->r->edit_n >= FLUSH_AT)
-            walk_flush(s, p);
+            walk_write_edits(s, p);
     }
 }
 
-/* The pointers that match the first `depth` levels of /params/arguments. */
+/* Returns the pointers that match the first `depth` levels of /params/arguments. */
 static pointer_set pointers_to_depth(const struct pointers *p, unsigned depth)
 {
     static const char *const way[] = {"params", "arguments"};

@@ -22,7 +22,7 @@
 #define GROUPS (SETS * 8)
 #define HALF 16 /* values of a nibble */
 
-/* The nibbles of the letters at each of the three places, as bits. */
+/* The nibbles of the letters of an anchor, at each of three positions, as bits. */
 struct halves {
     uint16_t low[3], high[3];
 };
@@ -37,7 +37,7 @@ static struct {
     bool avx2_known; /* `avx2` is set */
 } scan;
 
-/* Six bits of each of three letters. */
+/* Returns the last two letters of `three` and the letter c: six bits of each. */
 static inline unsigned append_to_three(unsigned three, char c)
 {
     return (three << 6 | ((unsigned)c & 63)) & 0x3FFFF;
@@ -55,17 +55,6 @@ static inline unsigned three_may_begin_anchor(unsigned three)
 }
 
 /* ---- filling ---- */
-
-static void halves_of_letters(const struct shape_set three[3], struct halves *ret)
-{
-    unsigned char letter[256];
-    *ret = (struct halves){{0}, {0}};
-    for (unsigned i = 0; i < 3; i++)
-        for (size_t k = shape_set_letters(&three[i], letter); k-- > 0;) {
-            ret->low[i] |= (uint16_t)(1U << (letter[k] & 15));
-            ret->high[i] |= (uint16_t)(1U << (letter[k] >> 4));
-        }
-}
 
 static unsigned count_bits(unsigned x)
 {
@@ -100,7 +89,7 @@ static struct halves union_of_halves(const struct halves *a, const struct halves
 }
 
 /* Adds the anchor to the group whose estimate grows least. */
-static void add_to_group(const struct halves *halves)
+static void scan_add_to_group(const struct halves *halves)
 {
     unsigned best = 0, least = UINT_MAX;
     for (unsigned g = 0; g < GROUPS; g++) {
@@ -120,7 +109,7 @@ static void add_to_group(const struct halves *halves)
         }
 }
 
-static void add_threes(const struct shape_set three[3])
+static void scan_add_threes(const struct shape_set three[3])
 {
     unsigned char a[256], b[256], c[256];
     size_t a_n = shape_set_letters(&three[0], a), b_n = shape_set_letters(&three[1], b);
@@ -136,10 +125,15 @@ static void add_threes(const struct shape_set three[3])
 
 void shape_scan_add(const struct shape_set three[3])
 {
-    struct halves halves;
-    halves_of_letters(three, &halves);
-    add_to_group(&halves);
-    add_threes(three);
+    struct halves halves = {{0}, {0}};
+    unsigned char letter[256];
+    for (unsigned i = 0; i < 3; i++)
+        for (size_t k = shape_set_letters(&three[i], letter); k-- > 0;) {
+            halves.low[i] |= (uint16_t)(1U << (letter[k] & 15));
+            halves.high[i] |= (uint16_t)(1U << (letter[k] >> 4));
+        }
+    scan_add_to_group(&halves);
+    scan_add_threes(three);
 }
 
 /* ---- searching ---- */
@@ -171,7 +165,7 @@ static size_t scan_next_plain(struct shape_scan *s)
 
 #define AVX2 __attribute__((target("avx2"), always_inline)) static inline
 
-/* The letters at the three places of 32 offsets, as nibbles. */
+/* The three letters at each of 32 offsets, as nibbles. */
 struct letters {
     __m256i low[3], high[3];
 };
@@ -182,14 +176,14 @@ AVX2 __m256i look_up_nibbles(const uint8_t table[HALF], __m256i nibbles)
     return _mm256_shuffle_epi8(both, nibbles);
 }
 
-/* Returns the groups of a set that have both nibbles of the letter at this place. */
+/* Returns the groups of a set that have both nibbles of the letter at this position of three. */
 AVX2 __m256i groups_of_letter(const struct letters *x, unsigned set, unsigned place)
 {
     return _mm256_and_si256(look_up_nibbles(scan.low[set][place], x->low[place]),
                             look_up_nibbles(scan.high[set][place], x->high[place]));
 }
 
-/* Returns the groups of a set that have the letters' nibbles at all three places. */
+/* Returns the groups of a set that have the nibbles of all three letters. */
 AVX2 __m256i groups_of_three(const struct letters *x, unsigned set)
 {
     __m256i first = _mm256_and_si256(groups_of_letter(x, set, 0), groups_of_letter(x, set, 1));
@@ -204,8 +198,8 @@ AVX2 void load_letters(struct letters *x, unsigned place, const char *p)
     x->high[place] = _mm256_and_si256(_mm256_srli_epi16(v, 4), half);
 }
 
-/* Returns as bits which of the 32 offsets from p + 2 on are candidates. Written without loops: gcc
- * -O2 does not unroll them, and they would take half as long again. */
+/* Returns as bits which of the 32 offsets from p + 2 on are candidates. Written without loops, because
+ * gcc -O2 does not unroll them, and the function would take half as long again. */
 AVX2 uint32_t find_candidates_in_block(const char *p)
 {
     struct letters x;
@@ -216,9 +210,9 @@ AVX2 uint32_t find_candidates_in_block(const char *p)
     any = _mm256_or_si256(any, groups_of_three(&x, 2));
     return ~(uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(any, _mm256_setzero_si256()));
 }
-_Static_assert(SETS == 3, "find_candidates_in_block() looks at three");
+_Static_assert(SETS == 3, "find_candidates_in_block() looks at three sets");
 
-__attribute__((target("avx2"))) static size_t next_avx2(struct shape_scan *s)
+__attribute__((target("avx2"))) static size_t scan_next_avx2(struct shape_scan *s)
 {
     for (;;) {
         for (; s->some != 0; s->some &= s->some - 1) {
@@ -251,7 +245,7 @@ size_t shape_scan_next(struct shape_scan *s)
         scan.avx2_known = true;
     }
     if (scan.avx2 && !s->plain)
-        return next_avx2(s);
+        return scan_next_avx2(s);
 #endif
     return scan_next_plain(s);
 }

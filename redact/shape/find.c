@@ -7,14 +7,14 @@
 #include "redact/shape/anchor_scan.h"
 #include "redact/shape/shape_table.h"
 
-/* All anchors are searched for at once: the first three or four letters of each are its window.
- * shape_scan_next() finds candidates for its last three letters; its last two are the key to the rules. */
+/* All anchors are searched for at once. The window of an anchor is its first three or four letters. shape_scan_next()
+ * finds candidates for the last three letters of a window; the last two are the key to the rules. */
 #define WINDOW 4
 #define BUCKETS 1024
 #define MAX_ENTRIES 2048
 #define MAX_PATTERNS 64
 #define MAX_PENDING 32
-/* The search begins again this many bytes before a place, for rules that look ahead from their
+/* A search that begins inside a text begins this many bytes earlier, because rules look ahead from their
  * anchor. */
 #define LOOK_BACK 512
 
@@ -40,11 +40,10 @@ struct pending {
 /* The progress of a search, kept between calls so that one text is searched only once. */
 struct search {
     struct slice text;
-    size_t from;                         /* where the next call continues */
+    size_t from;                         /* offset from which the next call continues */
     size_t end;                          /* offset of the last byte of the next window */
     struct shape_scan scan;              /* finds windows */
-    size_t masked;                       /* end of the last redaction mark; anchors before this
-                                          * offset are ignored */
+    size_t masked; /* end of the last redaction mark; anchors before this offset are ignored */
     struct pending pending[MAX_PENDING]; /* sorted by offset, without overlap */
     size_t pending_n;
 };
@@ -73,7 +72,7 @@ static unsigned bucket_of_pair(unsigned pair)
     return (pair ^ pair >> 5) % BUCKETS;
 }
 
-static void add_entry(unsigned pair, size_t rule, size_t letters)
+static void anchors_add_entry(unsigned pair, size_t rule, size_t letters)
 {
     uint16_t *head = &anchors.bucket[bucket_of_pair(pair)], *last = head;
     assert(anchors.entries_n + 1 < MAX_ENTRIES);
@@ -83,18 +82,7 @@ static void add_entry(unsigned pair, size_t rule, size_t letters)
     anchors.entries[*last] = (struct entry){(uint16_t)pair, (uint8_t)rule, (uint8_t)letters, 0};
 }
 
-/* Rules are looked up by the last two letters of their window. */
-static void add_pairs(const struct shape_set *a, const struct shape_set *b, size_t rule,
-                      size_t letters)
-{
-    unsigned char x[256], y[256];
-    size_t x_n = shape_set_letters(a, x), y_n = shape_set_letters(b, y);
-    for (size_t i = 0; i < x_n; i++)
-        for (size_t k = 0; k < y_n; k++)
-            add_entry((unsigned)x[i] << 8 | y[k], rule, letters);
-}
-
-static void add_anchor(size_t rule)
+static void anchors_add_rule(size_t rule)
 {
     const struct shape_rule *r = &shape_rules[rule];
     struct shape_set at[WINDOW];
@@ -104,7 +92,12 @@ static void add_anchor(size_t rule)
     for (; n < WINDOW && *f != '|'; n++)
         shape_read_atom(&f, (r->flags & SHAPE_FOLD) != 0, &at[n]);
     assert(n == WINDOW || n == WINDOW - 1);
-    add_pairs(&at[n - 2], &at[n - 1], rule, n);
+    /* Rules are looked up by the last two letters of their window. */
+    unsigned char x[256], y[256];
+    size_t x_n = shape_set_letters(&at[n - 2], x), y_n = shape_set_letters(&at[n - 1], y);
+    for (size_t i = 0; i < x_n; i++)
+        for (size_t k = 0; k < y_n; k++)
+            anchors_add_entry((unsigned)x[i] << 8 | y[k], rule, n);
     shape_scan_add(&at[n - 3]);
 }
 
@@ -114,11 +107,12 @@ static void anchors_open(void)
         return;
     assert(shape_rules_n <= UINT8_MAX);
     for (size_t i = 0; i < shape_rules_n; i++)
-        add_anchor(i);
+        anchors_add_rule(i);
     anchors.ready = true;
 }
 
-static bool may_hit(const struct shape_rule *rule, struct slice text, size_t at)
+/* Whether the rule may have a hit for the anchor at text[at]. */
+static bool rule_may_hit(const struct shape_rule *rule, struct slice text, size_t at)
 {
     struct shape_hit hit;
     if (!(rule->flags & SHAPE_LOOSE))
@@ -141,7 +135,7 @@ size_t shapes_find_anchor(struct slice text, size_t from, size_t to)
              i = anchors.entries[i].next) {
             const struct entry *e = &anchors.entries[i];
             if (e->pair == pair && end + 1 >= e->letters &&
-                may_hit(&shape_rules[e->rule], text, end + 1 - e->letters))
+                rule_may_hit(&shape_rules[e->rule], text, end + 1 - e->letters))
                 return end;
         }
     }
@@ -155,7 +149,7 @@ bool shapes_may_match(struct slice text)
 
 /* ---- one text ---- */
 
-static bool is_better_hit(const struct pending *a, const struct pending *b)
+static bool hit_is_better(const struct pending *a, const struct pending *b)
 {
     if (a->hit.from != b->hit.from)
         return a->hit.from < b->hit.from;
@@ -170,7 +164,7 @@ static size_t end_of_hit(const struct shape_hit *h)
 }
 
 /* Adds a hit. Overlapping hits are merged under the rule of the better one. */
-static void shape_find_keep(struct search *s, struct pending p)
+static void search_add_hit(struct search *s, struct pending p)
 {
     size_t i = 0;
     while (i < s->pending_n && end_of_hit(&s->pending[i].hit) <= p.hit.from)
@@ -181,7 +175,7 @@ static void shape_find_keep(struct search *s, struct pending p)
         size_t from = size_min(p.hit.from, q->hit.from);
         size_t end =
             end_of_hit(&p.hit) > end_of_hit(&q->hit) ? end_of_hit(&p.hit) : end_of_hit(&q->hit);
-        struct pending one = is_better_hit(q, &p) ? *q : p;
+        struct pending one = hit_is_better(q, &p) ? *q : p;
         one.hit.from = from;
         one.hit.n = end - from;
         p = one;
@@ -192,7 +186,8 @@ static void shape_find_keep(struct search *s, struct pending p)
     s->pending[i] = p;
 }
 
-/* Removes the part before `from`, which was already returned. Returns false if nothing is left. */
+/* Removes the part of the hit before `from`, which was already returned. Returns false if nothing is
+ * left. */
 static bool clip_hit(struct shape_hit *h, size_t from)
 {
     if (end_of_hit(h) <= from || h->n == 0)
@@ -206,7 +201,7 @@ static bool clip_hit(struct shape_hit *h, size_t from)
 
 /* Whether `at` is inside a hit of the same rule. The rule is not tried there: it could only find a
  * part of the same secret. */
-static bool is_within_hit_of_rule(const struct search *s, size_t at, size_t rule)
+static bool offset_is_in_hit_of_rule(const struct search *s, size_t at, size_t rule)
 {
     for (size_t i = s->pending_n; i-- > 0;) {
         const struct pending *p = &s->pending[i];
@@ -216,7 +211,7 @@ static bool is_within_hit_of_rule(const struct search *s, size_t at, size_t rule
     return false;
 }
 
-static void try_window(struct search *s)
+static void search_try_window(struct search *s)
 {
     unsigned pair = read_letter_pair(s->text.p + s->end - 1);
     for (unsigned i = anchors.bucket[bucket_of_pair(pair)]; i != 0; i = anchors.entries[i].next) {
@@ -229,15 +224,15 @@ static void try_window(struct search *s)
         p.rule = e->rule;
         if (mark > s->masked)
             s->masked = mark;
-        if (at >= s->masked && !is_within_hit_of_rule(s, at, p.rule) &&
+        if (at >= s->masked && !offset_is_in_hit_of_rule(s, at, p.rule) &&
             shape_match_form(&shape_rules[e->rule], s->text, at, &p.hit) &&
             clip_hit(&p.hit, s->from))
-            shape_find_keep(s, p);
+            search_add_hit(s, p);
     }
 }
 
 /* Searches until the first hit is final. */
-static void shape_find_settle(struct search *s)
+static void search_until_hit_is_final(struct search *s)
 {
     while (s->pending_n < MAX_PENDING) {
         if (s->pending_n > 0 && s->end >= end_of_hit(&s->pending[0].hit) + WINDOW + SHAPE_BACK_MAX)
@@ -245,7 +240,7 @@ static void shape_find_settle(struct search *s)
         s->end = shape_scan_next(&s->scan);
         if (s->end >= s->text.n)
             return;
-        try_window(s);
+        search_try_window(s);
         s->end++;
     }
 }
@@ -257,7 +252,7 @@ static void search_begin(struct search *s, struct slice text, size_t from)
     s->masked = 0;
     s->pending_n = 0;
     shape_form_begin();
-    /* a hit may begin before `from`, if this is not the first call for the text */
+    /* A hit may begin before `from`, if this is not the first call for the text. */
     s->end = (from > LOOK_BACK ? from - LOOK_BACK : 0) + WINDOW - 2;
     shape_scan_begin(&s->scan, text, s->end);
 }
@@ -283,7 +278,8 @@ static bool find_next_pattern_hit(const struct shapes *sh, struct slice text, si
     return found;
 }
 
-static bool shape_find_grow(struct shape_hit *hit, const struct shape_hit *other)
+/* Extends the hit to the end of an overlapping hit. Returns whether it grew. */
+static bool hit_grow_over(struct shape_hit *hit, const struct shape_hit *other)
 {
     if (other->n == 0 || other->from >= end_of_hit(hit) || end_of_hit(other) <= end_of_hit(hit))
         return false;
@@ -291,17 +287,17 @@ static bool shape_find_grow(struct shape_hit *hit, const struct shape_hit *other
     return true;
 }
 
-/* Merges everything that overlaps the hit into it. */
-static void merge_overlapping(const struct shapes *sh, struct shape_hit *hit)
+/* Extends the hit over all hits that overlap it, and removes these from the pending hits. */
+static void merge_overlapping_hits(const struct shapes *sh, struct shape_hit *hit)
 {
     struct search *s = sh->search;
     bool grew = true;
     while (grew) {
         grew = false;
         for (size_t i = 0; i < s->pending_n; i++)
-            grew = shape_find_grow(hit, &s->pending[i].hit) || grew;
+            grew = hit_grow_over(hit, &s->pending[i].hit) || grew;
         for (size_t i = 0; i < sh->patterns_n; i++)
-            grew = shape_find_grow(hit, &sh->patterns[i].next) || grew;
+            grew = hit_grow_over(hit, &sh->patterns[i].next) || grew;
     }
     size_t overlapping = 0;
     while (overlapping < s->pending_n && s->pending[overlapping].hit.from < end_of_hit(hit))
@@ -320,14 +316,14 @@ bool shapes_find_next(const struct shapes *sh, struct slice text, size_t from,
         for (size_t i = 0; i < sh->patterns_n; i++)
             sh->patterns[i].stale = true;
     }
-    shape_find_settle(s);
+    search_until_hit_is_final(s);
     struct shape_hit best = {0};
     bool found = s->pending_n > 0;
     if (found)
         best = s->pending[0].hit;
     if (!find_next_pattern_hit(sh, text, from, found, &best))
         return false;
-    merge_overlapping(sh, &best);
+    merge_overlapping_hits(sh, &best);
     s->from = end_of_hit(&best);
     *ret = best;
     return true;

@@ -8,7 +8,7 @@ uint64_t shape_work;
 
 /* ---- forms ---- */
 
-static void set_range(struct shape_set *s, char from, char to)
+static void set_add_range(struct shape_set *s, char from, char to)
 {
     for (unsigned c = (unsigned char)from; c <= (unsigned char)to; c++)
         s->bits[c >> 6] |= UINT64_C(1) << (c & 63);
@@ -17,23 +17,23 @@ static void set_range(struct shape_set *s, char from, char to)
 static void set_add_chars(struct shape_set *s, const char *chars)
 {
     for (; *chars != '\0'; chars++)
-        set_range(s, *chars, *chars);
+        set_add_range(s, *chars, *chars);
 }
 
-static void set_escape(struct shape_set *s, char c)
+static void set_add_escape(struct shape_set *s, char c)
 {
     if (strchr("awbdhx", c) == NULL) {
-        set_range(s, c, c);
+        set_add_range(s, c, c);
         return;
     }
-    set_range(s, '0', '9');
+    set_add_range(s, '0', '9');
     if (c == 'h' || c == 'x')
-        set_range(s, 'a', 'f');
+        set_add_range(s, 'a', 'f');
     if (c == 'x')
-        set_range(s, 'A', 'F');
+        set_add_range(s, 'A', 'F');
     if (c == 'a' || c == 'w' || c == 'b') {
-        set_range(s, 'A', 'Z');
-        set_range(s, 'a', 'z');
+        set_add_range(s, 'A', 'Z');
+        set_add_range(s, 'a', 'z');
     }
     if (c == 'w')
         set_add_chars(s, "_-");
@@ -55,26 +55,26 @@ void shape_read_atom(const char **p, bool fold, struct shape_set *ret)
     const char *f = *p;
     *ret = (struct shape_set){{0}};
     if (*f == '\\') {
-        set_escape(ret, f[1]);
+        set_add_escape(ret, f[1]);
         f += 2;
     } else if (*f == '[') {
         for (f++; *f != ']'; f++) {
             bool range = f[1] == '-' && f[2] != ']';
-            set_range(ret, f[0], range ? f[2] : f[0]);
+            set_add_range(ret, f[0], range ? f[2] : f[0]);
             f += range ? 2 : 0;
         }
         f++;
     } else {
-        set_range(ret, *f, *f);
+        set_add_range(ret, *f, *f);
         if (fold && char_is_lower(*f))
-            set_range(ret, (char)(*f ^ 0x20), (char)(*f ^ 0x20));
+            set_add_range(ret, (char)(*f ^ 0x20), (char)(*f ^ 0x20));
         f++;
     }
     *p = f;
 }
 
-/* Reads a count: {3} {3,} {3,9} ?, or nothing, which means once. */
-static void count_read(const char **p, size_t *min, size_t *max)
+/* Reads a count: {3} {3,} {3,9} ?; if there is none, the item occurs once. */
+static void read_count(const char **p, size_t *min, size_t *max)
 {
     char *end;
     *min = *max = 1;
@@ -98,7 +98,7 @@ static bool match_form_backwards(const char **form, struct slice text, size_t at
     struct shape_set set;
     size_t min, max, n = 0;
     shape_read_atom(&f, false, &set);
-    count_read(&f, &min, &max);
+    read_count(&f, &min, &max);
     while (n < at && n < max && shape_set_has(&set, text.p[at - n - 1]))
         n++;
     shape_work += n;
@@ -107,10 +107,10 @@ static bool match_form_backwards(const char **form, struct slice text, size_t at
     return n >= min;
 }
 
-/* Characters of a token that are examined. */
-#define FORM_FIRST 300
+#define FORM_FIRST 300 /* the first characters of a token, which are examined */
 
-static size_t shape_form_run(const struct shape_set *set, struct slice text, size_t i, size_t max)
+/* Returns the number of characters from text[i] on that are in the set, at most `max`. */
+static size_t count_run(const struct shape_set *set, struct slice text, size_t i, size_t max)
 {
     size_t n = 0;
     while (n < max && i + n < text.n && shape_set_has(set, text.p[i + n]))
@@ -121,8 +121,8 @@ static size_t shape_form_run(const struct shape_set *set, struct slice text, siz
 
 #define WORD_MAX 24 /* letters; a longer run is not a word */
 
-/* Whether s has no digit, letters of one case only, and no word that is too long. Then s is not a
- * token but words separated by dashes. */
+/* Whether s consists of words separated by dashes: no digit, letters of one case only, and no word that
+ * is too long. Then s is not a token. */
 static bool has_only_plain_words(struct slice s)
 {
     bool lower = false, upper = false;
@@ -156,15 +156,15 @@ static size_t count_rest_of_run(const struct shape_set *set, struct slice text, 
     if (max > text.n && p >= long_run.from && p < long_run.to &&
         memcmp(set, &long_run.set, sizeof *set) == 0)
         return (size_t)(long_run.to - p);
-    size_t n = shape_form_run(set, text, i, max);
+    size_t n = count_run(set, text, i, max);
     long_run.set = *set;
     long_run.from = p;
     long_run.to = p + n;
     return n;
 }
 
-/* Tokens of GitHub and npm: the last six characters are the CRC-32 of the preceding ones. Such a token is no
- * placeholder, whatever it looks like. */
+/* Whether the last six characters are the CRC-32 of the preceding characters, as in tokens of GitHub and npm. Such a
+ * token is not a placeholder, even if it looks like one. */
 static bool token_has_checksum(struct slice body)
 {
     static const char digits[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
@@ -183,7 +183,7 @@ static bool token_has_checksum(struct slice body)
     return true;
 }
 
-static bool word_is_placeholder(struct slice s);
+static bool slice_is_placeholder(struct slice s);
 
 bool shape_match_form(const struct shape_rule *rule, struct slice text, size_t at,
                       struct shape_hit *ret)
@@ -205,8 +205,8 @@ bool shape_match_form(const struct shape_rule *rule, struct slice text, size_t a
             end = i;
         } else {
             shape_read_atom(&f, fold, &set);
-            count_read(&f, &min, &max);
-            n = shape_form_run(&set, text, i, size_min(max, FORM_FIRST));
+            read_count(&f, &min, &max);
+            n = count_run(&set, text, i, size_min(max, FORM_FIRST));
             if (n < min)
                 return false;
             i += n;
@@ -224,7 +224,7 @@ bool shape_match_form(const struct shape_rule *rule, struct slice text, size_t a
                  body = {text.p + head, i - head};
     bool words = !(rule->flags & SHAPE_CAPITALS) && has_only_plain_words(from < at ? hit : body);
     if (!(rule->flags & SHAPE_CRC && token_has_checksum(body)) &&
-        (words || word_is_placeholder(hit)))
+        (words || slice_is_placeholder(hit)))
         return false;
     if (rule->flags & SHAPE_ALONE && ((from > 0 && strchr("+/", text.p[from - 1]) != NULL) ||
                                       (i < text.n && strchr("+/=", text.p[i]) != NULL)))
@@ -239,7 +239,7 @@ bool shape_match_form(const struct shape_rule *rule, struct slice text, size_t a
 
 /* ---- judging text ---- */
 
-static bool shape_form_hex(char c)
+static bool is_hex_char(char c)
 {
     return char_is_digit(c) || ((c | 0x20) >= 'a' && (c | 0x20) <= 'f');
 }
@@ -248,16 +248,16 @@ static bool escape_ends_at(const char *end, size_t n)
 {
     if (n >= 2 && end[-2] == '\\' && strchr("nrtbf0", end[-1]) != NULL)
         return true;
-    if (n >= 3 && end[-3] == '%' && shape_form_hex(end[-2]) && shape_form_hex(end[-1]))
+    if (n >= 3 && end[-3] == '%' && is_hex_char(end[-2]) && is_hex_char(end[-1]))
         return true;
-    if (n >= 4 && end[-4] == '\\' && end[-3] == 'x' && shape_form_hex(end[-2]) &&
-        shape_form_hex(end[-1]))
+    if (n >= 4 && end[-4] == '\\' && end[-3] == 'x' && is_hex_char(end[-2]) &&
+        is_hex_char(end[-1]))
         return true;
-    return n >= 6 && end[-6] == '\\' && end[-5] == 'u' && shape_form_hex(end[-4]) &&
-           shape_form_hex(end[-3]) && shape_form_hex(end[-2]) && shape_form_hex(end[-1]);
+    return n >= 6 && end[-6] == '\\' && end[-5] == 'u' && is_hex_char(end[-4]) &&
+           is_hex_char(end[-3]) && is_hex_char(end[-2]) && is_hex_char(end[-1]);
 }
 
-/* ESC [ 1 ; 31 m */
+/* Whether a colour code, such as ESC [ 1 ; 31 m, ends here. */
 static bool colour_code_ends_at(const char *end, size_t n)
 {
     size_t i = 1;
@@ -276,6 +276,7 @@ bool shape_left_edge_is_free(struct slice text, size_t at)
     return escape_ends_at(text.p + at, at) || colour_code_ends_at(text.p + at, at);
 }
 
+/* Whether the text begins with a word of the list, ignoring case. */
 static bool text_begins_with_listed(const char *p, size_t n, const char *list)
 {
     while (*list != '\0') {
@@ -292,7 +293,7 @@ bool shape_contains(struct slice s, const char *list)
     struct shape_set first = {{0}};
     for (const char *p = list; *p != '\0'; p++)
         if (p == list || p[-1] == ' ')
-            set_range(&first, *p, *p);
+            set_add_range(&first, *p, *p);
     for (size_t i = 0; i < s.n; i++)
         if (shape_set_has(&first, shape_lower_case(s.p[i])) &&
             text_begins_with_listed(s.p + i, s.n - i, list))
@@ -308,7 +309,8 @@ bool shape_is_listed(struct slice word, const char *list)
     if (word.n == 0 || word.n > LISTED_MAX)
         return false;
     char first = shape_lower_case(word.p[0]);
-    while (*list != '\0') { /* called often for long lists: compare only likely words */
+    /* Called often with long lists: compares only words of the same length and first letter. */
+    while (*list != '\0') {
         size_t n = 0;
         while (list[n] != ' ' && list[n] != '\0')
             n++;
@@ -332,7 +334,7 @@ static size_t count_distinct_letters(struct slice s)
 
 /* Whether s cannot be a secret: it contains a word such as "example", repeats letters, or has few
  * different letters. */
-static bool word_is_placeholder(struct slice s)
+static bool slice_is_placeholder(struct slice s)
 {
     size_t same = 1;
     s.n = size_min(s.n, 256);
@@ -349,7 +351,7 @@ bool shape_is_example(struct slice s)
     size_t up = 1;
     for (size_t i = 1; i < size_min(s.n, 256) && up < 10; i++)
         up = s.p[i] == s.p[i - 1] + 1 ? up + 1 : 1;
-    return up >= 10 || word_is_placeholder(s);
+    return up >= 10 || slice_is_placeholder(s);
 }
 
 bool shape_is_varied(struct slice s)

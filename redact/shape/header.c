@@ -11,7 +11,7 @@ static bool is_token68_char(char c)
     return shape_is_base64(c) || c == '.' || c == '~' || c == '=';
 }
 
-static size_t shape_header_skip(struct slice text, size_t i, const char *chars)
+static size_t skip_chars(struct slice text, size_t i, const char *chars)
 {
     size_t most = size_min(text.n, i + 32);
     while (i < most && strchr(chars, text.p[i]) != NULL && text.p[i] != '\0')
@@ -19,7 +19,7 @@ static size_t shape_header_skip(struct slice text, size_t i, const char *chars)
     return i;
 }
 
-/* The end of a token's characters. */
+/* Returns the end of a token, without dots at the end. */
 static size_t end_of_token(struct slice text, size_t i, size_t most)
 {
     size_t from = i;
@@ -33,7 +33,7 @@ static size_t end_of_token(struct slice text, size_t i, size_t most)
 
 /* Returns the end of a header's value: the end of its line or string, or the beginning of a
  * mark. */
-static size_t shape_header_line_end(struct slice text, size_t i, char quote)
+static size_t end_of_header_value(struct slice text, size_t i, char quote)
 {
     size_t from = i, stop = size_min(text.n, i + LINE_MAX_LEN);
     for (; i < stop; i++) {
@@ -58,7 +58,7 @@ static bool set_hit(struct shape_hit *ret, size_t from, size_t end)
     return end > from;
 }
 
-static struct slice shape_header_part(struct slice text, size_t from, size_t end)
+static struct slice slice_of_range(struct slice text, size_t from, size_t end)
 {
     return (struct slice){text.p + from, end - from};
 }
@@ -71,15 +71,15 @@ static bool slice_has_digit(struct slice s)
     return false;
 }
 
-/* ---- the three schemes, anywhere ---- */
+/* ---- the schemes bearer, basic and digest, in any text ---- */
 
 bool shape_match_bearer(struct slice text, size_t at, struct shape_hit *ret)
 {
-    size_t from = shape_header_skip(text, at + 6, " \t:");
+    size_t from = skip_chars(text, at + 6, " \t:");
     if (from == at + 6 || !shape_left_edge_is_free(text, at))
         return false;
     size_t end = end_of_token(text, from, SIZE_MAX);
-    struct slice v = shape_header_part(text, from, end);
+    struct slice v = slice_of_range(text, from, end);
     return v.n >= 16 && shape_is_varied(v) && !shape_is_example(v) && set_hit(ret, from, end);
 }
 
@@ -112,21 +112,21 @@ static bool base64_has_user_and_password(struct slice s)
 
 bool shape_match_basic(struct slice text, size_t at, struct shape_hit *ret)
 {
-    size_t from = shape_header_skip(text, at + 5, " \t:");
+    size_t from = skip_chars(text, at + 5, " \t:");
     if (from == at + 5 || !shape_left_edge_is_free(text, at))
         return false;
     size_t end = end_of_token(text, from, SIZE_MAX);
-    struct slice v = shape_header_part(text, from, end);
+    struct slice v = slice_of_range(text, from, end);
     return v.n >= 4 && memchr(v.p, '.', v.n) == NULL && base64_has_user_and_password(v) &&
            set_hit(ret, from, end);
 }
 
 bool shape_match_digest(struct slice text, size_t at, struct shape_hit *ret)
 {
-    size_t from = shape_header_skip(text, at + 6, " \t");
-    if (from == at + 6 || !slice_begins(shape_header_part(text, from, text.n), "username="))
+    size_t from = skip_chars(text, at + 6, " \t");
+    if (from == at + 6 || !slice_begins(slice_of_range(text, from, text.n), "username="))
         return false;
-    struct slice v = shape_header_part(text, from, shape_header_line_end(text, from, 0));
+    struct slice v = slice_of_range(text, from, end_of_header_value(text, from, 0));
     return memmem(v.p, v.n, "%s", 2) == NULL && set_hit(ret, from, from + v.n);
 }
 
@@ -136,11 +136,11 @@ bool shape_match_digest(struct slice text, size_t at, struct shape_hit *ret)
 static bool find_header_value(struct slice text, size_t i, const char *seps, size_t *ret_from,
                               char *ret_quote)
 {
-    i = shape_header_skip(text, i, "\\\"'`] \t");
+    i = skip_chars(text, i, "\\\"'`] \t");
     if (i >= text.n || strchr(seps, text.p[i]) == NULL || text.p[i] == '\0')
         return false;
-    i = shape_header_skip(text, i + 1, " \t>");
-    size_t k = shape_header_skip(text, i, "\\");
+    i = skip_chars(text, i + 1, " \t>");
+    size_t k = skip_chars(text, i, "\\");
     *ret_quote = 0;
     if (k < text.n && strchr("\"'`", text.p[k]) != NULL) {
         *ret_quote = text.p[k];
@@ -173,12 +173,12 @@ bool shape_match_authorization(struct slice text, size_t at, struct shape_hit *r
     while (word < text.n && word - from < 32 &&
            (shape_is_alnum(text.p[word]) || text.p[word] == '-'))
         word++;
-    struct slice scheme = shape_header_part(text, from, word);
-    size_t next = shape_header_skip(text, word, " \t");
+    struct slice scheme = slice_of_range(text, from, word);
+    size_t next = skip_chars(text, word, " \t");
     bool scheme_known = next > word && shape_is_listed(scheme, known);
     if (scheme_known && shape_is_listed(scheme, of_pairs)) {
-        struct slice v = shape_header_part(
-            text, next, shape_header_line_end(text, next, quote == '"' ? 0 : quote));
+        struct slice v = slice_of_range(
+            text, next, end_of_header_value(text, next, quote == '"' ? 0 : quote));
         return memchr(v.p, '=', v.n) != NULL && set_hit(ret, next, next + v.n);
     }
     if (scheme_known)
@@ -186,7 +186,7 @@ bool shape_match_authorization(struct slice text, size_t at, struct shape_hit *r
     size_t end = end_of_token(text, from, JUDGED);
     while (end < text.n && end - from < JUDGED && text.p[end] == ':') /* id:secret */
         end = end_of_token(text, end + 1, JUDGED);
-    struct slice v = shape_header_part(text, from, end);
+    struct slice v = slice_of_range(text, from, end);
     if (shape_is_template(v) ||
         shape_is_listed(v, "token required missing invalid none null true false"))
         return false;
@@ -211,15 +211,15 @@ bool shape_match_cookie(struct slice text, size_t at, struct shape_hit *ret)
         name++;
     if (name == from || name == text.n || text.p[name] != '=')
         return false;
-    size_t end = shape_header_line_end(text, from, quote);
+    size_t end = end_of_header_value(text, from, quote);
     return end > name + 4 && set_hit(ret, from, end);
 }
 
-/* Signatures of URLs: sig=…, X-Amz-Signature=… */
+/* Matches signatures in URLs: sig=…, X-Amz-Signature=… */
 bool shape_match_signature(struct slice text, size_t at, struct shape_hit *ret)
 {
     size_t i = at + 3;
-    struct slice rest = shape_header_part(text, i, text.n);
+    struct slice rest = slice_of_range(text, i, text.n);
     if (rest.n > 6 && strncasecmp(rest.p, "nature", 6) == 0)
         i += 6;
     else if (at == 0 || strchr("?&;", text.p[at - 1]) == NULL)
@@ -230,7 +230,7 @@ bool shape_match_signature(struct slice text, size_t at, struct shape_hit *ret)
     while (i < text.n && (is_token68_char(text.p[i]) || text.p[i] == '%'))
         i++;
     shape_work += i - from;
-    struct slice v = shape_header_part(text, from, i);
+    struct slice v = slice_of_range(text, from, i);
     return v.n >= 20 && shape_is_varied(v) && !shape_is_example(v) && set_hit(ret, from, i);
 }
 
@@ -251,7 +251,7 @@ bool shape_match_curl(struct slice text, size_t at, struct shape_hit *ret)
                 continue;
             k = i + 7;
         }
-        k = shape_header_skip(text, k, " =\"'\\");
+        k = skip_chars(text, k, " =\"'\\");
         size_t colon = k;
         while (colon < stop &&
                (shape_is_alnum(text.p[colon]) || strchr("_.@+-", text.p[colon]) != NULL))
@@ -262,7 +262,7 @@ bool shape_match_curl(struct slice text, size_t at, struct shape_hit *ret)
         while (end < text.n && end - colon < 256 && (unsigned char)text.p[end] > ' ' &&
                strchr("\"'`\\[", text.p[end]) == NULL)
             end++;
-        struct slice v = shape_header_part(text, colon + 1, end);
+        struct slice v = slice_of_range(text, colon + 1, end);
         return v.n >= 3 && !shape_is_template(v) && !shape_is_listed(v, "password pass") &&
                set_hit(ret, colon + 1, end);
     }

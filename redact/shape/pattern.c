@@ -9,8 +9,7 @@
 /* Typical patterns for tokens need a few dozen steps. */
 static const struct pattern_rules rules = {
     .jit = true, .steps = 2000, .depth = 200, .heap_kib = 256};
-/* Bytes before a piece that a lookbehind or \b may see. */
-#define LOOK_BACK 64
+#define LOOK_BACK 64 /* bytes before a piece that a lookbehind or \b may see */
 
 struct shape_pattern {
     char name[SHAPE_NAME_MAX + 1];
@@ -61,7 +60,7 @@ void shape_pattern_close(struct shape_pattern *p)
     free(p);
 }
 
-/* Search for matches that begin in [from, limit). */
+/* Searches for a match that begins in [from, limit). */
 static enum pattern_result shape_pattern_search(struct shape_pattern *p, struct slice text,
                                                 size_t from, size_t limit, struct shape_hit *ret)
 {

@@ -22,16 +22,16 @@
 #define SHAPE_BACK_MAX 96 /* a hit begins at most this many bytes before its anchor */
 #define SHAPE_MARK "[redacted:"
 
-/* Whether there is a hit for the anchor at text[at]. Sets ret->from and ret->n. */
+/* Returns whether there is a hit for the anchor at text[at]. Sets ret->from and ret->n. */
 typedef bool (*shape_fn)(struct slice text, size_t at, struct shape_hit *ret);
 
 enum shape_flag {
     SHAPE_FOLD = 1, /* the anchor matches in any case */
-    SHAPE_CRC =
-        2, /* not a placeholder if the last six characters are the CRC-32 of those before, in base
-            * 62 */
+    /* The token is not a placeholder if its last six characters are, in base 62, the CRC-32 of the
+     * preceding ones. */
+    SHAPE_CRC = 2,
     SHAPE_EDGELESS = 4,  /* a hit may be in the middle of a word */
-    SHAPE_ALONE = 8,     /* not a hit next to + / =, where it is part of longer base64 */
+    SHAPE_ALONE = 8,     /* a match next to + / = is not a hit, but part of longer base64 */
     SHAPE_LOOSE = 16,    /* the rule's function may miss a hit if the text contains escapes */
     SHAPE_CAPITALS = 32, /* a hit may have letters of one case only and no digits */
 };

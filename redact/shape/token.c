@@ -36,7 +36,7 @@ static size_t decode_base64_head(struct slice s, char *ret, size_t max)
     return n;
 }
 
-static const char *shape_token_find(const char *p, const char *end, const char *what)
+static const char *find_text(const char *p, const char *end, const char *what)
 {
     const char *at = memmem(p, (size_t)(end - p), what, strlen(what));
     shape_work += (uint64_t)((at != NULL ? at : end) - p);
@@ -49,7 +49,7 @@ static const char *shape_token_find(const char *p, const char *end, const char *
 #define PEM_BODY_MIN 24      /* least number of base64 characters in a key */
 #define PEM_GAP_MAX 1024     /* most bytes of headers before the base64 of a key */
 
-/* The length of white space, plain or escaped, or 0. */
+/* Returns the length of one white space character, plain or escaped; 0: there is none. */
 static size_t escaped_space_len(const char *p, const char *end)
 {
     if (*p == ' ' || *p == '\t' || *p == '\r' || *p == '\n')
@@ -98,14 +98,14 @@ static const char *find_key_body_end(const char *p, const char *end, size_t *ret
     return last;
 }
 
-/* Returns the end of the last line of the key, and in *ret_last the start of that line; NULL if
- * another key begins before it, or if it is too far away. */
+/* Returns the end of the last line of the key, and in *ret_last the start of that line; NULL if this line
+ * is too far away, or if another key begins first. */
 static const char *find_key_end(const char *p, const char *end, const char **ret_last)
 {
     const char *q;
     if ((size_t)(end - p) > PEM_MAX)
         end = p + PEM_MAX;
-    while ((q = shape_token_find(p, end, "----")) != NULL) {
+    while ((q = find_text(p, end, "----")) != NULL) {
         *ret_last = q;
         while (q < end && (*q == '-' || *q == ' '))
             q++;
@@ -136,10 +136,12 @@ static bool range_is_key_body(const char *p, const char *end)
     return all >= PEM_BODY_MIN && longest >= 16;
 }
 
-static bool match_key_text(struct slice text, size_t from, const char *body, struct shape_hit *ret)
+/* Matches a key from its first line (at `from`) to its last one; if the last line is missing, to the end
+ * of the base64. `body` is the end of the first line. */
+static bool match_pem_key(struct slice text, size_t from, const char *body, struct shape_hit *ret)
 {
     const char *end = text.p + text.n, *last, *to = find_key_end(body, end, &last);
-    if (to == NULL || shape_token_find(body, to, SHAPE_MARK) != NULL) {
+    if (to == NULL || find_text(body, to, SHAPE_MARK) != NULL) {
         size_t letters;
         last = to = find_key_body_end(body, end, &letters);
     }
@@ -153,7 +155,7 @@ bool shape_match_pem(struct slice text, size_t at, struct shape_hit *ret)
     const char *p = text.p + at, *end = text.p + text.n;
     if (*p == 'P') { /* a PuTTY key: everything up to its checksum */
         const char *body =
-            shape_token_find(p, p + size_min((size_t)(end - p), 2048), "Private-Lines: ");
+            find_text(p, p + size_min((size_t)(end - p), 2048), "Private-Lines: ");
         if (body == NULL)
             return false;
         size_t letters;
@@ -172,13 +174,13 @@ bool shape_match_pem(struct slice text, size_t at, struct shape_hit *ret)
     const char *label = p;
     while (p < end && p - label < 64 && (char_is_upper(*p) || char_is_digit(*p) || *p == ' '))
         p++;
-    if (dashes < 4 || shape_token_find(label, p, "PRIVATE KEY") == NULL)
+    if (dashes < 4 || find_text(label, p, "PRIVATE KEY") == NULL)
         return false;
     while (p < end && (*p == '-' || *p == ' '))
         p++;
     while (text.p[from] == ' ')
         from++;
-    return match_key_text(text, from, p, ret);
+    return match_pem_key(text, from, p, ret);
 }
 
 bool shape_match_pem_base64(struct slice text, size_t at, struct shape_hit *ret)
@@ -202,8 +204,7 @@ bool shape_match_pem_base64(struct slice text, size_t at, struct shape_hit *ret)
 
 /* ---- JSON Web Tokens ---- */
 
-/* Reads a part of a JWT. File names have the same characters, so a match that begins inside a name
- * is not a token. */
+/* Returns the length of a part of a JWT. */
 static size_t read_jwt_part(struct slice text, size_t at)
 {
     size_t i = at;
@@ -216,6 +217,7 @@ static size_t read_jwt_part(struct slice text, size_t at)
 bool shape_match_jwt(struct slice text, size_t at, struct shape_hit *ret)
 {
     char head[768];
+    /* A match that begins inside a file name, which has the same characters, is not a token. */
     if (!shape_left_edge_is_free(text, at) || (at > 0 && strchr("-_", text.p[at - 1]) != NULL))
         return false;
     struct slice part = {text.p + at, read_jwt_part(text, at)};
@@ -295,7 +297,7 @@ static bool char_ends_url(char c)
     }
 }
 
-static bool is_url_secret(struct slice pass)
+static bool url_password_is_secret(struct slice pass)
 {
     return pass.n > 0 && !shape_is_template(pass) &&
            !shape_is_listed(pass, "password passwd pass pwd pw secret yourpassword your_password "
@@ -342,7 +344,7 @@ bool shape_match_url(struct slice text, size_t at, struct shape_hit *ret)
     }
     ret->from = colon + 1;
     ret->n = pass.n;
-    return is_url_secret(pass);
+    return url_password_is_secret(pass);
 }
 
 /* Finds user%3Apass%40 after %3A%2F%2F: credentials in a URL that is a parameter of another URL. */
@@ -361,7 +363,7 @@ bool shape_match_url_encoded(struct slice text, size_t at, struct shape_hit *ret
         if (colon != 0 && strncasecmp(text.p + i, "%40", 3) == 0) {
             ret->from = colon;
             ret->n = i - colon;
-            return i > colon && is_url_secret((struct slice){text.p + colon, i - colon});
+            return i > colon && url_password_is_secret((struct slice){text.p + colon, i - colon});
         }
     }
     return false;

@@ -13,10 +13,10 @@ struct name {
     struct slice text;                /* the name as written */
     char plain[2 * NAME_MAX_LEN + 1]; /* lower case, without separators */
     size_t plain_n;
-    bool flag; /* -x or --x */
+    bool flag; /* the name is an option: -x or --x */
 };
 
-static bool is_char_of_name(char c)
+static bool is_name_char(char c)
 {
     return shape_is_alnum(c) || c == '_' || c == '-' || c == '.';
 }
@@ -24,12 +24,12 @@ static bool is_char_of_name(char c)
 static void read_name_at(struct slice text, size_t at, struct name *ret)
 {
     size_t from = at, end = at;
-    while (from > 0 && at - from < NAME_MAX_LEN && is_char_of_name(text.p[from - 1]))
+    while (from > 0 && at - from < NAME_MAX_LEN && is_name_char(text.p[from - 1]))
         from--;
-    while (end < text.n && end - at < NAME_MAX_LEN && is_char_of_name(text.p[end]))
+    while (end < text.n && end - at < NAME_MAX_LEN && is_name_char(text.p[end]))
         end++;
     shape_work += end - from;
-    /* \npassword= with an escape in the text */
+    /* Skip the `n` of an escape: \npassword= */
     if (from > 0 && text.p[from - 1] == '\\' && end - from > 1 &&
         strchr("nrt", text.p[from]) != NULL)
         from++;
@@ -46,6 +46,7 @@ static void read_name_at(struct slice text, size_t at, struct name *ret)
     ret->plain[ret->plain_n] = '\0';
 }
 
+/* A word and its length. */
 struct word {
     unsigned char n;
     const char *p;
@@ -80,9 +81,9 @@ static const struct word not_secret[] = {
 };
 
 static bool name_ends_with_word(const struct name *n, const struct word *list,
-                                size_t list_count_rows)
+                                size_t list_n)
 {
-    for (size_t i = 0; i < list_count_rows; i++) {
+    for (size_t i = 0; i < list_n; i++) {
         const struct word *w = &list[i];
         if (n->plain_n >= w->n && n->plain[n->plain_n - 1] == w->p[w->n - 1] &&
             memcmp(n->plain + n->plain_n - w->n, w->p, w->n) == 0)
@@ -91,8 +92,7 @@ static bool name_ends_with_word(const struct name *n, const struct word *list,
     return false;
 }
 
-/* Whether the name ends with this short word as a separate word: DB_PASS, smtp.pass, ftpPwd,
- * pass. */
+/* Whether the name ends with this short word, separated from the rest: DB_PASS, smtp.pass, ftpPwd, pass. */
 static bool name_ends_with_short_word(const struct name *n, const char *word)
 {
     size_t len = strlen(word), at = n->text.n - len;
@@ -121,6 +121,7 @@ static enum strength name_strength(const struct name *n)
 
 /* ---- between name and value ---- */
 
+/* What separates the name from the value. */
 enum sep {
     SEP_NONE,
     SEP_EQUALS, /* name=value, name := value, name => value, <name>value< */
@@ -132,10 +133,10 @@ enum sep {
 struct place {
     enum sep sep;
     size_t at;        /* offset of the first byte of the value, after its quote */
-    char quote;       /* 0: none */
+    char quote;       /* the quote around the value; 0: none */
     bool escaped;     /* the quote is preceded by a backslash */
-    bool element;     /* <name>value</name> */
-    bool tight;       /* name=value, without blanks */
+    bool element;     /* an XML element: <name>value</name> */
+    bool tight;       /* name=value, without blanks around the separator */
     bool line_begins; /* the name is the first thing on its line */
 };
 
@@ -182,7 +183,7 @@ static bool word_is_at(struct slice text, size_t i, const char *word)
            (shape_is_blank(text.p[i + n]) || text.p[i + n] == ':');
 }
 
-static bool find_value_place(struct slice text, const struct name *n, struct place *ret)
+static bool find_value_after_name(struct slice text, const struct name *n, struct place *ret)
 {
     size_t end = (size_t)(n->text.p - text.p) + n->text.n;
     size_t i = skip_quote(text, end, NULL);
@@ -230,11 +231,6 @@ static bool find_value_place(struct slice text, const struct name *n, struct pla
 
 #define VALUE_HEAD 256 /* bytes of a value that are examined */
 
-static bool escape_ends(struct slice text, size_t i)
-{
-    return text.p[i] == '\\' && i + 1 < text.n && strchr("nrt\"'", text.p[i + 1]) != NULL;
-}
-
 static size_t end_of_quoted_value(struct slice text, const struct place *p, size_t stop)
 {
     size_t i = p->at;
@@ -254,8 +250,10 @@ static size_t end_of_bare_value(struct slice text, const struct place *p, size_t
     size_t i = p->at;
     for (; i < stop; i++) {
         char c = text.p[i];
-        if ((unsigned char)c <= ' ' || strchr("\"'`<>;&", c) != NULL || escape_ends(text, i))
+        if ((unsigned char)c <= ' ' || strchr("\"'`<>;&", c) != NULL)
             break;
+        if (c == '\\' && i + 1 < text.n && strchr("nrt\"'", text.p[i + 1]) != NULL)
+            break; /* an escaped line break, tab or quote */
         if (c == '[' && shape_mark_end(text, i) != 0)
             break;
     }
@@ -263,7 +261,7 @@ static size_t end_of_bare_value(struct slice text, const struct place *p, size_t
     return i;
 }
 
-/* Reads the value up to its closing quote, or to the end of an unquoted word; at most `most`
+/* Reads the value up to its closing quote, or to the end of an unquoted word; reads at most `most`
  * bytes. */
 static struct slice read_value_at(struct slice text, struct place *p, size_t most)
 {
@@ -317,6 +315,7 @@ static size_t identifier_len(struct slice v, bool *ret_digit, size_t *ret_joints
     return i;
 }
 
+/* Whether the letters and digits of the value end with the name, or the name with those of the value. */
 static bool value_repeats_name(const struct name *n, struct slice v)
 {
     size_t i = n->plain_n, k = v.n;
@@ -393,7 +392,7 @@ static bool value_is_path(struct slice v)
            shape_contains(v, ".json .pem .txt .env .yaml .yml .key .crt .md");
 }
 
-static bool is_strong_value(struct slice text, const struct name *n, const struct place *p,
+static bool value_after_strong_name_is_secret(struct slice text, const struct name *n, const struct place *p,
                             struct slice v)
 {
     bool spaces = memchr(v.p, ' ', v.n) != NULL;
@@ -421,7 +420,7 @@ static bool is_strong_value(struct slice text, const struct name *n, const struc
     return v.n >= 6 && has_unusual_characters(v);
 }
 
-static bool is_weak_value(const struct place *p, struct slice v)
+static bool value_after_weak_name_is_secret(const struct place *p, struct slice v)
 {
     bool digit = false;
     for (size_t i = 0; i < v.n; i++) {
@@ -450,7 +449,7 @@ bool shape_match_assignment(struct slice text, size_t at, struct shape_hit *ret)
     read_name_at(text, at, &n);
     if (n.text.p - text.p >= 3 && memcmp(n.text.p - 3, "://", 3) == 0)
         return false; /* a user name in a URL */
-    if (!find_value_place(text, &n, &p))
+    if (!find_value_after_name(text, &n, &p))
         return false;
     enum strength strength = name_strength(&n);
     if (strength == NAME_NONE)
@@ -464,7 +463,7 @@ bool shape_match_assignment(struct slice text, size_t at, struct shape_hit *ret)
     if (p.element &&
         !slice_begins((struct slice){v.p + v.n, (size_t)(text.p + text.n - v.p) - v.n}, "</"))
         return false;
-    if (!(strength == NAME_STRONG ? is_strong_value(text, &n, &p, v) : is_weak_value(&p, v)))
+    if (!(strength == NAME_STRONG ? value_after_strong_name_is_secret(text, &n, &p, v) : value_after_weak_name_is_secret(&p, v)))
         return false;
     if (v.n == VALUE_HEAD)
         v = read_value_at(text, &p, SIZE_MAX);
