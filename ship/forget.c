@@ -16,7 +16,7 @@ struct search {
     bool found;
 };
 
-static int ship_forget_on_target(void *ctx, const struct target_state *t,
+static int forget_on_target(void *ctx, const struct target_state *t,
                                  const struct target_lag *lag)
 {
     struct search *x = ctx;
@@ -27,12 +27,12 @@ static int ship_forget_on_target(void *ctx, const struct target_state *t,
     return 0;
 }
 
-/* EXIT_FINE: the vault has rows of this target. */
-static int ship_forget_find(struct unsent *u, const char *url)
+/* Returns EXIT_FINE if the vault knows this target; otherwise logs the reason. */
+static int forget_find_target(struct unsent *u, const char *url)
 {
     struct search x = {.url = slice_of(url)};
     struct buf error = {0};
-    int st = cursors_read(unsent_vault(u), ship_forget_on_target, &x, &error);
+    int st = cursors_read(unsent_vault(u), forget_on_target, &x, &error);
     if (st < 0)
         (void)command_fail(st, &error);
     else if (!x.found && x.others.n == 0)
@@ -46,7 +46,7 @@ static int ship_forget_find(struct unsent *u, const char *url)
 
 /* ---- the command ---- */
 
-static int ship_forget_target(const struct settings *s, struct unsent *u, struct out *o,
+static int forget_after_question(const struct settings *s, struct unsent *u, struct out *o,
                               const char *url)
 {
     if (!settings_is_on(s, "yes") && !ask_yes("Forget this target? What was sent stays there.")) {
@@ -76,13 +76,13 @@ static int forget_in_vault(const struct settings *s, const char *vault, const ch
     int st = unsent_open(&u, vault, &error), status = EXIT_TROUBLE;
     if (st < 0) {
         status = command_fail(st, &error);
-    } else if (ship_forget_find(u, url) == EXIT_FINE) {
+    } else if (forget_find_target(u, url) == EXIT_FINE) {
         if (unsent_lock(u, url) < 0) { /* no shipper can begin until unsent_close() */
             log_error("%s", unsent_error(u));
         } else {
             struct out o;
             out_open(&o);
-            status = ship_forget_target(s, u, &o, url);
+            status = forget_after_question(s, u, &o, url);
             int printed = out_close(&o);
             status = printed != EXIT_FINE ? printed : status;
         }

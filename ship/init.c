@@ -9,7 +9,8 @@
 #include "ship/postgres/schema.h"
 #include "ship/shards/router.h"
 
-static int ship_init_make(const char *url, const char *device, struct buf *sql)
+/* Runs the SQL of the schema, and adds the device, if any. */
+static int init_run_sql(const char *url, const char *device, struct buf *sql)
 {
     struct link *l = NULL;
     int st = sql->failed ? MI_ENOMEM : link_new(&l, url, NULL);
@@ -107,7 +108,7 @@ static int init_one_database(const char *url, const char *device, bool only_prin
     buf_adds(&sql, "COMMIT;\n");
     if (only_print)
         buf_adds(&sql, SCHEMA_FILL ";\n");
-    int status = only_print ? run_print(&sql) : ship_init_make(url, device, &sql);
+    int status = only_print ? run_print(&sql) : init_run_sql(url, device, &sql);
     buf_close(&sql);
     return status;
 }

@@ -13,7 +13,7 @@
 struct report {
     struct out out;
     bool json;
-    int64_t targets, late; /* late: targets that lack something */
+    int64_t targets, late; /* number of targets, and of targets that lack rows */
 };
 
 static void add_time_member(struct json_out *j, const char *name, int64_t at_us)
@@ -44,8 +44,8 @@ static void ship_status_print_json(struct report *r, const struct target_state *
     out_end_line(&r->out);
 }
 
-/* Prints a line with a time. */
-static void print_time(struct out *o, const char *what, int64_t at_us)
+/* Prints a line with a time; nothing if there was no such time. */
+static void status_print_time(struct out *o, const char *what, int64_t at_us)
 {
     if (at_us == 0)
         return;
@@ -53,7 +53,7 @@ static void print_time(struct out *o, const char *what, int64_t at_us)
     out_end_line(o);
 }
 
-static void print_missing(struct out *o, const struct target_lag *lag)
+static void status_print_missing(struct out *o, const struct target_lag *lag)
 {
     const char *more = lag->sessions == 1 ? "" : "s";
     if (lag->sessions == 0)
@@ -66,7 +66,7 @@ static void print_missing(struct out *o, const struct target_lag *lag)
                    units_bytes(lag->bytes).s, (long long)lag->events, lag->events == 1 ? "" : "s",
                    (long long)lag->sessions, more);
     out_end_line(o);
-    print_time(o, "the oldest message of ", lag->oldest_at_us);
+    status_print_time(o, "the oldest message of ", lag->oldest_at_us);
 }
 
 static void ship_status_print_text(struct report *r, const struct target_state *t,
@@ -75,10 +75,10 @@ static void ship_status_print_text(struct report *r, const struct target_state *
     struct out *o = &r->out;
     out_text(o, t->url);
     out_end_line(o);
-    print_missing(o, lag);
-    print_time(o, "last success ", t->sent_at_us);
+    status_print_missing(o, lag);
+    status_print_time(o, "last success ", t->sent_at_us);
     if (t->error.p != NULL) {
-        print_time(o, "last attempt ", t->tried_at_us);
+        status_print_time(o, "last attempt ", t->tried_at_us);
         out_raw(o, "    ");
         size_t from = o->b.n;
         out_text(o, t->error);

@@ -17,10 +17,11 @@
 #define LINGER_MS 1000 /* wait after sending, so that rows which follow soon are sent together */
 #define ERROR_MAX 2048
 #define ORPHANS_US INT64_C(60000000)
-/* How often the store is asked whether it has lost something, and the vault is told that there was
- * nothing to send. Each write to the vault wakes the shippers to other targets. */
+/* At this interval, the shipper checks whether the store has lost rows, and saves its state in the vault
+ * even if there was nothing to send. It is long, because each write to the vault wakes the shippers to
+ * other targets. */
 #define STATE_US INT64_C(600000000)
-#define UNSAVED_US INT64_C(60000000) /* likewise, while the vault cannot be written */
+#define UNSAVED_US INT64_C(60000000) /* the interval while the vault cannot be written */
 
 static const struct target_kind *const kinds[] = {&postgres_target, &otlp_target};
 
@@ -35,7 +36,7 @@ struct shipper {
     int failures;     /* number of failures in a row */
     bool warned;      /* a failure was logged */
     int64_t sent_at_us, orphans_us;
-    int64_t state_us; /* when the state is saved next, even without news */
+    int64_t state_us; /* time at which the state is saved again, even if nothing was sent */
     uint32_t random;
 };
 
@@ -49,7 +50,7 @@ static void store_orphans(struct shipper *x)
 }
 
 /* Saves the state for `ship status` and `prune`. */
-static void save_state(struct shipper *x, const char *error)
+static void shipper_save_state(struct shipper *x, const char *error)
 {
     struct target_state t = {
         .url = slice_of(x->url), .tried_at_us = clock_wall_us(), .sent_at_us = x->sent_at_us};
@@ -61,51 +62,51 @@ static void save_state(struct shipper *x, const char *error)
     x->state_us = clock_mono_us() + (saved ? STATE_US : UNSAVED_US);
 }
 
-/* Waits. false: the program ends. */
-static bool wait_ms(struct shipper *x, int64_t ms)
+/* Waits. Returns false if the program must end. */
+static bool shipper_wait_ms(struct shipper *x, int64_t ms)
 {
     int64_t until = clock_mono_us() + ms * 1000;
     for (int64_t left = ms; left > 0; left = (until - clock_mono_us()) / 1000) {
         if (watch_is_stopped() || (x->until_us != 0 && clock_mono_us() >= x->until_us))
             return false;
-        int64_t part =
-            left < 1000 ? left : 1000; /* a signal ends the wait, unless it comes just before */
+        /* A signal ends nanosleep(), but not if it arrives just before the call: sleep a second. */
+        int64_t part = left < 1000 ? left : 1000;
         nanosleep(&(struct timespec){part / 1000, part % 1000 * 1000000}, NULL);
     }
     return !watch_is_stopped();
 }
 
-/* Whether it is time to check that the store still has everything: there may be a failover. */
-static bool is_check_due(struct shipper *x)
+/* Whether it is time to check that the store still has all rows: a failover may have lost some. */
+static bool shipper_must_check(struct shipper *x)
 {
     return clock_mono_us() >= x->state_us ||
            (x->kind->is_cut != NULL && x->kind->is_cut(x->sender));
 }
 
 /* Waits until the vault has changed, or the store must be checked. */
-static bool wait_for_rows(struct shipper *x, int64_t version)
+static bool shipper_wait_for_rows(struct shipper *x, int64_t version)
 {
     int64_t now = version;
     while (now == version) {
         if (watch_wait(&x->watch, WATCH_IDLE_MS) == WATCH_END)
             return false;
         store_orphans(x);
-        if (is_check_due(x))
+        if (shipper_must_check(x))
             return true;
         if (unsent_version(x->from, &now) < 0)
-            return true; /* the round reports the error */
+            return true; /* the next round reports the error */
     }
     return true;
 }
 
 /* Handles a failure of a round. EXIT_FINE: try again. */
-static int ship_to_handle_failure(struct shipper *x, int st, const char *sentence)
+static int shipper_handle_failure(struct shipper *x, int st, const char *sentence)
 {
-    char error[ERROR_MAX]; /* a copy: save_state() may set another sentence */
+    char error[ERROR_MAX]; /* a copy, because shipper_save_state() may change the sentence */
     snprintf(error, sizeof error, "%s", sentence);
     bool refused = st == TARGET_REFUSED, final = refused || st == TARGET_STOPPED || st == MI_ENOMEM;
     bool again = st == TARGET_AGAIN || st == TARGET_DIFFERS; /* retry at once, a few times */
-    save_state(x, error);
+    shipper_save_state(x, error);
     if (st == TARGET_STOPPED && !x->once)
         return EXIT_FINE;
     if (final || (x->once && x->until_us == 0 && !again)) {
@@ -116,13 +117,13 @@ static int ship_to_handle_failure(struct shipper *x, int st, const char *sentenc
     x->random = x->random * 1664525u + 1013904223u;
     bool at_once = again && x->failures == 1;
     int64_t ms = at_once ? 0 : backoff_ms(x->failures, x->random >> 8);
-    int64_t wanted = x->kind->wait_ms != NULL ? x->kind->wait_ms(x->sender) : 0;
+    int64_t wanted = x->kind->shipper_wait_ms != NULL ? x->kind->shipper_wait_ms(x->sender) : 0;
     ms = wanted > ms ? wanted : ms;
     if (!at_once && (x->failures <= 2 || ms >= BACKOFF_MAX_MS / 2)) {
         log_warn("%s; trying again", error);
         x->warned = true;
     }
-    if (!wait_ms(x, ms) && x->once) {
+    if (!shipper_wait_ms(x, ms) && x->once) {
         log_error("%s", error);
         return EXIT_TROUBLE;
     }
@@ -135,41 +136,40 @@ static const char *refusal_of_target(const struct shipper *x)
     return x->kind->refused != NULL ? x->kind->refused(x->sender) : NULL;
 }
 
-static int ship_to_follow(struct shipper *x)
+static int shipper_follow(struct shipper *x)
 {
     int status = EXIT_FINE;
     while (status == EXIT_FINE && !watch_is_stopped()) {
         int64_t sent = 0, version = 0;
-        bool asked = x->failures > 0 || is_check_due(x);
+        bool asked = x->failures > 0 || shipper_must_check(x);
         store_orphans(x);
         if (unsent_version(x->from, &version) < 0) {
-            status = ship_to_handle_failure(x, MI_ESTORE, unsent_error(x->from));
+            status = shipper_handle_failure(x, MI_ESTORE, unsent_error(x->from));
             continue;
         }
         int st = x->kind->check != NULL && asked ? x->kind->check(x->sender) : 0;
         if (st == 0)
             st = x->kind->round(x->sender, &sent);
         if (st < 0) {
-            status = ship_to_handle_failure(x, st, x->kind->error(x->sender, st));
+            status = shipper_handle_failure(x, st, x->kind->error(x->sender, st));
             continue;
         }
         if (x->warned)
             log_note("sending again");
         x->warned = false;
-        if (sent > 0 || asked) { /* otherwise the store may have lost rows in the meantime */
+        if (sent > 0 || asked) { /* otherwise nothing shows that the store still has all rows */
             x->sent_at_us = clock_wall_us();
-            save_state(x, refusal_of_target(x));
+            shipper_save_state(x, refusal_of_target(x));
         }
         x->failures = 0;
         if (x->once)
             return refusal_of_target(x) != NULL ? EXIT_FOUND : EXIT_FINE;
         bool soon = sent > 0 || (x->kind->is_unsaved != NULL && x->kind->is_unsaved(x->sender));
-        if (!(soon ? wait_ms(x, LINGER_MS) : wait_for_rows(x, version)))
+        if (!(soon ? shipper_wait_ms(x, LINGER_MS) : shipper_wait_for_rows(x, version)))
             break;
     }
-    return status == EXIT_FINE && x->once
-               ? EXIT_TROUBLE
-               : status; /* the program was stopped before everything was sent */
+    /* With --once, the program was stopped before everything was sent. */
+    return status == EXIT_FINE && x->once ? EXIT_TROUBLE : status;
 }
 
 /* ---- the beginning ---- */
@@ -192,7 +192,7 @@ static int ship_until_done(struct shipper *x)
         status = command_fail(st, &error);
     } else {
         open_watch(x, unsent_vault(x->from));
-        status = ship_to_follow(x);
+        status = shipper_follow(x);
         watch_close(&x->watch);
         x->kind->close(x->sender);
     }
@@ -200,8 +200,9 @@ static int ship_until_done(struct shipper *x)
     return status;
 }
 
-/* Opens the vault. Waits for the first recording, unless --once is given. MI_ENOENT: none. */
-static int ship_to_open_vault(struct shipper *x, const char *vault, struct buf *error)
+/* Opens the vault. Waits for the first recording, unless --once is given. MI_ENOENT: there is no
+ * recording. */
+static int shipper_open_vault(struct shipper *x, const char *vault, struct buf *error)
 {
     int st = unsent_open(&x->from, vault, error);
     if (st != MI_ENOENT)
@@ -212,7 +213,7 @@ static int ship_to_open_vault(struct shipper *x, const char *vault, struct buf *
     }
     open_watch(x, vault); /* waits only for signals, because the folder may not exist */
     log_note("nothing is recorded in %s yet: waiting for the first recording", vault);
-    while (st == MI_ENOENT && wait_ms(x, WATCH_IDLE_MS))
+    while (st == MI_ENOENT && shipper_wait_ms(x, WATCH_IDLE_MS))
         st = unsent_open(&x->from, vault, error);
     watch_close(&x->watch);
     return st;
@@ -221,7 +222,7 @@ static int ship_to_open_vault(struct shipper *x, const char *vault, struct buf *
 static int ship_vault_to(struct shipper *x, const char *vault)
 {
     struct buf error = {0};
-    int st = ship_to_open_vault(x, vault, &error), status = EXIT_TROUBLE;
+    int st = shipper_open_vault(x, vault, &error), status = EXIT_TROUBLE;
     if (st == MI_ENOENT) {
         status = EXIT_FINE;
     } else if (st < 0) {

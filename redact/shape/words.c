@@ -392,8 +392,9 @@ static bool value_is_path(struct slice v)
            shape_contains(v, ".json .pem .txt .env .yaml .yml .key .crt .md");
 }
 
-static bool value_after_strong_name_is_secret(struct slice text, const struct name *n, const struct place *p,
-                            struct slice v)
+/* Whether a value after a strong name is a secret. */
+static bool strong_value_is_secret(struct slice text, const struct name *n, const struct place *p,
+                                   struct slice v)
 {
     bool spaces = memchr(v.p, ' ', v.n) != NULL;
     if (v.n < 4 || shape_contains(v, "placeholder changeme xxxxxx"))
@@ -420,7 +421,8 @@ static bool value_after_strong_name_is_secret(struct slice text, const struct na
     return v.n >= 6 && has_unusual_characters(v);
 }
 
-static bool value_after_weak_name_is_secret(const struct place *p, struct slice v)
+/* Whether a value after a weak name is a secret. */
+static bool weak_value_is_secret(const struct place *p, struct slice v)
 {
     bool digit = false;
     for (size_t i = 0; i < v.n; i++) {
@@ -463,7 +465,8 @@ bool shape_match_assignment(struct slice text, size_t at, struct shape_hit *ret)
     if (p.element &&
         !slice_begins((struct slice){v.p + v.n, (size_t)(text.p + text.n - v.p) - v.n}, "</"))
         return false;
-    if (!(strength == NAME_STRONG ? value_after_strong_name_is_secret(text, &n, &p, v) : value_after_weak_name_is_secret(&p, v)))
+    if (!(strength == NAME_STRONG ? strong_value_is_secret(text, &n, &p, v)
+                                  : weak_value_is_secret(&p, v)))
         return false;
     if (v.n == VALUE_HEAD)
         v = read_value_at(text, &p, SIZE_MAX);

@@ -60,8 +60,8 @@ static const char *hint_for_http_status(int status)
     }
 }
 
-/* Makes a sentence: "URL/v1/traces: HTTP 503: message of the collector" */
-static void otlp_batch_describe(struct exporter *x, enum otlp_signal signal, int status,
+/* Writes a sentence to x->error: "URL/v1/traces: HTTP 503: message of the collector" */
+static void batch_describe_answer(struct exporter *x, enum otlp_signal signal, int status,
                                 struct slice text)
 {
     buf_clear(&x->error);
@@ -72,8 +72,8 @@ static void otlp_batch_describe(struct exporter *x, enum otlp_signal signal, int
     }
 }
 
-/* Logs a warning for the 1st, 2nd, 4th, 8th… refusal. */
-static void otlp_batch_refuse(struct exporter *x, enum otlp_signal signal, int64_t n, bool partial)
+/* Counts n refused items. Logs a warning for the 1st, 2nd, 4th, 8th… refusal. */
+static void batch_note_refused(struct exporter *x, enum otlp_signal signal, int64_t n, bool partial)
 {
     x->refused += n;
     x->refusals++;
@@ -86,20 +86,21 @@ static void otlp_batch_refuse(struct exporter *x, enum otlp_signal signal, int64
         log_warn("%s", buf_str(&x->refusal));
 }
 
+/* Reports items that the collector rejected, or the warning in its answer, although it took the batch. */
 static void batch_note_accepted(struct exporter *x, enum otlp_signal signal, int status,
                                 struct slice text, int64_t rejected)
 {
     const int64_t n = (int64_t)x->part[signal].n;
     if (rejected == 0 && text.n == 0)
         return;
-    otlp_batch_describe(x, signal, status, text);
+    batch_describe_answer(x, signal, status, text);
     if (rejected > 0)
-        otlp_batch_refuse(x, signal, rejected < n ? rejected : n, true);
+        batch_note_refused(x, signal, rejected < n ? rejected : n, true);
     else
         log_warn("%s", buf_str(&x->error));
 }
 
-static int otlp_batch_judge(struct exporter *x, enum otlp_signal signal,
+static int batch_judge_answer(struct exporter *x, enum otlp_signal signal,
                             const struct post_answer *a)
 {
     struct part *p = &x->part[signal];
@@ -109,7 +110,7 @@ static int otlp_batch_judge(struct exporter *x, enum otlp_signal signal,
     verdict_read(a->body, &text, &rejected);
     enum verdict v = verdict_by_http_status(a->status, signal);
     if (v != VERDICT_TAKEN)
-        otlp_batch_describe(x, signal, a->status, buf_slice(&text));
+        batch_describe_answer(x, signal, a->status, buf_slice(&text));
     switch (v) {
     case VERDICT_TAKEN:
         batch_note_accepted(x, signal, a->status, buf_slice(&text), rejected);
@@ -119,7 +120,7 @@ static int otlp_batch_judge(struct exporter *x, enum otlp_signal signal,
         st = TARGET_LOST;
         break;
     case VERDICT_BATCH_REFUSED:
-        otlp_batch_refuse(x, signal, (int64_t)p->n, false);
+        batch_note_refused(x, signal, (int64_t)p->n, false);
         break;
     case VERDICT_SIGNAL_REFUSED:
         log_warn("%s; no %s are sent until the next start", buf_str(&x->error),
@@ -138,7 +139,7 @@ static int otlp_batch_judge(struct exporter *x, enum otlp_signal signal,
 
 /* ---- sending ---- */
 
-static int send_part(struct exporter *x, enum otlp_signal signal)
+static int batch_send_signal(struct exporter *x, enum otlp_signal signal)
 {
     struct part *p = &x->part[signal];
     struct post_answer answer;
@@ -154,12 +155,12 @@ static int send_part(struct exporter *x, enum otlp_signal signal)
         buf_clear(&x->error);
         buf_adds(&x->error, post_error(x->to));
     }
-    return st == 0 ? otlp_batch_judge(x, signal, &answer) : st;
+    return st == 0 ? batch_judge_answer(x, signal, &answer) : st;
 }
 
-/* Saves the cursors. A failure is an error, because a collector cannot be asked what it has: the
- * same data would be sent again. */
-static int otlp_batch_save(struct exporter *x)
+/* Saves the cursors. A failure ends the round, because a collector cannot say which data it has: the same
+ * data would be sent again. */
+static int batch_save_cursors(struct exporter *x)
 {
     struct cursor c[EXPORTER_WALKS];
     for (size_t i = 0; i < x->walks.n;) {
@@ -187,7 +188,7 @@ int batch_send(struct exporter *x)
     int st = 0;
     x->wait_ms = 0;
     for (size_t i = 0; st == 0 && i < OTLP_SIGNALS; i++)
-        st = send_part(x, (enum otlp_signal)i);
+        st = batch_send_signal(x, (enum otlp_signal)i);
     if (st < 0)
         return st;
     for (size_t i = 0; i < OTLP_SIGNALS; i++) {
@@ -198,5 +199,5 @@ int batch_send(struct exporter *x)
         p->session_id = 0;
         p->ended = p->done = false;
     }
-    return otlp_batch_save(x);
+    return batch_save_cursors(x);
 }

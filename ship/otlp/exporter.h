@@ -2,10 +2,10 @@
  *
  * Rules     a call is sent when its answer, its cancellation or the end of its session is stored.
  *           The span of a call made of several requests is sent when the message that ended the
- *           call, or the end of its session, is stored. The vault's cursors say what was sent. They
- *           are saved after each batch: if the process is killed before that, the batch is sent
- *           again, with the same ids. A batch that the collector refuses is reported, counted, and
- *           not sent again.
+ *           call, or the end of its session, is stored. The vault's cursors say which rows were
+ *           sent. They are saved after each batch: if the process is killed before that, the batch
+ *           is sent again, with the same ids. A batch that the collector refuses is reported,
+ *           counted, and not sent again.
  * Owns      its connections to the collector and, for reading, to the vault. It borrows `t`.
  * Errors    the errors of ship/outbox/target.h.
  * Memory    a batch, the largest request of a call, 16 bytes for each open call, and a session's
@@ -29,7 +29,7 @@ struct part {
     struct buf b;       /* owned */
     size_t n;           /* items */
     int64_t session_id; /* session whose resource was begun; 0: none */
-    bool ended;         /* nothing can be added */
+    bool ended;         /* the request is complete: nothing can be added */
     bool off;           /* the collector rejects all data of this signal */
     bool done;          /* the collector has accepted or rejected the part */
 };
@@ -38,16 +38,17 @@ struct exporter {
     struct target t; /* borrowed texts */
     struct query *q; /* owned */
     struct post *to; /* owned */
-    struct buf base; /* owned */
+    struct buf base; /* owned; the URL, without the path of a signal */
     struct walks walks;
     struct part part[OTLP_SIGNALS];
     struct otlp_durations durations[OTLP_SESSION + 1]; /* owned; of the session being read */
     struct findings_added added;                       /* owned; of the session that is read */
     struct buf body, answer, text, error; /* owned; large bodies, scratch, the sentence */
-    int64_t sent, wait_ms;
+    int64_t sent;       /* number of items sent in this round */
+    int64_t wait_ms;    /* how long the collector asked us to wait */
     int64_t refused;    /* number of refused items since opening */
     struct buf refusal; /* owned; the last refusal, as a sentence; empty: none */
-    int64_t refusals;
+    int64_t refusals;   /* number of refusals */
 };
 
 MI_MUST int exporter_open(struct exporter **ret, const struct target *t, struct buf *error);
@@ -57,10 +58,10 @@ MI_MUST int exporter_run_round(struct exporter *x, int64_t *ret_sent);
 const char *exporter_error(struct exporter *x, int status);
 const char *exporter_refusal_text(struct exporter *x); /* NULL: nothing was refused */
 
-/* ---- batch.c; only ship/otlp calls them ---- */
+/* ---- batch.c; called only in ship/otlp ---- */
 
+/* Returns the request for a signal, to which the caller will add n items of the session. */
 struct otlp_request *batch_get_part(struct exporter *x, enum otlp_signal signal,
-                                    /* the request to which n items will be added */
                                     const struct otlp_session *s, size_t n);
 bool batch_is_full(const struct exporter *x);
 /* Sends the batch and saves the cursors. */

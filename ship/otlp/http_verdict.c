@@ -17,7 +17,7 @@ enum verdict verdict_by_http_status(int status, enum otlp_signal signal)
     case 504:
         return VERDICT_LATER;
     case 404:
-    case 405: /* of the signals, spans are sent first */
+    case 405: /* Spans are sent first. If the path of another signal fails, only that signal is missing. */
         return signal == OTLP_SPANS ? VERDICT_CLIENT_REFUSED : VERDICT_SIGNAL_REFUSED;
     case 401:
     case 403:
@@ -35,7 +35,7 @@ int64_t verdict_wait_ms(int64_t retry_after_s)
     return retry_after_s < VERDICT_WAIT_MAX_MS / 1000 ? retry_after_s * 1000 : VERDICT_WAIT_MAX_MS;
 }
 
-/* 64-bit integers are numbers or strings in JSON. */
+/* Reads a count, which is a number or a string, like all 64-bit integers in OTLP's JSON. */
 static int64_t json_count(struct json_value v)
 {
     struct slice digits = v.type == JSON_STRING ? json_string_raw(v) : v.text;

@@ -38,19 +38,6 @@ static bool otlp_logs_on_request(void *ctx, const struct query_message *m)
     return true;
 }
 
-/* Adds logs for findings of a message. Looks up its request for the trace. */
-static int log_findings(struct reading *r, const struct query_message *m, struct slice names)
-{
-    struct found f = {.r = r, .m = m, .names = names};
-    int64_t call = m->kind == KIND_REQUEST ? m->seq : m->request_seq;
-    int st = 0;
-    if (names.n > 0 && call != 0)
-        st = lookup_find_request(r->x, r->s->s, call, otlp_logs_on_request, &f);
-    if (st == 0)
-        otlp_logs_add_findings(&f); /* the message has no request */
-    return st;
-}
-
 static bool otlp_logs_on_added(void *ctx, const struct query_event *e)
 {
     struct reading *r = ctx;
@@ -77,15 +64,22 @@ static int read_added_findings(struct reading *r)
 
 int logs_add_message(struct reading *r, const struct query_message *m)
 {
-    struct slice names = m->finding;
+    struct found f = {.r = r, .m = m, .names = m->finding};
+    int64_t call = m->kind == KIND_REQUEST ? m->seq : m->request_seq;
     int st = read_added_findings(r);
-    if (st == 0 && !findings_remove_added(&r->x->added, m->seq, &names))
-        names = m->finding; /* the record was changed, as `audit verify` reports */
-    return st == 0 ? log_findings(r, m, names) : st;
+    if (st != 0)
+        return st;
+    if (!findings_remove_added(&r->x->added, m->seq, &f.names))
+        f.names = m->finding; /* the record was changed, as `audit verify` reports */
+    if (f.names.n > 0 && call != 0) /* the trace of the logs is that of the request */
+        st = lookup_find_request(r->x, r->s->s, call, otlp_logs_on_request, &f);
+    if (st == 0)
+        otlp_logs_add_findings(&f); /* the message has no request */
+    return st;
 }
 
-/* The message to which a finding was added. If it has a request, only its number, time and
- * direction are copied. */
+/* The message to which a finding was added. If the message has a request, only number, time and direction
+ * of the message are copied. */
 struct named {
     struct found f;
     struct query_message copy;

@@ -44,7 +44,7 @@ static int post_on_progress(void *ctx, curl_off_t a, curl_off_t b, curl_off_t c,
 
 /* ---- opening ---- */
 
-static int add_header(void *ctx, const char *header)
+static int post_add_header(void *ctx, const char *header)
 {
     struct post *p = ctx;
     struct curl_slist *more = curl_slist_append(p->headers, header);
@@ -54,18 +54,18 @@ static int add_header(void *ctx, const char *header)
     return 0;
 }
 
-static int add_headers(struct post *p, struct buf *error)
+static int post_add_headers(struct post *p, struct buf *error)
 {
-    /* removes "Expect:", else libcurl waits a second for permission to send a large body */
+    /* "Expect:" removes this header; with it, libcurl waits a second for permission to send a large body. */
     static const char *const own[] = {"Content-Type: application/json", "Expect:"};
     int st = 0;
     for (size_t i = 0; st == 0 && i < MI_COUNT(own); i++)
-        st = add_header(p, own[i]);
+        st = post_add_header(p, own[i]);
     const char *list = getenv("OTEL_EXPORTER_OTLP_HEADERS");
-    return st == 0 && list != NULL ? url_read_headers(list, add_header, p, error) : st;
+    return st == 0 && list != NULL ? url_read_headers(list, post_add_header, p, error) : st;
 }
 
-static void set_files(struct post *p)
+static void post_set_files(struct post *p)
 {
     static const struct {
         const char *name;
@@ -82,7 +82,7 @@ static void set_files(struct post *p)
     }
 }
 
-static void set_options(struct post *p)
+static void post_set_options(struct post *p)
 {
     curl_easy_setopt(p->c, CURLOPT_NOSIGNAL, 1L);
     curl_easy_setopt(p->c, CURLOPT_ERRORBUFFER, p->why);
@@ -96,7 +96,7 @@ static void set_options(struct post *p)
     curl_easy_setopt(p->c, CURLOPT_XFERINFOFUNCTION, post_on_progress);
     curl_easy_setopt(p->c, CURLOPT_XFERINFODATA, p);
     curl_easy_setopt(p->c, CURLOPT_NOPROGRESS, 0L);
-    set_files(p);
+    post_set_files(p);
 }
 
 int post_new(struct post **ret, const char *base, const struct target *t, struct buf *error)
@@ -108,12 +108,12 @@ int post_new(struct post **ret, const char *base, const struct target *t, struct
     buf_adds(&p->base, base);
     int st = curl_global_init(CURL_GLOBAL_DEFAULT) == 0 && !p->base.failed ? 0 : MI_ENOMEM;
     p->c = st == 0 ? curl_easy_init() : NULL;
-    st = p->c != NULL ? add_headers(p, error) : MI_ENOMEM;
+    st = p->c != NULL ? post_add_headers(p, error) : MI_ENOMEM;
     if (st < 0) {
         post_free(p);
         return st;
     }
-    set_options(p);
+    post_set_options(p);
     *ret = p;
     return 0;
 }
@@ -139,14 +139,6 @@ const char *post_error(struct post *p)
 
 /* ---- a request ---- */
 
-static int post_fail(struct post *p, CURLcode code)
-{
-    buf_clear(&p->error);
-    buf_printf(&p->error, "%s: %s", buf_str(&p->base),
-               p->why[0] != '\0' ? p->why : curl_easy_strerror(code));
-    return TARGET_LOST;
-}
-
 int post_send(struct post *p, const char *path, struct slice body, struct post_answer *ret)
 {
     long status = 0;
@@ -163,12 +155,18 @@ int post_send(struct post *p, const char *path, struct slice body, struct post_a
     curl_easy_setopt(p->c, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)body.n);
     curl_easy_setopt(p->c, CURLOPT_POSTFIELDS, body.p);
     CURLcode code = curl_easy_perform(p->c);
-    /* if so, only the status counts */
+    /* post_on_body() ended the transfer of a long answer, of which only the status counts. */
     bool too_long = code == CURLE_WRITE_ERROR && p->answer_n > POST_READ;
     if (code == CURLE_OUT_OF_MEMORY || p->answer.failed)
         return MI_ENOMEM;
-    if (code != CURLE_OK && !too_long)
-        return post_must_end(p) ? TARGET_STOPPED : post_fail(p, code);
+    if (code != CURLE_OK && !too_long) {
+        if (post_must_end(p))
+            return TARGET_STOPPED;
+        buf_clear(&p->error);
+        buf_printf(&p->error, "%s: %s", buf_str(&p->base),
+                   p->why[0] != '\0' ? p->why : curl_easy_strerror(code));
+        return TARGET_LOST;
+    }
     curl_easy_getinfo(p->c, CURLINFO_RESPONSE_CODE, &status);
     curl_easy_getinfo(p->c, CURLINFO_RETRY_AFTER, &wait_s);
     *ret = (struct post_answer){(int)status, wait_s, buf_slice(&p->answer)};

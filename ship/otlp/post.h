@@ -5,7 +5,7 @@
  *           certificates come from OTEL_EXPORTER_OTLP_HEADERS, OTEL_EXPORTER_OTLP_CERTIFICATE,
  *           OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE and OTEL_EXPORTER_OTLP_CLIENT_KEY.
  * Owns      the connection, which is kept for the next request.
- * Errors    TARGET_LOST, with a sentence in post_error(): no complete answer came. TARGET_STOPPED; MI_ENOMEM.
+ * Errors    TARGET_LOST, with a sentence in post_error(), if no complete answer arrived; TARGET_STOPPED; MI_ENOMEM.
  * Memory    POST_KEPT bytes of an answer are kept, and no more than POST_READ are read.
  * Blocks    on the network: POST_S at most. */
 #ifndef MI_SHIP_OTLP_POST_H
@@ -21,7 +21,7 @@
 struct post;
 
 struct post_answer {
-    int status;            /* of HTTP */
+    int status;            /* the HTTP status */
     int64_t retry_after_s; /* 0: the collector did not say */
     struct slice body;     /* the beginning of the body; valid until the next request */
 };

@@ -53,7 +53,7 @@ static bool otlp_reading_on_first(void *ctx, const struct query_message *m)
 
 /* ---- calls that were several requests ---- */
 
-/* Reads the operations again if the message is newer than they are. */
+/* Reads the operations again if the message is newer than the last reading of them. */
 static int reading_update_operations(struct reading *r, int64_t seq)
 {
     if (seq <= r->operations.last_seq)
@@ -96,8 +96,8 @@ static int otlp_reading_add_operation(struct reading *r, const struct listed_ope
 
 /* ---- a session ---- */
 
-/* How long a session lasted. Start and end are of the wall clock, which may have been set back;
- * times of messages are not. */
+/* Returns how long a session lasted. The times of start and end are of the wall clock, which may have
+ * been set back, so the duration is at least the time of the last message. */
 static int64_t session_duration_us(const struct reading *r)
 {
     int64_t us = r->s->s->ended_at_us - r->s->s->started_at_us;
@@ -105,7 +105,7 @@ static int64_t session_duration_us(const struct reading *r)
 }
 
 /* Adds the durations, once for each session in a batch. */
-static void add_durations(struct reading *r)
+static void reading_add_durations(struct reading *r)
 {
     struct exporter *x = r->x;
     for (struct otlp_durations *d = x->durations; d < x->durations + MI_COUNT(x->durations); d++) {
@@ -122,27 +122,18 @@ static void add_durations(struct reading *r)
 
 /* Sends the batch if it is full. The position is advanced first, so that rows in the batch are not
  * read again. Returns false if the round must end. */
-static bool after_item_added(struct reading *r)
+static bool reading_after_item(struct reading *r)
 {
     r->missed |= r->status < 0;
     r->w->saved = false;
     if (r->status == 0 && batch_is_full(r->x)) {
-        add_durations(r);
+        reading_add_durations(r);
         if (r->status == 0)
             r->status = batch_send(r->x);
-        r->w = walks_find(&r->x->walks,
-                          r->s->s->id); /* dropping sessions has moved the session in memory */
+        /* Sending has dropped other sessions, so this one may have moved in memory. */
+        r->w = walks_find(&r->x->walks, r->s->s->id);
     }
     return r->status == 0;
-}
-
-static void add_notification(struct reading *r, const struct query_message *m)
-{
-    struct otlp_call call = {.request = m,
-                             .body = lookup_read_body(r->x, r->s->s, m, &r->x->body),
-                             .status = CALL_OK,
-                             .end_us = m->t_us};
-    otlp_add_span(batch_get_part(r->x, OTLP_SPANS, r->s, 1), r->s, &call);
 }
 
 static bool otlp_reading_on_message(void *ctx, const struct query_message *m)
@@ -157,11 +148,16 @@ static bool otlp_reading_on_message(void *ctx, const struct query_message *m)
         r->status = otlp_reading_add_call(r, &c, call);
     if (r->status == 0)
         r->status = otlp_reading_add_operation(r, operation_list_ended_by(&r->operations, m->seq));
-    if (r->status == 0 && r->x->t.notifications && otlp_notification_has_span(m))
-        add_notification(r, m);
+    if (r->status == 0 && r->x->t.notifications && otlp_notification_has_span(m)) {
+        struct otlp_call notification = {.request = m,
+                                         .body = lookup_read_body(r->x, r->s->s, m, &r->x->body),
+                                         .status = CALL_OK,
+                                         .end_us = m->t_us};
+        otlp_add_span(batch_get_part(r->x, OTLP_SPANS, r->s, 1), r->s, &notification);
+    }
     if (r->status == 0 && m->finding.n > 0)
         r->status = logs_add_message(r, m);
-    return after_item_added(r);
+    return reading_after_item(r);
 }
 
 static bool otlp_reading_on_event(void *ctx, const struct query_event *e)
@@ -169,7 +165,7 @@ static bool otlp_reading_on_event(void *ctx, const struct query_event *e)
     struct reading *r = ctx;
     r->status = logs_add_event(r, e);
     r->w->event = e->id;
-    return after_item_added(r);
+    return reading_after_item(r);
 }
 
 static bool otlp_reading_on_old_message(void *ctx, const struct query_message *m)
@@ -181,7 +177,7 @@ static bool otlp_reading_on_old_message(void *ctx, const struct query_message *m
 }
 
 /* Finds the calls that are open at the cursor. */
-static int find_open(struct reading *r, int64_t seq)
+static int reading_find_open_calls(struct reading *r, int64_t seq)
 {
     int st = query_message_rows(r->x->q, r->w->id, 1, seq, QUERY_FORWARD, false,
                                 otlp_reading_on_old_message, r);
@@ -189,7 +185,7 @@ static int find_open(struct reading *r, int64_t seq)
     return st == 0 ? r->status : lookup_check_error(r->x, st);
 }
 
-static int read_rows(struct reading *r)
+static int reading_read_rows(struct reading *r)
 {
     int64_t seq, event;
     int st = 0;
@@ -205,20 +201,20 @@ static int read_rows(struct reading *r)
 }
 
 /* Ends the calls and operations that were never closed. */
-static int end_session(struct reading *r)
+static int reading_end_session(struct reading *r)
 {
     int64_t seq;
     r->status = reading_update_operations(r, r->w->seq);
     while (r->status == 0 && (seq = walk_take_open(r->w)) != 0) {
         struct closing c = {.x = r->x, .s = r->s, .end_us = r->w->t_us};
         r->status = otlp_reading_add_call(r, &c, seq);
-        (void)after_item_added(r);
+        (void)reading_after_item(r);
     }
     for (size_t i = 0; r->status == 0 && i < r->operations.n; i++) {
         if (r->operations.operation[i].closing_seq != 0)
             continue;
         r->status = otlp_reading_add_operation(r, &r->operations.operation[i]);
-        (void)after_item_added(r);
+        (void)reading_after_item(r);
     }
     if (r->status == 0)
         otlp_add_session_duration(&r->x->durations[OTLP_SESSION], r->s, session_duration_us(r));
@@ -242,7 +238,7 @@ int reading_read_session(struct exporter *x, const struct cursor *at)
         if (r.w == NULL)
             return MI_ENOMEM;
         r.w->event = at->event;
-        st = at->seq > 0 ? find_open(&r, at->seq) : 0;
+        st = at->seq > 0 ? reading_find_open_calls(&r, at->seq) : 0;
         if (st < 0) {
             walks_remove(&x->walks, at->session_id);
             return st;
@@ -250,10 +246,10 @@ int reading_read_session(struct exporter *x, const struct cursor *at)
     }
     r.since_us = r.w->t_us;
     if (!r.w->complete)
-        st = read_rows(&r);
+        st = reading_read_rows(&r);
     if (st == 0 && !r.w->complete && row.ended_at_us != 0)
-        st = end_session(&r);
-    add_durations(&r);
+        st = reading_end_session(&r);
+    reading_add_durations(&r);
     operation_list_close(&r.operations);
     if (r.missed)
         walks_remove(&x->walks, at->session_id);

@@ -1,8 +1,8 @@
-/* reading.h - one session: its rows become items of batches.
+/* reading.h - reads the rows of one session and adds them as items to batches.
  *
- * Errors    those of batch_send(), and MI_ESTORE with a sentence in x->error. The next call
- *           continues. But if an item could not be made, it reads the session again from its saved
- *           cursor, and items in the batch are sent twice.
+ * Errors    those of batch_send(), and MI_ESTORE with a sentence in x->error. The next call for the
+ *           session continues. But if an item could not be made, the next call reads the session
+ *           again from its saved cursor, and items in the batch are sent twice.
  * Blocks    on the vault, and on the network when a batch is full. */
 #ifndef MI_SHIP_OTLP_READING_H
 #define MI_SHIP_OTLP_READING_H
@@ -21,13 +21,12 @@ struct reading {
     const struct otlp_session *s;
     int64_t since_us;                 /* durations were written up to this time */
     struct operation_list operations; /* owned */
-    bool
-        has_added; /* x->added belongs to this session and is as recent as the messages that are read */
-    bool missed; /* no item could be made for a row that was already read */
+    bool has_added; /* x->added is of this session, and as recent as the messages being read */
+    bool missed;    /* no item could be made for a row that was already read */
     int status;
 };
 
-/* Adds a log for each finding of a message, except those added to it later. */
+/* Adds a log for each finding of a message, except findings that were added to the message later. */
 MI_MUST int logs_add_message(struct reading *r, const struct query_message *m);
 /* Adds a log for an event. An added finding becomes a log of its message. */
 MI_MUST int logs_add_event(struct reading *r, const struct query_event *e);

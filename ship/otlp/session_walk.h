@@ -17,7 +17,7 @@ struct open_call {
 
 struct walk {
     int64_t id;               /* of the session */
-    int64_t seq, event, t_us; /* of the last message and event that were read */
+    int64_t seq, event, t_us; /* seq and time of the last message, id of the last event read */
     struct open_call *open;   /* owned; by seq */
     size_t open_n, open_cap;
     bool complete; /* the session has ended, and all of it was read */
@@ -30,7 +30,7 @@ struct walks {
     size_t n, cap;
 };
 
-struct walk *walks_find(const struct walks *w, int64_t id); /* NULL if it is not there */
+struct walk *walks_find(const struct walks *w, int64_t id); /* NULL if the session is missing */
 /* Adds a session, at its beginning. NULL: no memory. Invalidates pointers. */
 struct walk *walks_add(struct walks *w, int64_t id);
 void walks_remove(struct walks *w, int64_t id);

@@ -56,7 +56,7 @@ int url_make_base(const char *url, struct buf *ret, struct buf *error)
 
 /* ---- headers ---- */
 
-static bool is_name_char(char c)
+static bool is_header_name_char(char c)
 {
     return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
            (c != '\0' && strchr("!#$%&'*+-.^_`|~", c) != NULL);
@@ -71,8 +71,8 @@ static struct slice otlp_url_trim(struct slice s)
     return s;
 }
 
-/* Adds a value. A % that begins no escape stands for itself. false: a control character, which
- * could begin another header. */
+/* Adds a value. A % that begins no escape stands for itself. Returns false if the value has a control
+ * character, which could begin another header. */
 static bool otlp_url_add_value(struct buf *b, struct slice s)
 {
     for (size_t i = 0; i < s.n; i++) {
@@ -87,7 +87,7 @@ static bool otlp_url_add_value(struct buf *b, struct slice s)
     return true;
 }
 
-/* Makes `NAME: VALUE`; libcurl wants `NAME;` for an empty value. */
+/* Writes `NAME: VALUE`, or for an empty value `NAME;`, as libcurl requires. */
 static bool make_header(struct buf *b, struct slice entry)
 {
     const char *equals = memchr(entry.p, '=', entry.n);
@@ -97,7 +97,7 @@ static bool make_header(struct buf *b, struct slice entry)
     struct slice value =
         otlp_url_trim((struct slice){equals + 1, entry.n - (size_t)(equals - entry.p) - 1});
     for (size_t i = 0; i < name.n; i++)
-        if (!is_name_char(name.p[i]))
+        if (!is_header_name_char(name.p[i]))
             return false;
     if (name.n == 0)
         return false;

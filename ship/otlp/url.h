@@ -6,7 +6,7 @@
 
 #include "base/buf.h"
 
-bool url_is_otlp(const char *url); /* it begins with otlp+http:// or otlp+https:// */
+bool url_is_otlp(const char *url); /* whether the URL begins with otlp+http:// or otlp+https:// */
 /* Appends the URL for signals: http://HOST[:PORT][/PATH], without a slash at the end. */
 MI_MUST int url_make_base(const char *url, struct buf *ret, struct buf *error);
 
