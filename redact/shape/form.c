@@ -74,7 +74,7 @@ void shape_read_atom(const char **p, bool fold, struct shape_set *ret)
 }
 
 /* Reads a count: {3} {3,} {3,9} ?; if there is none, the item occurs once. */
-static void read_count(const char **p, size_t *min, size_t *max)
+static void read_form_count(const char **p, size_t *min, size_t *max)
 {
     char *end;
     *min = *max = 1;
@@ -98,7 +98,7 @@ static bool match_form_backwards(const char **form, struct slice text, size_t at
     struct shape_set set;
     size_t min, max, n = 0;
     shape_read_atom(&f, false, &set);
-    read_count(&f, &min, &max);
+    read_form_count(&f, &min, &max);
     while (n < at && n < max && shape_set_has(&set, text.p[at - n - 1]))
         n++;
     shape_work += n;
@@ -205,7 +205,7 @@ bool shape_match_form(const struct shape_rule *rule, struct slice text, size_t a
             end = i;
         } else {
             shape_read_atom(&f, fold, &set);
-            read_count(&f, &min, &max);
+            read_form_count(&f, &min, &max);
             n = count_run(&set, text, i, size_min(max, FORM_FIRST));
             if (n < min)
                 return false;

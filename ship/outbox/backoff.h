@@ -1,5 +1,5 @@
 /* backoff.h - how long to wait after failures. The time is doubled at each failure, from 1 s to 5
- * min; the wait is a random part of it, at least half, so that many machines do not retry at once.
+ * min. The wait is a random part of this time, at least half, so that many machines do not retry at once.
  *
  * Blocks    never. Pure. */
 #ifndef MI_SHIP_OUTBOX_BACKOFF_H
@@ -10,7 +10,7 @@
 #define BACKOFF_MIN_MS 1000
 #define BACKOFF_MAX_MS 300000
 
-/* failures: the number of failures in a row, at least 1. random: any number. */
+/* Returns the wait. failures: the number of failures in a row, at least 1. random: any number. */
 int64_t backoff_ms(int failures, uint32_t random);
 
 #endif

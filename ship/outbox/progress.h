@@ -13,11 +13,10 @@ struct shipped_session {
     bool known;         /* the other store has a row of the session */
     bool complete;      /* the session has ended, and all of it was sent */
     bool saved;         /* the vault's cursor has the same values */
-    int64_t id;         /* in the vault; 0: the vault no longer has the session */
+    int64_t id;         /* id in the vault; 0: the vault no longer has the session */
     int64_t seq, event; /* last message and event that the other store has */
     int64_t row_hash;   /* hash of the row that the other store has */
-    int64_t last_seq,
-        last_event; /* last message and event in the vault when the session's row was read */
+    int64_t last_seq, last_event; /* last message and event in the vault when its row was read */
     bool ended;
 };
 
@@ -29,12 +28,12 @@ struct progress {
 
 void progress_close(struct progress *p); /* {0} is fine */
 void progress_clear(struct progress *p);
-/* NULL if the session is not in the list. */
+/* Returns the session; NULL if it is not in the list. */
 struct shipped_session *progress_find(struct progress *p, struct slice uid);
 /* Finds or adds the session. NULL: no memory, or not a uid. Invalidates pointers. */
 struct shipped_session *progress_add(struct progress *p, struct slice uid);
 
-/* Continues a hash (FNV-1a) over a cell of a row, to notice changes of the row. Begin with
+/* Continues a hash (FNV-1a) over a cell of a row; the hash shows whether the row has changed. Begin with
  * PROGRESS_HASH. */
 #define PROGRESS_HASH UINT64_C(14695981039346656037)
 uint64_t progress_hash(uint64_t hash, struct slice bytes);

@@ -9,7 +9,7 @@
 
 /* TARGET_LOST: try again later. TARGET_AGAIN, TARGET_DIFFERS: try again at once, a few times at
  * most. TARGET_REFUSED: the target will never accept the data. TARGET_STOPPED: `stop` returned
- * true, or the time is over. */
+ * true, or until_us has passed. */
 enum {
     TARGET_LOST = -101,
     TARGET_AGAIN = -102,
@@ -37,17 +37,17 @@ struct target_kind {
     bool (*is_url)(const char *url);
     /* Whether the URL may be used. MI_EINVAL: `error` has the reason, without secrets. */
     int (*check_url)(const char *url, struct buf *error);
-    /* MI_ENOMEM, or another error with a sentence in `error`. */
+    /* Opens the target. 0, MI_ENOMEM, or another error with a sentence in `error`. */
     int (*open)(void **ret, const struct target *t, struct buf *error);
     void (*close)(void *x);
     /* Sends everything that is new. *ret_sent: number of rows. */
     int (*round)(void *x, int64_t *ret_sent);
     const char *(*error)(void *x, int status);
     /* The following functions are NULL for a kind to which they do not apply. */
-    /* Checks that the other side still has everything. If not, the next round sends it again. */
+    /* Checks that the other side still has all rows. If not, the next round sends the lost rows again. */
     int (*check)(void *x);
     bool (*is_cut)(void *x); /* whether the connection was closed, so that a check is due now */
-    /* The vault's cursors could not be written: start another round soon. */
+    /* Whether the vault's cursors could not be written, so that another round must follow soon. */
     bool (*is_unsaved)(const void *x);
     int64_t (*leaves)(const void *x); /* number of leaves of the vault's log that were sent */
     /* Time to wait that the other side has requested; 0: none. */

@@ -1,4 +1,4 @@
-/* address.h - the URL of a store: its check, and the connection string by which a router reaches a shard.
+/* address.h - checks the URL of a store, and writes the connection string by which a router reaches a shard.
  *
  * Rules     as in connection.h. The connection string has no role and no password: the router adds the
  *           role of the device or reader.
@@ -8,7 +8,7 @@
 
 #include "base/buf.h"
 
-/* Options of a connection, and their values if the URL does not have them. */
+/* Options of a connection, and the values that they have if the URL does not set them. */
 #define ADDRESS_DEFAULTS 5
 extern const char *const address_defaults[ADDRESS_DEFAULTS][2];
 

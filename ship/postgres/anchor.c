@@ -9,7 +9,7 @@
 
 #define WATERMARKS 1000 /* watermarks in one call */
 
-static int check_version(struct sender *s)
+static int anchor_check_version(struct sender *s)
 {
     link_begin(s->to);
     link_add_int_argument(s->to, SENDER_PROTOCOL);
@@ -60,12 +60,12 @@ static int anchor_on_known_leaf(void *ctx, const struct cell *cell)
     return 0;
 }
 
-static int compare_logs(struct sender *s, const struct chain *theirs)
+static int anchor_compare_logs(struct sender *s, const struct chain *theirs)
 {
     struct known k = {.until = theirs->n};
     int64_t n, before = -1;
     int st = 0;
-    /* until the end of the log, or a missing leaf */
+    /* Read up to the end of the log, or to a missing leaf. */
     while (st == 0 && k.ours.n < k.until && k.ours.n > before) {
         before = k.ours.n;
         st = sender_read_rows(s, UNSENT_LEAVES, before, 0, 0, anchor_on_known_leaf, &k, &n);
@@ -118,7 +118,7 @@ static int ask_store_state(struct sender *s, struct state *ret)
     return 0;
 }
 
-static int compare_vault(struct sender *s)
+static int anchor_compare_vault(struct sender *s)
 {
     struct state state = {0};
     int64_t n;
@@ -132,7 +132,7 @@ static int compare_vault(struct sender *s)
     s->handled = state.handled;
     s->checkpoint = state.checkpoint;
     s->calls = state.calls;
-    return compare_logs(s, &state.log);
+    return anchor_compare_logs(s, &state.log);
 }
 
 int sender_compare_state(struct sender *s, bool *ret_same)
@@ -167,7 +167,7 @@ static int read_watermarks(struct sender *s)
             if (x == NULL)
                 return MI_ENOMEM;
             x->known = true;
-            x->complete = true; /* default; the vault's row may say otherwise */
+            x->complete = true; /* until the vault's row of the session shows otherwise */
             x->seq = link_get_int(s->to, i, 1);
             x->event = link_get_int(s->to, i, 2);
             x->row_hash = link_get_int(s->to, i, 3);
@@ -181,9 +181,9 @@ int sender_begin(struct sender *s)
 {
     int st = link_connect(s->to);
     if (st == 0)
-        st = check_version(s);
+        st = anchor_check_version(s);
     if (st == 0)
-        st = compare_vault(s);
+        st = anchor_compare_vault(s);
     if (st == 0)
         st = read_watermarks(s);
     s->ready = st == 0;
@@ -197,7 +197,7 @@ struct leaves {
     struct chain next; /* the hash chain, including the leaves of this batch */
 };
 
-static int sender_anchor_on_leaf(void *ctx, const struct cell *cell)
+static int anchor_on_new_leaf(void *ctx, const struct cell *cell)
 {
     struct leaves *l = ctx;
     struct leaf leaf;
@@ -218,7 +218,7 @@ static int put_leaves(struct sender *s, int64_t *ret_n)
     struct leaves l = {s, s->log};
     struct digest head;
     sender_begin_arrays(s, types, 1);
-    int st = sender_read_rows(s, UNSENT_LEAVES, s->log.n, 0, 0, sender_anchor_on_leaf, &l, ret_n);
+    int st = sender_read_rows(s, UNSENT_LEAVES, s->log.n, 0, 0, anchor_on_new_leaf, &l, ret_n);
     if (st == MI_EINVAL)
         return sender_refuse(s, "a leaf is missing in the log of this vault");
     if (st < 0 || *ret_n == 0)

@@ -29,12 +29,12 @@ struct array {
     bool has_null;
 };
 
-unsigned array_oid(enum array_type type);                /* of the array, not of its elements */
-void array_begin(struct array *a, enum array_type type); /* empties it */
+unsigned array_oid(enum array_type type); /* returns the OID of the array type */
+void array_begin(struct array *a, enum array_type type); /* empties the array */
 void array_add_int(struct array *a, int64_t v);
 /* Adds a text or bytes. Invalid UTF-8 and NUL, which a text cannot have, become U+FFFD. */
 void array_add(struct array *a, struct slice v);
-/* The element that array_add() added last, as it will be stored; borrowed until the next call. */
+/* Returns the element that array_add() added last, as it will be stored; borrowed until the next call. */
 struct slice array_last_element(const struct array *a);
 /* Adds keys (search_list_to_keys()) as a tsvector without positions. */
 void array_add_keys(struct array *a, const struct search_list *keys);

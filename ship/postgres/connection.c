@@ -12,8 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* how often statements that end in a deadlock are tried; PostgreSQL detects a deadlock after one
- * second */
+/* How often statements that end in a deadlock are tried. PostgreSQL detects a deadlock after one second. */
 #define RUN_TRIES 20
 #define SLICE_MS 200 /* interval at which a wait calls `stop` */
 
@@ -37,7 +36,7 @@ struct link {
 
 /* ---- waiting ---- */
 
-static int store_link_fail(struct link *l, int status, const char *text)
+static int link_fail(struct link *l, int status, const char *text)
 {
     l->ended = status == TARGET_LOST;
     l->deadlocked = false;
@@ -60,32 +59,28 @@ const char *link_error(struct link *l)
     return l->error.n > 0 && !l->error.failed ? buf_str(&l->error) : "out of memory";
 }
 
-static int link_fail_no_answer(struct link *l)
-{
-    char text[300];
-    const char *host = PQhost(l->c);
-    snprintf(text, sizeof text, "no answer from the server%s%s", host != NULL ? " at " : "",
-             host != NULL ? host : "");
-    int st = store_link_fail(l, TARGET_LOST, text);
-    l->ended = false;
-    return st;
-}
-
 /* Waits until the socket is ready. TARGET_LOST: it was not ready at until_us. */
-static int wait_socket(struct link *l, short events, int64_t until_us)
+static int link_wait_socket(struct link *l, short events, int64_t until_us)
 {
     for (;;) {
         int64_t now = clock_mono_us();
         if ((l->stop != NULL && l->stop()) || (l->until_us != 0 && now >= l->until_us))
             return TARGET_STOPPED;
-        if (now >= until_us)
-            return link_fail_no_answer(l);
+        if (now >= until_us) {
+            char text[300];
+            const char *host = PQhost(l->c);
+            snprintf(text, sizeof text, "no answer from the server%s%s", host != NULL ? " at " : "",
+                     host != NULL ? host : "");
+            int st = link_fail(l, TARGET_LOST, text);
+            l->ended = false;
+            return st;
+        }
         struct pollfd p = {PQsocket(l->c), events, 0};
         int n = poll(&p, 1, SLICE_MS);
         if (n > 0)
             return 0;
         if (n < 0 && errno != EINTR)
-            return store_link_fail(l, TARGET_LOST, strerror(errno));
+            return link_fail(l, TARGET_LOST, strerror(errno));
     }
 }
 
@@ -101,7 +96,7 @@ static void link_on_notice(void *ctx, const char *text)
 }
 
 /* Waits until l->c is connected, or has failed. */
-static int connect_to_host(struct link *l, int64_t timeout_us)
+static int link_connect_to_host(struct link *l, int64_t timeout_us)
 {
     int64_t until_us = clock_mono_us() + timeout_us;
     PostgresPollingStatusType poll_for =
@@ -109,37 +104,37 @@ static int connect_to_host(struct link *l, int64_t timeout_us)
     int st = 0;
     (void)PQsetNoticeProcessor(l->c, link_on_notice, NULL);
     while (st == 0 && poll_for != PGRES_POLLING_OK && poll_for != PGRES_POLLING_FAILED) {
-        st = wait_socket(l, poll_for == PGRES_POLLING_READING ? POLLIN : POLLOUT, until_us);
+        st = link_wait_socket(l, poll_for == PGRES_POLLING_READING ? POLLIN : POLLOUT, until_us);
         if (st == 0)
             poll_for = PQconnectPoll(l->c);
     }
     if (st == 0 && poll_for == PGRES_POLLING_FAILED) {
         /* The error is PQerrorMessage() and a hint. */
-        (void)store_link_fail(l, TARGET_LOST, PQerrorMessage(l->c));
+        (void)link_fail(l, TARGET_LOST, PQerrorMessage(l->c));
         if (PQconnectionNeedsPassword(l->c))
             buf_adds(&l->error, ": put the password into ~/.pgpass or a service file");
         st = TARGET_LOST;
     }
     if (st == 0 && PQsetnonblocking(l->c, 1) != 0)
-        st = store_link_fail(l, TARGET_LOST, PQerrorMessage(l->c));
+        st = link_fail(l, TARGET_LOST, PQerrorMessage(l->c));
     return st;
 }
 
 /* Tries one address after the other until one is connected. If all fail, their errors are
  * joined. */
-static int connect_to_any_host(struct link *l, const struct hosts *h)
+static int link_connect_to_any_host(struct link *l, const struct hosts *h)
 {
     struct buf errors = {0};
     int st = TARGET_LOST;
     for (int i = 0; i < h->n && st == TARGET_LOST; i++) {
         PQfinish(l->c);
         l->c = hosts_start(h, i);
-        st = l->c != NULL ? connect_to_host(l, h->timeout_us) : MI_ENOMEM;
+        st = l->c != NULL ? link_connect_to_host(l, h->timeout_us) : MI_ENOMEM;
         if (st == TARGET_LOST)
             buf_printf(&errors, "%s%s", i > 0 ? "; " : "", link_error(l));
     }
     if (st == TARGET_LOST && !errors.failed)
-        (void)store_link_fail(l, st, buf_str(&errors));
+        (void)link_fail(l, st, buf_str(&errors));
     buf_close(&errors);
     return st;
 }
@@ -147,7 +142,7 @@ static int connect_to_any_host(struct link *l, const struct hosts *h)
 int link_connect(struct link *l)
 {
     const char *names[ADDRESS_DEFAULTS + 4] = {NULL}, *values[ADDRESS_DEFAULTS + 4] = {NULL};
-    /* options that follow dbname override those of the URL */
+    /* Options that follow dbname override those of the URL. */
     const char *const more[][2] = {{"application_name", "mcp-interposer-ship"},
                                    {"dbname", l->url},
                                    {"client_encoding", "UTF8"}};
@@ -165,7 +160,7 @@ int link_connect(struct link *l)
         return MI_ENOMEM;
     int st = hosts_open(&hosts, l->c);
     if (st == 0)
-        st = hosts.n == 1 ? connect_to_host(l, hosts.timeout_us) : connect_to_any_host(l, &hosts);
+        st = hosts.n == 1 ? link_connect_to_host(l, hosts.timeout_us) : link_connect_to_any_host(l, &hosts);
     hosts_close(&hosts);
     if (st < 0)
         link_disconnect(l);
@@ -239,7 +234,7 @@ void link_set_deadline(struct link *l, int64_t mono_us)
 static int status_of_sqlstate(const char *state)
 {
     static const struct {
-        const char *state; /* or its class */
+        const char *state; /* SQLSTATE, or its first characters */
         int status;
     } table[] = {
         {"MI002", TARGET_AGAIN}, {"MI004", TARGET_AGAIN}, {"MI003", TARGET_DIFFERS},
@@ -261,7 +256,7 @@ static int link_result_status(struct link *l)
     const char *state = PQresultErrorField(l->r, PG_DIAG_SQLSTATE);
     const char *text = PQresultErrorField(l->r, PG_DIAG_MESSAGE_PRIMARY);
     int st = status_of_sqlstate(state);
-    store_link_fail(l, st, text != NULL ? text : PQresultErrorMessage(l->r));
+    link_fail(l, st, text != NULL ? text : PQresultErrorMessage(l->r));
     /* The connection has ended if the server stops (57P01) or a router has lost a shard (08006).
      * Other errors would occur again. */
     l->ended &= state == NULL || strncmp(state, "57P", 3) == 0 || strncmp(state, "08", 2) == 0;
@@ -281,21 +276,21 @@ static int link_result_status(struct link *l)
 }
 
 /* Reads all results of the call until until_us. l->r is the last one, or the first error. */
-static int store_link_await(struct link *l, int64_t until_us)
+static int link_await_results(struct link *l, int64_t until_us)
 {
     int st = 0, left;
     while (st == 0 && (left = PQflush(l->c)) != 0) {
         if (left < 0)
-            return store_link_fail(l, TARGET_LOST, PQerrorMessage(l->c));
-        st = wait_socket(l, POLLIN | POLLOUT, until_us);
+            return link_fail(l, TARGET_LOST, PQerrorMessage(l->c));
+        st = link_wait_socket(l, POLLIN | POLLOUT, until_us);
         if (st == 0 && PQconsumeInput(l->c) == 0)
-            st = store_link_fail(l, TARGET_LOST, PQerrorMessage(l->c));
+            st = link_fail(l, TARGET_LOST, PQerrorMessage(l->c));
     }
     while (st == 0) {
         if (PQisBusy(l->c)) {
-            st = wait_socket(l, POLLIN, until_us);
+            st = link_wait_socket(l, POLLIN, until_us);
             if (st == 0 && PQconsumeInput(l->c) == 0)
-                st = store_link_fail(l, TARGET_LOST, PQerrorMessage(l->c));
+                st = link_fail(l, TARGET_LOST, PQerrorMessage(l->c));
             continue;
         }
         PGresult *r = PQgetResult(l->c);
@@ -307,24 +302,25 @@ static int store_link_await(struct link *l, int64_t until_us)
         if (status < 0)
             return status;
     }
-    return st == 0 && l->r == NULL ? store_link_fail(l, TARGET_LOST, PQerrorMessage(l->c)) : st;
+    return st == 0 && l->r == NULL ? link_fail(l, TARGET_LOST, PQerrorMessage(l->c)) : st;
 }
 
 /* Ends a call. After an error, the connection may be in any state, so it is closed. */
-static int store_link_finish(struct link *l, bool sent, int64_t until_us)
+static int link_finish_call(struct link *l, bool sent, int64_t until_us)
 {
-    int st = sent ? store_link_await(l, until_us)
-                  : store_link_fail(l, TARGET_LOST, PQerrorMessage(l->c));
+    int st = sent ? link_await_results(l, until_us)
+                  : link_fail(l, TARGET_LOST, PQerrorMessage(l->c));
     if (st < 0)
         link_disconnect(l);
     return st;
 }
 
-static bool store_link_ready(struct link *l, int *ret)
+/* Drops the last result. Returns false, with the error in *ret, if no call is possible. */
+static bool link_prepare_call(struct link *l, int *ret)
 {
     PQclear(l->r);
     l->r = NULL;
-    *ret = l->c == NULL ? store_link_fail(l, TARGET_LOST, "not connected") : l->bad ? MI_ENOMEM : 0;
+    *ret = l->c == NULL ? link_fail(l, TARGET_LOST, "not connected") : l->bad ? MI_ENOMEM : 0;
     return *ret == 0;
 }
 
@@ -334,7 +330,7 @@ void link_begin(struct link *l)
     l->bad = false;
 }
 
-static void store_link_add(struct link *l, Oid type, const char *value, size_t length, int form)
+static void link_add_argument(struct link *l, Oid type, const char *value, size_t length, int form)
 {
     if (l->n == LINK_ARGUMENTS || length > INT32_MAX) {
         l->bad = true;
@@ -350,31 +346,31 @@ void link_add_int_argument(struct link *l, int64_t v)
 {
     char *number = l->number[l->n < LINK_ARGUMENTS ? l->n : 0];
     snprintf(number, sizeof l->number[0], "%lld", (long long)v);
-    store_link_add(l, 0, number, 0, 0);
+    link_add_argument(l, 0, number, 0, 0);
 }
 
 void link_add_text_argument(struct link *l, const char *v)
 {
-    store_link_add(l, 0, v, 0, 0);
+    link_add_argument(l, 0, v, 0, 0);
 }
 
 void link_add_bytes_argument(struct link *l, struct slice v)
 {
-    store_link_add(l, ARRAY_BYTES, v.p != NULL ? v.p : "", v.n, 1);
+    link_add_argument(l, ARRAY_BYTES, v.p != NULL ? v.p : "", v.n, 1);
 }
 
 void link_add_array_argument(struct link *l, struct array *a)
 {
     struct slice bytes = array_finish(a);
     l->bad |= bytes.p == NULL;
-    store_link_add(l, array_oid(a->type), bytes.p, bytes.n, 1);
+    link_add_argument(l, array_oid(a->type), bytes.p, bytes.n, 1);
 }
 
 int link_select_from(struct link *l, const char *function, const char *more)
 {
     struct buf sql = {0};
     int st;
-    if (!store_link_ready(l, &st))
+    if (!link_prepare_call(l, &st))
         return st;
     buf_printf(&sql, "SELECT * FROM mcp_interposer.%s(", function);
     for (int i = 0; i < l->n; i++)
@@ -390,7 +386,7 @@ int link_select_from(struct link *l, const char *function, const char *more)
     /* Batches of a device have about the same size, so they have a time limit. A query of a user
      * may take long, and a signal ends it. */
     int64_t until_us = clock_mono_us() + LINK_REPLY_S * INT64_C(1000000);
-    return store_link_finish(l, sent, l->only_reads ? INT64_MAX : until_us);
+    return link_finish_call(l, sent, l->only_reads ? INT64_MAX : until_us);
 }
 
 int link_call_function(struct link *l, const char *function)
@@ -398,21 +394,21 @@ int link_call_function(struct link *l, const char *function)
     return link_select_from(l, function, "");
 }
 
-static int run_once(struct link *l, const char *sql)
+static int link_run_once(struct link *l, const char *sql)
 {
     int st;
     link_begin(l);
-    return store_link_ready(l, &st) ? store_link_finish(l, PQsendQuery(l->c, sql) == 1, INT64_MAX)
+    return link_prepare_call(l, &st) ? link_finish_call(l, PQsendQuery(l->c, sql) == 1, INT64_MAX)
                                     : st;
 }
 
 int link_run(struct link *l, const char *sql)
 {
-    int st = run_once(l, sql);
+    int st = link_run_once(l, sql);
     for (int i = 1; st < 0 && l->deadlocked && i < RUN_TRIES; i++) {
         st = link_connect(l);
         if (st == 0)
-            st = run_once(l, sql);
+            st = link_run_once(l, sql);
     }
     return st;
 }
@@ -429,19 +425,19 @@ int link_count_columns(const struct link *l)
     return PQnfields(l->r);
 }
 
-static bool store_link_has(const struct link *l, int row, int column)
+static bool link_has_cell(const struct link *l, int row, int column)
 {
     return row < PQntuples(l->r) && column < PQnfields(l->r);
 }
 
 const char *link_get_text(const struct link *l, int row, int column)
 {
-    return store_link_has(l, row, column) ? PQgetvalue(l->r, row, column) : "";
+    return link_has_cell(l, row, column) ? PQgetvalue(l->r, row, column) : "";
 }
 
 struct slice link_get_slice(const struct link *l, int row, int column)
 {
-    if (!store_link_has(l, row, column) || PQgetisnull(l->r, row, column))
+    if (!link_has_cell(l, row, column) || PQgetisnull(l->r, row, column))
         return (struct slice){0};
     return (struct slice){PQgetvalue(l->r, row, column), (size_t)PQgetlength(l->r, row, column)};
 }

@@ -3,8 +3,9 @@
  * Rules     TLS is verified (sslmode=verify-full) unless the URL says otherwise, or leads to a Unix
  *           socket. If there are several hosts, or several addresses of a host, the first one that
  *           accepts writes is used. Each has connect_timeout seconds to answer, 10 unless the URL
- *           says otherwise. Passwords come from ~/.pgpass or a service file: a URL with a password
- *           is rejected, because `ps` would show it and the vault would keep it. Texts are UTF-8.
+ *           says otherwise. Passwords come from ~/.pgpass or a service file. A URL with a password
+ *           is rejected, because `ps` would show the password and the vault would store it. Texts
+ *           are UTF-8.
  * Owns      the connection, and the result of the last call.
  * Errors    MI_ENOMEM, and the errors of ship/outbox/target.h; all of these but TARGET_STOPPED have
  *           a sentence in link_error(). TARGET_AGAIN: the rows do not fit the store's watermarks;
@@ -25,17 +26,16 @@
 
 struct link;
 
-/* stop: called several times a second while waiting; may be NULL. MI_ENOMEM. */
+/* Does not connect yet. stop: called several times a second while waiting; may be NULL. MI_ENOMEM. */
 MI_MUST int link_new(struct link **ret, const char *url, bool (*stop)(void));
 void link_free(struct link *l); /* NULL is fine */
 /* No call waits beyond this time (clock_mono_us()); 0: no limit. */
 void link_set_deadline(struct link *l, int64_t mono_us);
 /* Sets a text to append to errors about missing permissions, such as "; ask …". Borrowed. */
 void link_set_denied_hint(struct link *l, const char *what_to_do);
-/* Call it before the first connection: of several hosts, a read-only host is then accepted as
- * well. */
+/* Also accepts a read-only host among several hosts. Call it before the first connection. */
 void link_only_reads(struct link *l);
-/* Connects, if it is not connected. */
+/* Connects, unless the link is connected. */
 MI_MUST int link_connect(struct link *l);
 void link_disconnect(struct link *l);
 /* Whether the server has ended the connection; true until link_disconnect(). Does not block. */
@@ -66,7 +66,7 @@ struct slice link_get_slice(const struct link *l, int row, int column); /* {NULL
 const char *link_get_text(const struct link *l, int row, int column);
 /* Appends a bytea of at most `max` bytes. MI_EINVAL: it is longer, or not a bytea. MI_ENOMEM. */
 MI_MUST int link_get_bytes(const struct link *l, int row, int column, size_t max, struct buf *ret);
-/* Reads a bytea of 32 bytes. false: it is something else. */
+/* Reads a bytea of 32 bytes. Returns false if the value is something else. */
 MI_MUST bool link_hash(const struct link *l, int row, int column, uint8_t ret[32]);
 
 #endif

@@ -1,7 +1,7 @@
 /* handle.c - handles redactions and removals of sessions, which the vault's log states.
  *
- * The store remembers up to which leaf this is complete, so that it is done
- * again after a failure. */
+ * The store remembers up to which leaf this is complete, so that after a failure the rest is handled
+ * again. */
 #include "ship/postgres/sender.h"
 
 #include "base/grow.h"
@@ -90,7 +90,7 @@ static int handle_on_replaced_row(void *ctx, const struct cell *cell)
     return 0;
 }
 
-static int put_replaced(struct sender *s, const struct redaction *r)
+static int handle_put_replaced(struct sender *s, const struct redaction *r)
 {
     static const enum array_type types[] = {ARRAY_TEXT, ARRAY_INT, ARRAY_BYTES};
     struct numbers k = {.s = s};
@@ -108,7 +108,7 @@ static int put_replaced(struct sender *s, const struct redaction *r)
         sender_begin_call(s);
         link_add_text_argument(s->to, r->uid);
         sender_add_arrays(s, MI_COUNT(types));
-        st = sender_run_call(s, "put_replaced");
+        st = sender_run_call(s, "handle_put_replaced");
     }
     return st;
 }
@@ -118,7 +118,7 @@ int sender_send_replaced(struct sender *s, const struct stated *t)
     int st = 0;
     for (size_t i = 0; t != NULL && st == 0 && i < t->n; i++)
         if (t->redaction[i].leaf < t->until)
-            st = put_replaced(s, &t->redaction[i]);
+            st = handle_put_replaced(s, &t->redaction[i]);
     return st;
 }
 

@@ -6,7 +6,7 @@
 
 #define TIMEOUT_MAX_S 3600 /* also used if connect_timeout is 0, which means no limit */
 
-static int hosts_count(const char *list)
+static int count_list_items(const char *list)
 {
     int n = 1;
     for (; list != NULL && *list != '\0'; list++)
@@ -19,7 +19,7 @@ static struct slice list_item(const char *list, int i)
 {
     if (list == NULL)
         return (struct slice){0};
-    for (i = hosts_count(list) > 1 ? i : 0; i > 0 && *list != '\0'; i--) {
+    for (i = count_list_items(list) > 1 ? i : 0; i > 0 && *list != '\0'; i--) {
         list += strcspn(list, ",");
         list += *list != '\0';
     }
@@ -43,8 +43,8 @@ static void hosts_add(struct hosts *h, struct slice name, struct slice address, 
     h->list[h->n++].port = hosts_add_text(h, port);
 }
 
-/* Adds each address of a host name. false: there is none, or it is not a host name. */
-static bool add_addresses(struct hosts *h, struct slice name, struct slice port)
+/* Adds each address of a host name. Returns false if there is none, or if this is not a host name. */
+static bool hosts_add_addresses(struct hosts *h, struct slice name, struct slice port)
 {
     const struct addrinfo wanted = {.ai_socktype = SOCK_STREAM};
     struct addrinfo *found = NULL;
@@ -81,10 +81,10 @@ int hosts_open(struct hosts *h, PGconn *c)
     const char *names = host_option_value(h, "host"), *addresses = host_option_value(h, "hostaddr");
     const char *ports = host_option_value(h, "port"),
                *timeout = host_option_value(h, "connect_timeout");
-    for (int i = 0; i < hosts_count(addresses != NULL ? addresses : names); i++) {
+    for (int i = 0; i < count_list_items(addresses != NULL ? addresses : names); i++) {
         struct slice name = list_item(names, i), address = list_item(addresses, i),
                      port = list_item(ports, i);
-        if (address.n > 0 || !add_addresses(h, name, port))
+        if (address.n > 0 || !hosts_add_addresses(h, name, port))
             hosts_add(h, name, address, port);
     }
     int64_t timeout_s = timeout != NULL ? strtoll(timeout, NULL, 10) : 0;

@@ -52,8 +52,8 @@ static struct digest commitment_of_cell(const struct cell *cell)
     return d;
 }
 
-/* Whether a large body can be read. If not, the message is sent without it, because all later
- * messages would wait for it. */
+/* Whether a large body can be read. If not, the message is sent without its body, because otherwise all
+ * later messages would wait. */
 static int large_body_is_readable(const struct batch *b, const struct cell *cell, bool *ret)
 {
     int st = unsent_has_body(b->s->from, b->x->uid, cell[MESSAGE_OFFSET].number,
@@ -90,6 +90,7 @@ static int sender_messages_on_message(void *ctx, const struct cell *cell)
 
 /* ---- large bodies ---- */
 
+/* Sets l->seq to 0 if the message still has the same body. */
 static int messages_on_same_body(void *ctx, const struct cell *cell)
 {
     struct large *l = ctx;
@@ -107,18 +108,7 @@ static int fail_body_changed(struct sender *s, int64_t seq)
     return TARGET_AGAIN;
 }
 
-/* Checks that a body was not redacted while it was sent: a redaction moves the body, and overwrites
- * the old bytes with zeros. */
-static int check_same(struct sender *s, int64_t session_id, const struct large *l)
-{
-    struct large copy = *l;
-    int64_t n;
-    int st = sender_read_rows(s, UNSENT_MESSAGES, session_id, l->seq, l->seq, messages_on_same_body,
-                              &copy, &n);
-    return st == 0 && copy.seq != 0 ? fail_body_changed(s, l->seq) : st;
-}
-
-static int send_body(struct sender *s, const struct shipped_session *x, const struct large *l)
+static int messages_send_body(struct sender *s, const struct shipped_session *x, const struct large *l)
 {
     int st = 0;
     for (int64_t at = 0; st == 0 && at < l->length; at += (int64_t)SENDER_PIECE) {
@@ -136,7 +126,15 @@ static int send_body(struct sender *s, const struct shipped_session *x, const st
         link_add_bytes_argument(s->to, buf_slice(&s->piece));
         st = sender_run_call(s, "put_piece");
     }
-    return st == 0 ? check_same(s, x->id, l) : st;
+    if (st != 0)
+        return st;
+    /* Check that the body was not redacted while it was sent: a redaction moves the body, and
+     * overwrites the old bytes with zeros. */
+    struct large copy = *l;
+    int64_t n;
+    st = sender_read_rows(s, UNSENT_MESSAGES, x->id, l->seq, l->seq, messages_on_same_body, &copy,
+                          &n);
+    return st == 0 && copy.seq != 0 ? fail_body_changed(s, l->seq) : st;
 }
 
 /* ---- batches ---- */
@@ -153,7 +151,7 @@ static int sender_messages_put(struct sender *s, const struct shipped_session *x
     return st;
 }
 
-static int send_batch(struct sender *s, struct shipped_session *x, int64_t from, int64_t to,
+static int messages_send_batch(struct sender *s, struct shipped_session *x, int64_t from, int64_t to,
                       int64_t *ret_n, int64_t *ret_last)
 {
     struct batch b = {.s = s, .x = x};
@@ -163,7 +161,7 @@ static int send_batch(struct sender *s, struct shipped_session *x, int64_t from,
     int st = sender_read_rows(s, UNSENT_MESSAGES, x->id, from, to, sender_messages_on_message, &b,
                               ret_n);
     for (size_t i = 0; st == 0 && i < b.n; i++)
-        st = send_body(s, x, &b.large[i]);
+        st = messages_send_body(s, x, &b.large[i]);
     if (st == 0 && *ret_n > 0)
         st = sender_messages_put(s, x, MESSAGE_ARRAYS, "put_messages", ret_last);
     free(b.large);
@@ -174,7 +172,7 @@ static int send_batch(struct sender *s, struct shipped_session *x, int64_t from,
 int sender_send_message_again(struct sender *s, struct shipped_session *x, int64_t seq)
 {
     int64_t n = 0, last;
-    return seq <= x->seq ? send_batch(s, x, seq, seq, &n, &last) : 0;
+    return seq <= x->seq ? messages_send_batch(s, x, seq, seq, &n, &last) : 0;
 }
 
 int sender_send_messages(struct sender *s, struct shipped_session *x)
@@ -183,7 +181,7 @@ int sender_send_messages(struct sender *s, struct shipped_session *x)
     int st = 0;
     while (st == 0 && n > 0) {
         int64_t before = x->seq;
-        st = send_batch(s, x, before + 1, INT64_MAX, &n, &x->seq);
+        st = messages_send_batch(s, x, before + 1, INT64_MAX, &n, &x->seq);
         if (st == 0 && n > 0 && x->seq <= before)
             st = sender_refuse(s, "the store did not confirm the messages of session %s", x->uid);
     }
@@ -217,7 +215,7 @@ static int sender_messages_on_event(void *ctx, const struct cell *cell)
 
 /* Sends events. Messages to which one of them added a finding are sent again before the events.
  * Both use the same arrays, so the events are read twice. */
-static int send_events(struct sender *s, struct shipped_session *x, int64_t from, int64_t to,
+static int events_send_batch(struct sender *s, struct shipped_session *x, int64_t from, int64_t to,
                        int64_t *ret_n, int64_t *ret_last)
 {
     struct event_batch b = {.s = s};
@@ -250,7 +248,7 @@ int sender_send_events(struct sender *s, struct shipped_session *x, int64_t from
     int st = 0;
     while (st == 0 && n > 0 && from <= to) {
         int64_t last = 0;
-        st = send_events(s, x, from, to, &n, &last);
+        st = events_send_batch(s, x, from, to, &n, &last);
         from = last + 1;
         if (st == 0 && n > 0 && last > x->event)
             x->event = last;

@@ -13,12 +13,12 @@ struct reader {
     bool (*asked_before)(void);                     /* callback before each request; may be NULL */
     struct buf host, user;                          /* owned; regular expressions; empty: any */
     struct buf first, before, name, vault, session; /* owned; arguments, with a NUL */
-    struct array sessions;                          /* owned; likewise */
+    struct array sessions;                          /* owned; argument: ids of sessions */
     struct buf error;                               /* owned; empty: the error of the link */
 };
 
 /* Appends the regular expression of PostgreSQL for a name or a glob. */
-static void add_pattern(struct buf *b, const char *glob)
+static void add_glob_as_regex(struct buf *b, const char *glob)
 {
     buf_addc(b, '^');
     for (; *glob != '\0'; glob++) {
@@ -40,38 +40,38 @@ static void add_pattern(struct buf *b, const char *glob)
 
 /* ---- calls ---- */
 
-static int store_reader_convert_status(int st)
+static int reader_convert_status(int st)
 {
     return st == 0 || st == MI_ENOMEM ? st : MI_ESTORE;
 }
 
-static int store_reader_fail(struct reader *r, const char *why)
+static int reader_fail(struct reader *r, const char *why)
 {
     buf_clear(&r->error);
     buf_adds(&r->error, why);
     return MI_ESTORE;
 }
 
-/* A text argument, which the call borrows. */
-static void store_reader_add_text(struct reader *r, struct buf *b, struct slice text)
+/* Adds a text argument. The call borrows it, so it is copied to b. */
+static void reader_add_text(struct reader *r, struct buf *b, struct slice text)
 {
     buf_clear(b);
     buf_slice_add(b, text);
     link_add_text_argument(r->link, text.p != NULL ? buf_str(b) : NULL);
 }
 
-static void add_bool(struct reader *r, bool v)
+static void reader_add_bool(struct reader *r, bool v)
 {
     link_add_text_argument(r->link, v ? "t" : "f");
 }
 
-static void store_reader_add_session(struct reader *r, struct slice vault, struct slice session)
+static void reader_add_session(struct reader *r, struct slice vault, struct slice session)
 {
-    store_reader_add_text(r, &r->vault, vault);
-    store_reader_add_text(r, &r->session, session);
+    reader_add_text(r, &r->vault, vault);
+    reader_add_text(r, &r->session, session);
 }
 
-static void add_sessions(struct reader *r, const struct remote_ask *ask)
+static void reader_add_sessions(struct reader *r, const struct remote_ask *ask)
 {
     array_begin(&r->sessions, ARRAY_TEXT);
     array_add(&r->sessions, ask->session);
@@ -80,23 +80,15 @@ static void add_sessions(struct reader *r, const struct remote_ask *ask)
     link_add_array_argument(r->link, &r->sessions);
 }
 
-static void add_range(struct reader *r, const struct remote_ask *ask)
+static void reader_add_range(struct reader *r, const struct remote_ask *ask)
 {
-    store_reader_add_session(r, ask->vault, ask->session);
+    reader_add_session(r, ask->vault, ask->session);
     link_add_int_argument(r->link, ask->from);
     link_add_int_argument(r->link, ask->to);
-    add_bool(r, ask->backwards);
+    reader_add_bool(r, ask->backwards);
 }
 
-static void add_number_or_null(struct reader *r, int64_t v)
-{
-    if (v != 0)
-        link_add_int_argument(r->link, v);
-    else
-        link_add_text_argument(r->link, NULL);
-}
-
-static void add_filter(struct reader *r)
+static void reader_add_filter(struct reader *r)
 {
     link_add_text_argument(r->link, r->host.n > 0 ? buf_str(&r->host) : NULL);
     link_add_text_argument(r->link, r->user.n > 0 ? buf_str(&r->user) : NULL);
@@ -108,68 +100,71 @@ static const char *add_request_arguments(struct reader *r, const struct remote_a
     link_begin(r->link);
     switch (ask->table) {
     case REMOTE_SESSIONS:
-        add_filter(r);
-        store_reader_add_text(r, &r->name, ask->name);
-        add_number_or_null(r, ask->number);
-        store_reader_add_text(r, &r->first, ask->first);
-        store_reader_add_text(r, &r->before, ask->before);
-        add_bool(r, ask->backwards);
+        reader_add_filter(r);
+        reader_add_text(r, &r->name, ask->name);
+        if (ask->number != 0)
+            link_add_int_argument(r->link, ask->number);
+        else
+            link_add_text_argument(r->link, NULL);
+        reader_add_text(r, &r->first, ask->first);
+        reader_add_text(r, &r->before, ask->before);
+        reader_add_bool(r, ask->backwards);
         link_add_int_argument(r->link, ask->rows);
         return "read_sessions_2";
     case REMOTE_MESSAGES:
-        add_range(r, ask);
-        add_bool(r, ask->bodies);
+        reader_add_range(r, ask);
+        reader_add_bool(r, ask->bodies);
         link_add_int_argument(r->link, ask->rows);
         link_add_int_argument(r->link, REMOTE_BYTES);
         return "read_messages_2";
     case REMOTE_EVENTS:
-        add_range(r, ask);
+        reader_add_range(r, ask);
         link_add_int_argument(r->link, ask->rows);
         return "read_events";
     case REMOTE_SUMMARIES:
-        add_sessions(r, ask);
+        reader_add_sessions(r, ask);
         return "read_summaries";
     case REMOTE_CALLS:
-        add_sessions(r, ask);
+        reader_add_sessions(r, ask);
         link_add_int_argument(r->link, ask->from);
         link_add_int_argument(r->link, ask->to);
-        add_bool(r, ask->backwards);
+        reader_add_bool(r, ask->backwards);
         link_add_int_argument(r->link, ask->rows);
         return "read_calls";
     default:
-        store_reader_add_text(r, &r->first, ask->first);
+        reader_add_text(r, &r->first, ask->first);
         return "read_seals";
     }
 }
 
-static int select_rows(struct reader *r, const char *function, const char *more)
+static int reader_select_rows(struct reader *r, const char *function, const char *more)
 {
     if (r->asked_before != NULL && r->asked_before())
-        return store_reader_fail(r, "reading was stopped before the store had answered");
+        return reader_fail(r, "reading was stopped before the store had answered");
     int st = link_connect(r->link);
     return st == 0 ? link_select_from(r->link, function, more) : st;
 }
 
 /* Calls a function whose rows have this number of columns. If the connection has ended, connects
  * and calls again once. */
-static int store_reader_call(struct reader *r, const char *function, const char *more,
+static int reader_call(struct reader *r, const char *function, const char *more,
                              size_t columns)
 {
     buf_clear(&r->error);
-    int st = select_rows(r, function, more);
+    int st = reader_select_rows(r, function, more);
     if (st == TARGET_LOST && link_has_ended(r->link))
-        st = select_rows(r, function, more);
+        st = reader_select_rows(r, function, more);
     if (st == 0 && (size_t)link_count_columns(r->link) != columns)
-        return store_reader_fail(
+        return reader_fail(
             r, "the store has functions of another version; run `mcp-interposer ship init` "
                "on it");
-    return store_reader_convert_status(st);
+    return reader_convert_status(st);
 }
 
 /* ---- rows ---- */
 
-/* Whether a uid was requested, and follows the one before. */
-static bool is_next_uid(const struct remote_ask *ask, struct slice uid, struct slice before)
+/* Whether a uid was requested, and follows the uid of the row before ({NULL, 0}: the first row). */
+static bool uid_is_next(const struct remote_ask *ask, struct slice uid, struct slice before)
 {
     bool asked = uid.n == UID_LEN && (ask->first.p == NULL || slice_cmp(uid, ask->first) >= 0) &&
                  (ask->before.p == NULL || slice_cmp(uid, ask->before) < 0);
@@ -177,17 +172,17 @@ static bool is_next_uid(const struct remote_ask *ask, struct slice uid, struct s
     return asked && (before.p == NULL || (ask->backwards ? order < 0 : order > 0));
 }
 
-/* The same check for the seq of a message, the id of an event or the number of a leaf. before:
- * NULL for the first row. */
-static bool is_next_key(const struct remote_ask *ask, int64_t key, const int64_t *before)
+/* Whether the seq of a message, the id of an event or the number of a leaf was requested, and follows that
+ * of the row before (NULL: the first row). */
+static bool key_is_next(const struct remote_ask *ask, int64_t key, const int64_t *before)
 {
     bool asked = ask->table == REMOTE_LEAVES || (key >= ask->from && key <= ask->to);
     return asked && (before == NULL || (ask->backwards ? key < *before : key > *before));
 }
 
-/* The same check for a call. The first column of a row is its session's index, the second one is
- * seq. */
-static bool is_next_call(struct reader *r, const struct remote_ask *ask, int row)
+/* Whether a call was requested, and follows that of the row before. The first column of a row is the index
+ * of the session, the second one is seq. */
+static bool call_is_next(struct reader *r, const struct remote_ask *ask, int row)
 {
     int64_t place = link_get_int(r->link, row, 0), seq = link_get_int(r->link, row, 1);
     int64_t last = row > 0 ? link_get_int(r->link, row - 1, 0) : 0, before = 0;
@@ -201,14 +196,14 @@ static bool is_next_call(struct reader *r, const struct remote_ask *ask, int row
     return seq > 0 && (place > 0 || (seq >= ask->from && seq <= ask->to));
 }
 
-/* Whether a row was requested. SQLite does not check it, and the next page begins after the last
- * row. */
-static bool store_reader_is_wanted(struct reader *r, const struct remote_ask *ask, int row)
+/* Whether a row was requested. It must be checked here: SQLite does not check it, and the next page begins
+ * after the last row. */
+static bool reader_row_is_wanted(struct reader *r, const struct remote_ask *ask, int row)
 {
     if (row >= ask->rows)
         return false;
     if (ask->table == REMOTE_CALLS)
-        return is_next_call(r, ask, row);
+        return call_is_next(r, ask, row);
     if (ask->table == REMOTE_SUMMARIES) {
         int64_t place = link_get_int(r->link, row, 0),
                 before = row > 0 ? link_get_int(r->link, row - 1, 0) : -1;
@@ -218,10 +213,10 @@ static bool store_reader_is_wanted(struct reader *r, const struct remote_ask *as
         struct slice before = {0};
         if (row > 0)
             before = link_get_slice(r->link, row - 1, REMOTE_SESSION_UID);
-        return is_next_uid(ask, link_get_slice(r->link, row, REMOTE_SESSION_UID), before);
+        return uid_is_next(ask, link_get_slice(r->link, row, REMOTE_SESSION_UID), before);
     }
     int64_t before = row > 0 ? link_get_int(r->link, row - 1, 0) : 0;
-    return is_next_key(ask, link_get_int(r->link, row, 0), row > 0 ? &before : NULL);
+    return key_is_next(ask, link_get_int(r->link, row, 0), row > 0 ? &before : NULL);
 }
 
 /* Returns the number of columns that precede those of remote_shape. */
@@ -236,8 +231,8 @@ static int reader_pass_row(struct reader *r, const struct remote_ask *ask, int r
     const char *type = remote_shape[ask->table].cells;
     struct cell cell[REMOTE_CELLS_MAX];
     int more = count_place_columns(ask->table);
-    if (!store_reader_is_wanted(r, ask, row))
-        return store_reader_fail(r, UNASKED);
+    if (!reader_row_is_wanted(r, ask, row))
+        return reader_fail(r, UNASKED);
     for (int i = 0; i < more || type[i - more] != '\0'; i++) {
         struct slice v = link_get_slice(r->link, row, i);
         cell[i] = (struct cell){.type = CELL_NULL};
@@ -258,7 +253,7 @@ static int read_rows(void *ctx, const struct remote_ask *ask, remote_row_fn fn, 
     const char *function = add_request_arguments(r, ask);
     snprintf(more, sizeof more, " ORDER BY %s%s LIMIT %lld", key[ask->table],
              ask->backwards ? " DESC" : "", (long long)ask->rows);
-    int st = store_reader_call(r, function, more,
+    int st = reader_call(r, function, more,
                                strlen(remote_shape[ask->table].cells) +
                                    (size_t)count_place_columns(ask->table));
     for (int i = 0; st == 0 && i < link_count_rows(r->link); i++)
@@ -266,19 +261,20 @@ static int read_rows(void *ctx, const struct remote_ask *ask, remote_row_fn fn, 
     return st;
 }
 
-static int store_reader_several(void *ctx, bool *ret)
+static int reader_has_several_vaults(void *ctx, bool *ret)
 {
     struct reader *r = ctx;
     link_begin(r->link);
-    add_filter(r);
+    reader_add_filter(r);
     link_add_int_argument(r->link, 2);
-    int st = store_reader_call(r, "read_vaults", "", 1);
+    int st = reader_call(r, "read_vaults", "", 1);
     *ret = st == 0 && link_count_rows(r->link) > 1;
     return st;
 }
 
 /* ---- the search ---- */
 
+/* The position of a message in the results of a search. */
 struct place {
     struct slice uid;
     int64_t seq;
@@ -290,24 +286,24 @@ static bool place_is_before(struct place a, struct place b)
     return order < 0 || (order == 0 && a.seq < b.seq);
 }
 
-static int store_reader_search(void *ctx, const struct remote_words *ask, remote_row_fn fn,
+static int reader_search(void *ctx, const struct remote_words *ask, remote_row_fn fn,
                                void *fn_ctx)
 {
     struct reader *r = ctx;
     struct place last = {ask->last, ask->before};
     link_begin(r->link);
-    store_reader_add_text(r, &r->first, ask->first);
-    store_reader_add_text(r, &r->before, ask->last);
+    reader_add_text(r, &r->first, ask->first);
+    reader_add_text(r, &r->before, ask->last);
     link_add_int_argument(r->link, ask->before);
     link_add_text_argument(r->link, ask->match);
     link_add_int_argument(r->link, ask->rows);
-    int st = store_reader_call(r, "read_search",
+    int st = reader_call(r, "read_search",
                                " ORDER BY session_uid COLLATE \"C\" DESC, seq DESC LIMIT $5", 2);
     for (int i = 0; st == 0 && i < link_count_rows(r->link); i++) {
         struct place at = {link_get_slice(r->link, i, 0), link_get_int(r->link, i, 1)};
         if (at.uid.n != UID_LEN || !place_is_before(at, last) ||
             slice_cmp(at.uid, ask->first) < 0 || i >= ask->rows)
-            return store_reader_fail(r, UNASKED);
+            return reader_fail(r, UNASKED);
         const struct cell cell[] = {{.type = CELL_TEXT, .text = at.uid},
                                     {.type = CELL_INT, .number = at.seq}};
         st = fn(fn_ctx, cell);
@@ -323,14 +319,14 @@ static int read_body_piece(struct reader *r, size_t at, size_t n, struct buf *re
 {
     link_add_int_argument(r->link, (int64_t)at);
     link_add_int_argument(r->link, (int64_t)n);
-    int st = store_reader_call(r, "read_body", "", 1);
+    int st = reader_call(r, "read_body", "", 1);
     if (st < 0)
         return st;
     if (link_get_slice(r->link, 0, 0).p == NULL)
-        return store_reader_fail(r, "the store does not have this body");
+        return reader_fail(r, "the store does not have this body");
     st = link_get_bytes(r->link, 0, 0, n, ret);
     return st == MI_EINVAL
-               ? store_reader_fail(r, "the store sent another body than the requested one")
+               ? reader_fail(r, "the store sent another body than the requested one")
                : st;
 }
 
@@ -343,7 +339,7 @@ static int read_body(void *ctx, struct slice vault, struct slice session, int64_
     while (st == 0 && got > 0 && ret->n - begin < max) {
         size_t at = ret->n - begin, n = size_min(max - at, (size_t)PIECE);
         link_begin(r->link);
-        store_reader_add_session(r, vault, session);
+        reader_add_session(r, vault, session);
         link_add_int_argument(r->link, seq);
         st = read_body_piece(r, at, n, ret);
         got = ret->n - begin - at < n ? 0 : n; /* a shorter piece is the last one */
@@ -371,9 +367,9 @@ int reader_open(struct reader **ret, const char *url, const char *host, const ch
     if (r == NULL)
         return MI_ENOMEM;
     if (host != NULL)
-        add_pattern(&r->host, host);
+        add_glob_as_regex(&r->host, host);
     if (user != NULL)
-        add_pattern(&r->user, user);
+        add_glob_as_regex(&r->user, user);
     if (r->host.failed || r->user.failed || link_new(&r->link, url, during) < 0) {
         reader_close(r);
         return MI_ENOMEM;
@@ -385,7 +381,7 @@ int reader_open(struct reader **ret, const char *url, const char *host, const ch
                          "; this role needs the right to read, which an administrator of the "
                          "store gives: GRANT mcp_interposer_reader, or "
                          "mcp_interposer.add_reader()");
-    return store_reader_convert_status(link_connect(r->link));
+    return reader_convert_status(link_connect(r->link));
 }
 
 void reader_close(struct reader *r)
@@ -411,8 +407,8 @@ struct remote_store reader_make_store(struct reader *r)
     return (struct remote_store){.ctx = r,
                                  .read = read_rows,
                                  .body = read_body,
-                                 .several = store_reader_several,
-                                 .search = store_reader_search,
+                                 .several = reader_has_several_vaults,
+                                 .search = reader_search,
                                  .error = reader_error_text,
                                  .close = close_reader};
 }

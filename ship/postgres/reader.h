@@ -2,8 +2,7 @@
  *
  * Rules     uses only the functions read_* of reading.sql, so that it also works with several
  *           shards behind one router. The role needs no permission to write. If the connection has
- *           ended, a reading connects once more. If the store sends rows that were not requested,
- *           that is an error.
+ *           ended, a request connects once more. Rows that were not requested are an error.
  * Owns      the connection.
  * Errors    MI_ESTORE with a sentence in reader_error(), MI_ENOMEM.
  * Blocks    on the network, without a limit. A signal ends the program. `before` is called before

@@ -22,9 +22,8 @@ extern const size_t reading_sql_n;
 
 /* Appends all of these texts, in order, to be run in one transaction. */
 void schema_write(struct buf *b);
-/* SQL to run separately after schema_write()'s: adds the calls of sessions that an older version
- * has stored, in
- * many short transactions. Until then, their calls are read from the messages. */
+/* SQL to run separately after that of schema_write(): adds the calls of sessions that an older version has
+ * stored, in many short transactions. Until then, the calls of these sessions are read from the messages. */
 #define SCHEMA_FILL "CALL mcp_interposer.fill_all_calls()"
 
 #endif

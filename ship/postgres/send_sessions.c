@@ -1,8 +1,7 @@
 /* send_sessions.c - the rows of sessions, which change until their end. */
 #include "ship/postgres/sender.h"
 
-/* The columns. The hash of the row is in front of the columns that stores of the first version
- * lack. */
+/* The columns and the hash of the row, which precedes the columns that stores of the first version lack. */
 #define ARRAYS (SESSION_COLUMNS + 1)
 
 /* clang-format off */
@@ -32,13 +31,6 @@ static int64_t hash_row(const struct sender *s, const struct cell *cell)
     return (int64_t)h;
 }
 
-/* Whether the store has more of the session than the vault. A session that is being removed lacks
- * its last messages. */
-static bool vault_lacks_last_messages(const struct shipped_session *x)
-{
-    return x->last_seq > 0 && x->last_seq < x->seq;
-}
-
 static int sender_sessions_on_session(void *ctx, const struct cell *cell)
 {
     struct sender *s = ctx;
@@ -50,7 +42,8 @@ static int sender_sessions_on_session(void *ctx, const struct cell *cell)
     x->ended = cell[SESSION_ENDED_AT_US].type == CELL_INT;
     x->last_seq = cell[SESSION_SEQ].number;
     x->last_event = cell[SESSION_EVENT].number;
-    if (vault_lacks_last_messages(x))
+    /* A session without messages is being removed. */
+    if (x->last_seq > 0 && x->last_seq < x->seq)
         return sender_refuse(s,
                              "session %s has %lld messages, but the store has %lld of them: the "
                              "vault was rolled back or "
@@ -70,25 +63,20 @@ static int sender_sessions_on_session(void *ctx, const struct cell *cell)
     return 0;
 }
 
-static int sender_sessions_put(struct sender *s)
+/* Sends sessions with from <= id <= to whose rows have changed. *ret_n: number of sessions in the range. */
+static int send_session_range(struct sender *s, int64_t from, int64_t to, int64_t *ret_n)
 {
-    if (s->array[0].n == 0)
-        return 0;
+    sender_begin_arrays(s, types, ARRAYS);
+    int st = sender_read_rows(s, UNSENT_SESSIONS, from, to, s->minimal, sender_sessions_on_session,
+                              s, ret_n);
+    if (st != 0 || s->array[0].n == 0)
+        return st;
     s->sent += s->array[0].n;
     sender_begin_call(s);
     link_add_int_argument(s->to, s->log.n);
     link_add_text_argument(s->to, s->minimal ? "minimal" : "full");
     sender_add_arrays(s, ARRAYS);
     return sender_run_call(s, "put_sessions");
-}
-
-/* Sends sessions with from <= id <= to. *ret_n: how many there were. */
-static int send_session_range(struct sender *s, int64_t from, int64_t to, int64_t *ret_n)
-{
-    sender_begin_arrays(s, types, ARRAYS);
-    int st = sender_read_rows(s, UNSENT_SESSIONS, from, to, s->minimal, sender_sessions_on_session,
-                              s, ret_n);
-    return st == 0 ? sender_sessions_put(s) : st;
 }
 
 /* Sends sessions that were not complete. */

@@ -1,8 +1,8 @@
 /* send_words.c - the words of a message, for the index at the store. */
 #include "ship/postgres/sender.h"
 
-/* Gets the body as it will be stored, or the part of it that its words need. */
-static int read_body(struct sender *s, const struct shipped_session *x, const struct cell *cell,
+/* Gets the body as it will be stored; of a large body, the beginning, whose words are indexed. */
+static int read_body_for_words(struct sender *s, const struct shipped_session *x, const struct cell *cell,
                      bool large, struct slice *ret)
 {
     *ret = array_last_element(&s->array[MESSAGE_BODY]);
@@ -27,7 +27,7 @@ int sender_add_words(struct sender *s, const struct shipped_session *x, const st
     if (st == MI_ESTORE)
         return sender_refuse(s, "this SQLite has no FTS5, which finds the words of messages");
     if (st == 0)
-        st = read_body(s, x, cell, large, &body);
+        st = read_body_for_words(s, x, cell, large, &body);
     if (st < 0)
         return st;
     unsigned kind = value_of_word(&row_kinds, cell[MESSAGE_KIND].text);

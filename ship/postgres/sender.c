@@ -1,4 +1,4 @@
-/* sender.c - a round. */
+/* sender.c - a round: sends all new rows, and saves the cursors. */
 #include "ship/postgres/sender.h"
 
 #include "base/clock.h"
@@ -28,7 +28,7 @@ static int save_cursors_from(struct sender *s, size_t *at)
 }
 
 /* Saves cursors in the vault. If the vault cannot be written, sending continues. */
-static void sender_save(struct sender *s)
+static void sender_save_cursors(struct sender *s)
 {
     int st = 0;
     for (size_t at = 0; st == 0 && at < s->sessions.n;)
@@ -36,7 +36,7 @@ static void sender_save(struct sender *s)
     s->unsaved = st < 0;
 }
 
-static int send_rows(struct sender *s)
+static int sender_send_rows(struct sender *s)
 {
     int64_t saved_us = clock_mono_us();
     int st = 0;
@@ -51,7 +51,7 @@ static int send_rows(struct sender *s)
         x->complete = st == 0 && x->ended && x->seq >= x->last_seq && x->event >= x->last_event;
         x->saved &= seq == x->seq && event == x->event && !x->complete;
         if (clock_mono_us() - saved_us > SAVE_EVERY_US) {
-            sender_save(s);
+            sender_save_cursors(s);
             saved_us = clock_mono_us();
         }
     }
@@ -73,16 +73,16 @@ static int sender_send_all(struct sender *s)
         st = sender_send_sessions(s);
         sender_hold_back_sessions(s, stated);
     }
-    if (st == 0 && fresh) /* `prune` must not remove anything until the lost rows are sent again */
-        sender_save(s);
+    if (st == 0 && fresh) /* keeps `prune` from removing rows that the store has lost */
+        sender_save_cursors(s);
     if (st == 0)
         st = sender_send_redacted(s, stated);
     if (st == 0)
-        st = send_rows(s);
+        st = sender_send_rows(s);
     if (st == 0)
         st = sender_mark_handled(s, stated);
     sender_stated_free(stated);
-    sender_save(s);
+    sender_save_cursors(s);
     return st;
 }
 
@@ -109,14 +109,14 @@ int sender_run_round(struct sender *s, int64_t *ret_sent)
     s->sent = 0;
     buf_clear(&s->error);
     int st = sender_send_all(s);
-    /* A record differs if it was redacted after the log was read. Then the log must be read
+    /* A record may differ because it was redacted after the log was read. Then the log must be read
      * again. */
     if (st == TARGET_DIFFERS && ++s->differs == DIFFERS_MAX)
         st = TARGET_REFUSED;
     if (st == 0 || st == TARGET_REFUSED)
         s->differs = 0;
-    /* Rows that do not fit may fit after the watermarks are read again. If they do not fit a second
-     * time, the store or the vault is changing: try later. */
+    /* Rows that do not fit the watermarks may fit after these are read again. If the rows do not fit a
+     * second time, the store or the vault is changing: try later. */
     if (st == TARGET_AGAIN && s->again)
         st = TARGET_LOST;
     s->again = st == TARGET_AGAIN;

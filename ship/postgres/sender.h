@@ -53,12 +53,12 @@ void sender_open(struct sender *s, struct unsent *from, struct link *to, const c
 void sender_close(struct sender *s);
 /* Sends everything that is new. *ret_sent: number of rows. */
 MI_MUST int sender_run_round(struct sender *s, int64_t *ret_sent);
-/* Asks the store whether it still has everything that was sent: a failover may have lost the last transactions. If not,
- * the next round sends them again. */
+/* Asks the store whether it still has all rows that were sent: a failover may have lost the last transactions. If so,
+ * the next round sends the lost rows again. */
 MI_MUST int sender_check(struct sender *s);
 const char *sender_error(struct sender *s, int status);
 
-/* ---- the parts of a round; only ship/postgres calls them ---- */
+/* ---- the steps of a round; called only in ship/postgres ---- */
 
 /* anchor.c */
 MI_MUST int sender_begin(struct sender *s); /* connects, and compares the logs and the watermarks */
@@ -81,7 +81,7 @@ MI_MUST int sender_add_words(struct sender *s, const struct shipped_session *x,
 struct stated; /* the redactions and removals that unhandled leaves state */
 MI_MUST int sender_read_stated(struct sender *s, struct stated **ret);
 MI_MUST int sender_send_replaced(struct sender *s, const struct stated *t);
-/* Marks sessions with a redaction that has not arrived as not complete, whatever their rows say. */
+/* Marks sessions with a redaction that the store does not have yet as not complete, even if their rows are. */
 void sender_hold_back_sessions(struct sender *s, const struct stated *t);
 MI_MUST int sender_send_redacted(struct sender *s, const struct stated *t);
 MI_MUST int sender_mark_handled(struct sender *s, struct stated *t);

@@ -71,7 +71,7 @@ static int64_t postgres_target_leaves(const void *x)
     return s->sender.log.n;
 }
 
-/* A refusal ends the round with an error. */
+/* `refused` is NULL, because a refusal ends the round with an error. */
 const struct target_kind postgres_target = {
     .form = "postgresql://ROLE@HOST/DATABASE",
     .is_url = address_is_url,

@@ -7,9 +7,9 @@
 
 #include <stdlib.h>
 
-/* Rows for VALUES that the other databases get: (device, role), and (role, device), where a NULL
- * device stands for all devices. The last statement is for the router, whose table `readers` has
- * names of devices. */
+/* SQL that makes rows for VALUES from the devices and readers of one database; the other databases get
+ * these rows: (device, role), and (role, device), where a NULL device stands for all devices. The last
+ * statement is for the router, whose table `readers` has names of devices. */
 #define ROWS(columns) "SELECT string_agg(format('(%L, %L)', " columns "), ', ') FROM "
 #define MEMBERS                                                                                    \
     "UNION ALL SELECT m.rolname, NULL FROM pg_auth_members a JOIN pg_roles m ON m.oid = a.member " \
@@ -27,9 +27,9 @@ struct router {
     const struct router_plan *plan;
     struct link *to;     /* owned; the router */
     struct link **shard; /* owned; one for each line of the list; NULL: not opened yet */
-    struct buf *address; /* owned; likewise; how the router reaches the shard */
+    struct buf *address; /* owned; for each shard, the connection string that the router uses */
     struct buf devices;  /* owned; devices of all databases, as rows for VALUES */
-    struct buf readers;  /* owned; readers of all databases, likewise */
+    struct buf readers;  /* owned; readers of all databases, as rows for VALUES */
     struct buf script;   /* owned; SQL to run on the router */
     struct buf *error;
 };
@@ -67,7 +67,7 @@ static int run_script(struct link *l, struct buf *sql)
 
 /* ---- connections ---- */
 
-static int open_shard(struct router *r, size_t i)
+static int router_open_shard(struct router *r, size_t i)
 {
     const char *url = r->plan->shards->shard[i].url;
     struct buf why = {0};
@@ -94,7 +94,7 @@ static int open_all_shards(struct router *r)
     if (r->shard == NULL || r->address == NULL)
         return MI_ENOMEM;
     for (size_t i = 0; st == 0 && i < n; i++)
-        st = open_shard(r, i);
+        st = router_open_shard(r, i);
     return st;
 }
 
@@ -114,10 +114,10 @@ static void close_all_shards(struct router *r)
     buf_close(&r->script);
 }
 
-/* ---- what is there ---- */
+/* ---- devices and readers ---- */
 
-/* Appends the last result, which is rows for VALUES, if it has any. */
-static void add_rows(struct buf *b, const struct link *l)
+/* Appends the last result, which has rows for VALUES as one text, if there are any. */
+static void router_add_rows(struct buf *b, const struct link *l)
 {
     const char *rows = link_count_rows(l) > 0 ? link_get_text(l, 0, 0) : "";
     if (rows[0] != '\0' && b->n > 0)
@@ -132,10 +132,10 @@ static int read_roles(struct router *r)
         st = run_on_shard(r, i, devices_sql);
         if (st < 0)
             break;
-        add_rows(&r->devices, r->shard[i]);
+        router_add_rows(&r->devices, r->shard[i]);
         st = run_on_shard(r, i, readers_sql);
         if (st == 0)
-            add_rows(&r->readers, r->shard[i]);
+            router_add_rows(&r->readers, r->shard[i]);
     }
     return st;
 }
@@ -145,15 +145,15 @@ static int read_routed_roles(struct router *r)
     int st = link_run(r->to, devices_sql);
     if (st < 0)
         return fail_router(r, st);
-    add_rows(&r->devices, r->to);
+    router_add_rows(&r->devices, r->to);
     st = link_run(r->to, routed_readers_sql);
     if (st < 0)
         return fail_router(r, st);
-    add_rows(&r->readers, r->to);
+    router_add_rows(&r->readers, r->to);
     return 0;
 }
 
-/* Writes the devices and readers of all databases, for one database. */
+/* Writes SQL that adds the devices and readers of all databases to one database. */
 static void write_roles(struct router *r, struct buf *b)
 {
     if (r->devices.n > 0) {
@@ -173,7 +173,7 @@ static void write_roles(struct router *r, struct buf *b)
 
 /* ---- the SQL of the router ---- */
 
-static void write_literal(struct buf *b, const struct buf *text)
+static void write_sql_literal(struct buf *b, const struct buf *text)
 {
     buf_adds(b, "E'");
     for (size_t i = 0; i < text->n; i++) {
@@ -184,7 +184,7 @@ static void write_literal(struct buf *b, const struct buf *text)
     buf_addc(b, '\'');
 }
 
-/* Writes the vaults that shard i has, ten thousand in each call. */
+/* Writes SQL that tells the router which vaults shard i has, ten thousand in each call. */
 static int write_vaults(struct router *r, size_t i)
 {
     struct buf sql = {0};
@@ -202,7 +202,7 @@ static int write_vaults(struct router *r, size_t i)
     return st;
 }
 
-/* Writes the functions and the version of the first shard: all shards have the same. */
+/* Writes the functions and the version of the first shard, which are the same on all shards. */
 static int write_functions(struct router *r)
 {
     int st = run_on_shard(r, 0, catalogue_sql);
@@ -218,22 +218,22 @@ static int write_functions(struct router *r)
     buf_adds(&r->script, "SELECT mcp_interposer.use_shards(ARRAY[");
     for (size_t i = 0; i < r->plan->shards->n; i++) {
         buf_adds(&r->script, i > 0 ? ", " : "");
-        write_literal(&r->script, &r->address[i]);
+        write_sql_literal(&r->script, &r->address[i]);
     }
     buf_printf(&r->script, "], %s, %s);\n", link_get_text(r->shard[0], 0, 0),
                link_get_text(r->shard[0], 0, 1));
     return 0;
 }
 
-static void write_schema(struct buf *b)
+static void write_router_schema(struct buf *b)
 {
     buf_add(b, begin_sql, begin_sql_n);
     buf_add(b, router_sql, router_sql_n);
     buf_add(b, share_sql, share_sql_n);
 }
 
-/* A router that knows no shards takes the identity that the shards have: the router was made
- * before, and lost. */
+/* Writes SQL by which a router without shards takes the identity that the shards know: such a router
+ * replaces one that was lost. */
 static int write_identity(struct router *r, struct buf *sql)
 {
     int st = run_on_shard(r, 0, "SELECT to_regclass('mcp_interposer.shard') IS NOT NULL");
@@ -248,13 +248,13 @@ static int write_identity(struct router *r, struct buf *sql)
     return st;
 }
 
-/* with_schema: the router's schema may not exist yet. */
+/* Writes the SQL of the router to r->script. with_schema: including the schema, which may not exist. */
 static int write_router(struct router *r, bool with_schema)
 {
     int st = 0;
     buf_adds(&r->script, "BEGIN;\n");
     if (with_schema) {
-        write_schema(&r->script);
+        write_router_schema(&r->script);
         st = write_identity(r, &r->script);
     }
     buf_adds(&r->script, "SET LOCAL client_min_messages = warning;\n");
@@ -267,13 +267,13 @@ static int write_router(struct router *r, bool with_schema)
     return st;
 }
 
-/* ---- making it ---- */
+/* ---- making the router ---- */
 
 static int make_schema(struct router *r)
 {
     struct buf sql = {0};
     buf_adds(&sql, "BEGIN;\n");
-    write_schema(&sql);
+    write_router_schema(&sql);
     int st = write_identity(r, &sql);
     buf_adds(&sql, "COMMIT;\n");
     if (st == 0) {
@@ -284,6 +284,8 @@ static int make_schema(struct router *r)
     return st;
 }
 
+/* Makes the schema of shard i. id: the identity of the router. known: the address that the router has for
+ * this shard, or NULL. */
 static int make_shard(struct router *r, size_t i, const char *id, const char *known)
 {
     struct buf sql = {0};
@@ -291,7 +293,6 @@ static int make_shard(struct router *r, size_t i, const char *id, const char *kn
     schema_write(&sql);
     buf_add(&sql, shard_sql, shard_sql_n);
     buf_add(&sql, share_sql, share_sql_n);
-    /* marks shard i; known: the address that the router has for this shard, or NULL */
     bool is_new = known == NULL || strcmp(known, buf_str(&r->address[i])) == 0;
     buf_printf(&sql, "SELECT mcp_interposer.be_shard('%s', %zu, %s);\n", id, i + 1,
                is_new ? "true" : "false");

@@ -2,11 +2,11 @@
  * front of them, a database with PL/Proxy that has the same functions (router.sql).
  *
  * Rules     router_make() can be run again at any time, also after a failure. A shard keeps its
- *           number: it cannot be removed or replaced, and new shards are added at the end. A device
- *           or reader of one shard, or of the router, is made on all of them. A lost router can be
- *           made again: it learns from the shards which vaults they have.
+ *           number: a shard cannot be removed or replaced, and new shards are added at the end. A
+ *           device or reader of one database is made on all databases. A lost router can be made
+ *           again: the new router learns from the shards which vaults they have.
  * Owns      nothing; it borrows the plan.
- * Errors    MI_EINVAL: a URL; MI_EIO: a database. `error` says which, and why. MI_ENOMEM.
+ * Errors    MI_EINVAL: a URL is invalid; MI_EIO: an error of a database; `error` says which one, and why. MI_ENOMEM.
  * Blocks    as in ship/postgres/connection.h. */
 #ifndef MI_SHIP_SHARDS_ROUTER_H
 #define MI_SHIP_SHARDS_ROUTER_H
@@ -16,10 +16,11 @@
 struct router_plan {
     const struct shard_list *shards;
     const char *file;   /* the name of the list, for messages */
-    const char *url;    /* of the router's database */
-    const char *device; /* to be added; NULL: none */
+    const char *url;    /* URL of the router's database */
+    const char *device; /* name of a device to be added; NULL: none */
 };
 
+/* Makes or upgrades the router and the schemas of the shards. */
 MI_MUST int router_make(const struct router_plan *p, struct buf *error);
 /* Appends the SQL of the router, as one transaction. Reads the shards, which must have their
  * schema, but does not change them. */

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-static struct slice shard_list_trimmed(struct slice s)
+static struct slice trim_shard_line(struct slice s)
 {
     while (s.n > 0 && memchr(" \t\r", s.p[0], 3) != NULL)
         s = (struct slice){s.p + 1, s.n - 1};
@@ -13,6 +13,7 @@ static struct slice shard_list_trimmed(struct slice s)
     return s;
 }
 
+/* Returns why the URL cannot be added, or NULL. *ret_same: the line that has the same URL; 0: none. */
 static const char *shard_why_invalid(const struct shard_list *l, struct slice url, size_t *ret_same)
 {
     *ret_same = 0;
@@ -55,7 +56,7 @@ int shard_list_read(struct shard_list *l, struct slice text, struct buf *error)
     while (st == 0 && text.n > 0) {
         const char *end = memchr(text.p, '\n', text.n);
         size_t n = end != NULL ? (size_t)(end - text.p) : text.n;
-        struct slice s = shard_list_trimmed((struct slice){text.p, n});
+        struct slice s = trim_shard_line((struct slice){text.p, n});
         line++;
         if (s.n > 0 && s.p[0] != '#')
             st = shard_list_add(l, s, line, error);

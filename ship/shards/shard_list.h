@@ -15,7 +15,7 @@
 
 struct shard_line {
     char *url;   /* owned */
-    size_t line; /* in the file, from 1 */
+    size_t line; /* number of the line in the file, from 1 */
 };
 
 struct shard_list {
