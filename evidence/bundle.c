@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define RECORD_NAME 32
+#define RECORD_NAME 32 /* bytes of the longest name of a record, with its NUL */
 
 static int bundle_refuse(struct buf *why, const char *text)
 {
@@ -37,7 +37,7 @@ static int bundle_read_checkpoint(struct bundle *b, struct slice raw, struct not
     return 0;
 }
 
-static int read_leaf(struct bundle *b, struct json_value v, struct buf *why)
+static int bundle_add_leaf(struct bundle *b, struct json_value v, struct buf *why)
 {
     struct bundle_proof p;
     struct digest root;
@@ -60,7 +60,7 @@ static int read_leaf(struct bundle *b, struct json_value v, struct buf *why)
     return 0;
 }
 
-static int read_leaves(struct bundle *b, struct json_value array, struct buf *why)
+static int bundle_add_leaves(struct bundle *b, struct json_value array, struct buf *why)
 {
     struct json_walk w = json_walk_begin(array);
     struct slice key;
@@ -68,12 +68,12 @@ static int read_leaves(struct bundle *b, struct json_value array, struct buf *wh
     size_t cap = 0;
     int st = 0;
     while (st == 0 && json_walk_next(&w, &key, &v))
-        st = GROW(b->leaf, b->leaf_n, cap) ? read_leaf(b, v, why) : MI_ENOMEM;
+        st = GROW(b->leaf, b->leaf_n, cap) ? bundle_add_leaf(b, v, why) : MI_ENOMEM;
     return st;
 }
 
 /* Finds the session's `open` and its seal, and checks that no other leaf contradicts them. */
-static int find_session(struct bundle *b, struct buf *why)
+static int find_session_leaves(struct bundle *b, struct buf *why)
 {
     bool open = false, sealed = false;
     for (size_t i = 0; i < b->leaf_n; i++) {
@@ -98,9 +98,9 @@ static int find_session(struct bundle *b, struct buf *why)
     return 0;
 }
 
-/* Checks the keys of the log, from the first key to the key of the checkpoint. *ret_known: `key`
- * is one of them. */
-static int check_keys(struct bundle *b, const struct public_key *key, bool *ret_known,
+/* Checks the keys of the log, from the first key to the key of the checkpoint. *ret_known: `key` is one
+ * of these keys. */
+static int check_log_keys(struct bundle *b, const struct public_key *key, bool *ret_known,
                       struct buf *why)
 {
     struct public_key next;
@@ -124,11 +124,11 @@ static int check_keys(struct bundle *b, const struct public_key *key, bool *ret_
     return any ? 0 : bundle_refuse(why, "it has no leaf that states a key");
 }
 
-static int check_signature(struct bundle *b, const struct note *n, const struct public_key *key,
+static int check_checkpoint_signature(struct bundle *b, const struct note *n, const struct public_key *key,
                            struct buf *why)
 {
     bool known;
-    int st = check_keys(b, key, &known, why);
+    int st = check_log_keys(b, key, &known, why);
     if (st < 0)
         return st;
     st = note_check(n, &b->signer);
@@ -148,7 +148,7 @@ static int compare_lines_by_record(const void *a, const void *b)
     return c != 0 ? c : (x->leaf > y->leaf) - (x->leaf < y->leaf);
 }
 
-static const struct bundle_leaf *find_redact(const struct bundle *b, uint64_t n)
+static const struct bundle_leaf *find_redact_leaf(const struct bundle *b, uint64_t n)
 {
     size_t low = 0, high = b->leaf_n;
     while (low < high) {
@@ -205,7 +205,7 @@ static int read_redactions(struct bundle *b, struct json_value array, struct buf
     while (st == 0 && json_walk_next(&w, &key, &v)) {
         if (bundle_read_redaction(v, &n, &lines) < 0 || n <= last)
             return bundle_refuse(why, "its redactions do not have the form of docs/evidence.md");
-        const struct bundle_leaf *l = find_redact(b, n);
+        const struct bundle_leaf *l = find_redact_leaf(b, n);
         if (l == NULL)
             return bundle_refuse(why, "a redaction has no leaf");
         st = bundle_read_lines(b, l, lines, why);
@@ -217,7 +217,7 @@ static int read_redactions(struct bundle *b, struct json_value array, struct buf
 }
 
 /* Finds the lines of a record, in the order of their leaves. Returns their number. */
-static size_t find_lines(const struct bundle *b, struct slice record,
+static size_t find_lines_of_record(const struct bundle *b, struct slice record,
                          const struct bundle_line **ret)
 {
     size_t low = 0, high = b->line_n, n = 0;
@@ -259,29 +259,29 @@ static void bundle_record_name(const struct bundle_record *r, char ret[RECORD_NA
         snprintf(ret, RECORD_NAME, "%s", kind);
 }
 
-/* Returns the time of the last redaction, or 0 if there is none. */
+/* Returns the time of the last redaction of a record; 0: none. */
 static int64_t last_redaction_time(const struct bundle *b, const struct bundle_record *r)
 {
     char name[RECORD_NAME];
     const struct bundle_line *line;
     bundle_record_name(r, name);
-    size_t n = find_lines(b, slice_of(name), &line);
-    /* a seal states the record `end` as it was when the seal was made */
+    size_t n = find_lines_of_record(b, slice_of(name), &line);
+    /* The seal already states the record `end` with the redactions that precede the seal. */
     return n > 0 && (r->kind != BUNDLE_END || line[n - 1].leaf > b->leaf[b->seal].n)
                ? line[n - 1].at_us
                : 0;
 }
 
-/* Checks the chain of commitments from the one that the seal covers to the one of the record as it
- * is in the bundle. */
-static int check_record(const struct bundle *b, const struct bundle_record *r,
+/* Checks the chain of commitments of a record: it begins with the commitment that the seal covers, each
+ * redaction replaces one commitment by the next, and the last one is that of the record in the bundle. */
+static int check_commitment_chain(const struct bundle *b, const struct bundle_record *r,
                         const struct digest *sealed, struct buf *why)
 {
     char name[RECORD_NAME];
     const struct bundle_line *line;
     struct digest at = *sealed, now = commitment_of_record(r);
     bundle_record_name(r, name);
-    size_t n = find_lines(b, slice_of(name), &line);
+    size_t n = find_lines_of_record(b, slice_of(name), &line);
     for (size_t i = 0; i < n; i++) {
         if (r->kind == BUNDLE_END && line[i].leaf < b->leaf[b->seal].n)
             continue;
@@ -304,7 +304,7 @@ struct group {
     struct digest commitment[PLACES_GROUP];
 };
 
-/* The next group, which must be in the session's tree. */
+/* Reads the next group, which must be in the session's tree. */
 static int read_next_group(const struct bundle *b, struct json_walk *w, struct group *g,
                            struct buf *why)
 {
@@ -342,15 +342,15 @@ static int check_first_record(const struct bundle *b, const struct bundle_record
     return 0;
 }
 
-/* The numbers of messages are positive and grow. */
-static bool is_next_seq(struct slice field, int64_t *seq)
+/* Reads the seq of a message into *seq. Returns whether it is greater than that of the previous message. */
+static bool seq_follows(struct slice field, int64_t *seq)
 {
     int64_t before = *seq;
     *seq = bundle_number(field);
     return *seq > before && *seq <= BUNDLE_SEQ_MAX;
 }
 
-static int check_records(struct bundle *b, struct bundle_walk *w, struct buf *why)
+static int check_all_records(struct bundle *b, struct bundle_walk *w, struct buf *why)
 {
     struct json_walk groups = json_walk_begin(b->groups);
     struct group g = {.n = UINT64_MAX};
@@ -365,7 +365,7 @@ static int check_records(struct bundle *b, struct bundle_walk *w, struct buf *wh
             return refuse_form(why, st, "record", b->records_n);
         if (r.place < next || (b->records_n > 0 && r.kind == BUNDLE_SESSION))
             return bundle_refuse(why, "its records are not in the order of their places");
-        if (r.kind == BUNDLE_MESSAGE && !is_next_seq(r.field[BUNDLE_MESSAGE_seq], &seq))
+        if (r.kind == BUNDLE_MESSAGE && !seq_follows(r.field[BUNDLE_MESSAGE_seq], &seq))
             return bundle_refuse(why, "its messages are not in the order of their numbers");
         while (st == 0 && (g.n == UINT64_MAX || r.place / PLACES_GROUP > g.n))
             st = read_next_group(b, &groups, &g, why);
@@ -376,7 +376,7 @@ static int check_records(struct bundle *b, struct bundle_walk *w, struct buf *wh
         if (b->records_n == 0)
             st = check_first_record(b, &r, &g, why);
         if (st == 0)
-            st = check_record(b, &r, &g.commitment[r.place % PLACES_GROUP], why);
+            st = check_commitment_chain(b, &r, &g.commitment[r.place % PLACES_GROUP], why);
         if (st < 0)
             return st;
         next = r.place + 1;
@@ -388,14 +388,14 @@ static int check_records(struct bundle *b, struct bundle_walk *w, struct buf *wh
                                              : 0;
 }
 
-static int check_end(const struct bundle *b, struct bundle_walk *w, struct buf *why)
+static int check_end_record(const struct bundle *b, struct bundle_walk *w, struct buf *why)
 {
     const struct leaf *seal = &b->leaf[b->seal].leaf;
     struct bundle_record r;
     int st = bundle_read_record(b->end, true, &w->text, &r);
     if (st < 0)
         return refuse_form(why, st, "the record `end` of session", 0);
-    st = check_record(b, &r, &seal->digest, why);
+    st = check_commitment_chain(b, &r, &seal->digest, why);
     if (st < 0)
         return st;
     struct slice reason = r.field[BUNDLE_END_end_reason];
@@ -418,18 +418,18 @@ static int bundle_check(struct bundle *b, const struct bundle_text *t, const str
     struct note n;
     int st = bundle_read_checkpoint(b, t->checkpoint, &n, why);
     if (st == 0)
-        st = read_leaves(b, t->leaves, why);
+        st = bundle_add_leaves(b, t->leaves, why);
     if (st == 0)
-        st = check_signature(b, &n, key, why);
+        st = check_checkpoint_signature(b, &n, key, why);
     if (st == 0)
-        st = find_session(b, why);
+        st = find_session_leaves(b, why);
     if (st == 0)
         st = read_redactions(b, t->redactions, why);
     struct bundle_walk w = bundle_begin(b);
     if (st == 0)
-        st = check_records(b, &w, why);
+        st = check_all_records(b, &w, why);
     if (st == 0)
-        st = check_end(b, &w, why);
+        st = check_end_record(b, &w, why);
     bundle_walk_close(&w);
     return st;
 }

@@ -10,8 +10,8 @@
  * Input     hostile. Memory is bounded by the length of the text.
  * Owns      what it has read; the text is borrowed, and must live as long as the bundle. A walk owns a buffer, from
  *           which the record's fields are borrowed until its next step.
- * Errors    MI_EINVAL: the bundle does not prove what it claims; `why` gets a clause that names the
- *           failed step. MI_ENOMEM.
+ * Errors    MI_EINVAL: the bundle does not prove its records; `why` gets a clause that names the failed
+ *           step. MI_ENOMEM.
  * Blocks    never. Pure. */
 #ifndef MI_EVIDENCE_BUNDLE_H
 #define MI_EVIDENCE_BUNDLE_H
@@ -29,35 +29,33 @@ struct bundle_leaf {
     struct leaf leaf; /* borrows from the text */
 };
 
-/* A line of a leaf `redact`. */
+/* A line of a leaf `redact`: a record that was redacted. */
 struct bundle_line {
-    struct slice record; /* the record's name */
-    uint64_t leaf;       /* number of the leaf */
-    int64_t at_us;
-    struct digest old, now;
+    struct slice record;    /* the record's name */
+    uint64_t leaf;          /* number of the leaf */
+    int64_t at_us;          /* time of the redaction */
+    struct digest old, now; /* commitments before and after the redaction */
 };
 
 struct bundle {
     struct buf note; /* the checkpoint, signed */
     struct checkpoint checkpoint;
-    struct public_key signer; /* who signed the checkpoint */
+    struct public_key signer; /* the key that signed the checkpoint */
     struct bundle_leaf *leaf; /* ordered by number */
     size_t leaf_n;
     size_t open, seal;        /* indexes of the session's leaves */
     struct bundle_line *line; /* sorted by record and leaf */
     size_t line_n, line_cap;
     struct json_value groups, records, end;
-    uint64_t records_n; /* number of records in the bundle; the session has
-                         * leaf[seal].leaf.records */
+    uint64_t records_n; /* records in the bundle; leaf[seal].leaf.records are in the session */
 };
 
 struct bundle_record {
     enum bundle_kind kind;
     uint64_t place; /* not used for BUNDLE_END */
     struct salt salt;
-    size_t n; /* fields */
-    /* The fields of this kind, see bundle_form.h. {NULL, 0}: the field is NULL, or its index is n
-     * or more. */
+    size_t n; /* number of fields */
+    /* The fields of this kind, see bundle_form.h. {NULL, 0}: the field is NULL or absent. */
     struct slice field[BUNDLE_FIELDS];
     int64_t redacted_at_us; /* 0: the record is unchanged since it was recorded */
 };
@@ -67,20 +65,20 @@ struct bundle_walk {
     struct buf text; /* owned */
 };
 
-/* Verifies everything. key: a key that the reader trusts; if NULL, only the signature with the
- * log's own key is verified. */
+/* Reads and verifies the whole bundle. key: a key that the reader trusts, which must be one of the keys
+ * of the log; NULL: any key. */
 MI_MUST int bundle_open(struct bundle *ret, struct slice text, const struct public_key *key,
                         struct buf *why);
 void bundle_close(struct bundle *b); /* also after an error; safe to call twice */
 
-/* The records, in the order of their places. bundle_end() is the record `end`. Both return false at the end, and without
- * memory; then w->text.failed is set. */
+/* bundle_next() returns the records in the order of their places; bundle_end() returns the record `end`. Both return
+ * false at the end, or if out of memory; then w->text.failed is set. */
 struct bundle_walk bundle_begin(const struct bundle *b);
 MI_MUST bool bundle_next(const struct bundle *b, struct bundle_walk *w, struct bundle_record *ret);
 MI_MUST bool bundle_end(const struct bundle *b, struct bundle_walk *w, struct bundle_record *ret);
 void bundle_walk_close(struct bundle_walk *w);
 
-/* Whether it has all records of the session. */
+/* Whether the bundle has all records of the session. */
 static inline bool bundle_is_whole(const struct bundle *b)
 {
     return b->records_n == (uint64_t)b->leaf[b->seal].leaf.records;

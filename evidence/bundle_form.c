@@ -24,7 +24,7 @@ const struct bundle_shape bundle_shape[BUNDLE_KINDS] = {
     [BUNDLE_END] = {"end", BUNDLE_END_ALL, 0, 0 SESSION_FIELDS(IN_END)},
 };
 
-static void add_hashes(struct json_out *j, const char *name, const struct digest *d, size_t n)
+static void bundle_add_hashes(struct json_out *j, const char *name, const struct digest *d, size_t n)
 {
     char hex[DIGEST_HEX + 1];
     json_out_array(j, name);
@@ -35,7 +35,7 @@ static void add_hashes(struct json_out *j, const char *name, const struct digest
     json_out_end(j);
 }
 
-static void add_salt(struct json_out *j, const struct salt *salt)
+static void bundle_add_salt(struct json_out *j, const struct salt *salt)
 {
     char hex[2 * SALT_N + 1];
     for (size_t i = 0; i < SALT_N; i++)
@@ -59,7 +59,7 @@ void bundle_write(struct bundle_out *o, struct buf *b, struct slice note)
     json_out_text(&o->j, "checkpoint", note);
 }
 
-static void end_section(struct bundle_out *o)
+static void bundle_end_section(struct bundle_out *o)
 {
     if (o->in_section)
         json_out_end(&o->j);
@@ -72,7 +72,7 @@ void bundle_begin_section(struct bundle_out *o, enum bundle_section s)
                                         [BUNDLE_REDACTIONS] = "redactions",
                                         [BUNDLE_GROUPS] = "groups",
                                         [BUNDLE_RECORDS] = "records"};
-    end_section(o);
+    bundle_end_section(o);
     json_out_array(&o->j, names[s]);
     o->in_section = true;
 }
@@ -84,7 +84,7 @@ void bundle_write_leaf(struct bundle_out *o, uint64_t n, struct slice leaf,
     bundle_begin_element(o);
     json_out_uint(&o->j, "n", n);
     json_out_text(&o->j, "leaf", leaf);
-    add_hashes(&o->j, "proof", proof, tree_make_proof(node, size, n, proof));
+    bundle_add_hashes(&o->j, "proof", proof, tree_make_proof(node, size, n, proof));
     json_out_end(&o->j);
 }
 
@@ -113,8 +113,8 @@ void bundle_write_group(struct bundle_out *o, uint64_t g, const struct digest *c
     struct digest proof[TREE_DEPTH];
     bundle_begin_element(o);
     json_out_uint(&o->j, "n", g);
-    add_hashes(&o->j, "commitments", commitment, k);
-    add_hashes(&o->j, "proof", proof, tree_make_proof(node, groups, g, proof));
+    bundle_add_hashes(&o->j, "commitments", commitment, k);
+    bundle_add_hashes(&o->j, "proof", proof, tree_make_proof(node, groups, g, proof));
     json_out_end(&o->j);
 }
 
@@ -122,7 +122,7 @@ void bundle_begin_record(struct bundle_out *o, uint64_t place, const struct salt
 {
     bundle_begin_element(o);
     json_out_uint(&o->j, "place", place);
-    add_salt(&o->j, salt);
+    bundle_add_salt(&o->j, salt);
     json_out_array(&o->j, "fields");
 }
 
@@ -146,16 +146,16 @@ void bundle_end_record(struct bundle_out *o)
 
 void bundle_begin_end_record(struct bundle_out *o, const struct salt *salt)
 {
-    end_section(o);
+    bundle_end_section(o);
     json_out_whitespace(&o->j, "\n");
     json_out_object(&o->j, "end");
-    add_salt(&o->j, salt);
+    bundle_add_salt(&o->j, salt);
     json_out_array(&o->j, "fields");
 }
 
 void bundle_finish(struct bundle_out *o)
 {
-    end_section(o);
+    bundle_end_section(o);
     json_out_end(&o->j);
     buf_addc(o->j.b, '\n');
 }

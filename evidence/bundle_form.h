@@ -48,13 +48,12 @@ enum { MESSAGE_FIELDS(BUNDLE_MESSAGE_OPEN) BUNDLE_MESSAGE_body, MESSAGE_FIELDS(B
 enum { EVENT_FIELDS(BUNDLE_EVENT_OPEN) BUNDLE_EVENT_ALL };
 enum { SESSION_FIELDS(BUNDLE_END_OPEN) BUNDLE_END_ALL };
 /* clang-format on */
-#define BUNDLE_FIELDS BUNDLE_MESSAGE_ALL /* the most that a kind has */
+#define BUNDLE_FIELDS BUNDLE_MESSAGE_ALL /* greatest number of fields of a kind */
 
 struct bundle_shape {
     const char *name;
-    size_t n;         /* fields that each record has */
-    size_t tail;      /* number of further fields; a record has those up to the last one that is not
-                       * NULL */
+    size_t n;         /* number of fields that each record has */
+    size_t tail;      /* number of further fields; those after the last one with a value are absent */
     uint32_t numbers; /* bit i: field i is a number */
 };
 extern const struct bundle_shape bundle_shape[BUNDLE_KINDS];
@@ -70,10 +69,10 @@ struct bundle_out {
 
 void bundle_write(struct bundle_out *o, struct buf *b, struct slice note);
 void bundle_begin_section(struct bundle_out *o, enum bundle_section s);
-/* A leaf of `size`. node: all nodes of the log (tree_fill()). */
+/* Writes leaf n of the log, which has `size` leaves. node: all nodes of the log (tree_fill()). */
 void bundle_write_leaf(struct bundle_out *o, uint64_t n, struct slice leaf,
                        const struct digest *node, uint64_t size);
-/* A leaf `redact`: each line, without its newline, then the end. */
+/* Write the lines of leaf n, a leaf `redact`: begin, each line without its newline, end. */
 void bundle_begin_redaction(struct bundle_out *o, uint64_t n);
 void bundle_write_line(struct bundle_out *o, struct slice line);
 void bundle_end_redaction(struct bundle_out *o);
@@ -85,7 +84,8 @@ void bundle_begin_record(struct bundle_out *o, uint64_t place, const struct salt
 void bundle_write_field(struct bundle_out *o, struct slice text);
 void bundle_write_number(struct bundle_out *o, int64_t v);
 void bundle_end_record(struct bundle_out *o);
-/* The record `end`, whose fields and bundle_end_record() follow; then bundle_finish(). */
+/* Begins the record `end`; the caller adds the fields, then calls bundle_end_record() and
+ * bundle_finish(). */
 void bundle_begin_end_record(struct bundle_out *o, const struct salt *salt);
 void bundle_finish(struct bundle_out *o);
 

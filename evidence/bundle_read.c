@@ -8,7 +8,7 @@ struct member {
 };
 
 /* Reads the values of these members; an object with other members is rejected. */
-static int read_members(struct json_value object, const struct member *m, size_t n,
+static int bundle_read_members(struct json_value object, const struct member *m, size_t n,
                         struct json_value *ret)
 {
     struct json_walk w = json_walk_begin(object);
@@ -30,7 +30,7 @@ static int read_members(struct json_value object, const struct member *m, size_t
     return found == n ? 0 : MI_EINVAL;
 }
 
-static int read_count(struct json_value v, uint64_t *ret)
+static int bundle_read_count(struct json_value v, uint64_t *ret)
 {
     int64_t n;
     if (!json_int(v, &n) || n < 0)
@@ -39,7 +39,7 @@ static int read_count(struct json_value v, uint64_t *ret)
     return 0;
 }
 
-static int read_hashes(struct json_value array, size_t max, struct digest *ret, size_t *ret_n)
+static int bundle_read_hashes(struct json_value array, size_t max, struct digest *ret, size_t *ret_n)
 {
     struct json_walk w = json_walk_begin(array);
     struct slice key;
@@ -52,7 +52,7 @@ static int read_hashes(struct json_value array, size_t max, struct digest *ret, 
     return 0;
 }
 
-/* Appends a string. Returns 0 or MI_ENOMEM. */
+/* Appends the unescaped string to `text`; *ret is the appended part. Returns 0 or MI_ENOMEM. */
 static int bundle_read_string(struct json_value v, struct buf *text, struct slice *ret)
 {
     size_t at = text->n;
@@ -78,7 +78,7 @@ int bundle_read(struct slice text, struct bundle_text *ret)
     int64_t version;
     if (text.n > BUNDLE_MAX || json_scan(text, NULL, NULL, &scan) < 0)
         return MI_EINVAL;
-    if (read_members((struct json_value){scan.type, scan.root}, members, N, v) < 0 ||
+    if (bundle_read_members((struct json_value){scan.type, scan.root}, members, N, v) < 0 ||
         !slice_is(json_string_raw(v[FORMAT]), BUNDLE_FORMAT) || !json_int(v[VERSION], &version) ||
         version != BUNDLE_VERSION)
         return MI_EINVAL;
@@ -97,8 +97,8 @@ int bundle_read_leaf(struct json_value v, struct bundle_leaf *ret, struct bundle
         {"n", JSON_NUMBER}, {"leaf", JSON_STRING}, {"proof", JSON_ARRAY}};
     struct json_value m[MI_COUNT(members)];
     struct slice text;
-    if (read_members(v, members, MI_COUNT(members), m) < 0 || read_count(m[0], &p->n) < 0 ||
-        read_hashes(m[2], TREE_DEPTH, p->proof, &p->proof_n) < 0)
+    if (bundle_read_members(v, members, MI_COUNT(members), m) < 0 || bundle_read_count(m[0], &p->n) < 0 ||
+        bundle_read_hashes(m[2], TREE_DEPTH, p->proof, &p->proof_n) < 0)
         return MI_EINVAL;
     ret->n = p->n;
     int st = bundle_read_string(m[1], &ret->text, &text);
@@ -109,7 +109,7 @@ int bundle_read_redaction(struct json_value v, uint64_t *ret_n, struct json_valu
 {
     static const struct member members[] = {{"n", JSON_NUMBER}, {"lines", JSON_ARRAY}};
     struct json_value m[MI_COUNT(members)];
-    if (read_members(v, members, MI_COUNT(members), m) < 0 || read_count(m[0], ret_n) < 0)
+    if (bundle_read_members(v, members, MI_COUNT(members), m) < 0 || bundle_read_count(m[0], ret_n) < 0)
         return MI_EINVAL;
     *ret_lines = m[1];
     return 0;
@@ -117,7 +117,7 @@ int bundle_read_redaction(struct json_value v, uint64_t *ret_n, struct json_valu
 
 int bundle_read_line(struct json_value v, struct bundle_line *ret)
 {
-    enum { HASHES = 2 * (1 + DIGEST_HEX) }; /* each with a blank in front */
+    enum { HASHES = 2 * (1 + DIGEST_HEX) }; /* length of two hashes, each after a blank */
     struct slice s = json_string_raw(v);
     if (s.p == NULL || s.n <= HASHES)
         return MI_EINVAL;
@@ -136,23 +136,23 @@ int bundle_read_group(struct json_value v, struct bundle_proof *p, struct digest
     static const struct member members[] = {
         {"n", JSON_NUMBER}, {"commitments", JSON_ARRAY}, {"proof", JSON_ARRAY}};
     struct json_value m[MI_COUNT(members)];
-    if (read_members(v, members, MI_COUNT(members), m) < 0 || read_count(m[0], &p->n) < 0 ||
-        read_hashes(m[1], PLACES_GROUP, ret, ret_k) < 0 ||
-        read_hashes(m[2], TREE_DEPTH, p->proof, &p->proof_n) < 0)
+    if (bundle_read_members(v, members, MI_COUNT(members), m) < 0 || bundle_read_count(m[0], &p->n) < 0 ||
+        bundle_read_hashes(m[1], PLACES_GROUP, ret, ret_k) < 0 ||
+        bundle_read_hashes(m[2], TREE_DEPTH, p->proof, &p->proof_n) < 0)
         return MI_EINVAL;
     return 0;
 }
 
 /* ---- records -------------------------------------------------------------------------------- */
 
-static int read_salt(struct json_value v, struct salt *ret)
+static int bundle_read_salt(struct json_value v, struct salt *ret)
 {
     struct slice hex = json_string_raw(v);
     char twice[DIGEST_HEX];
     struct digest d;
     if (hex.p == NULL || hex.n != 2 * SALT_N)
         return MI_EINVAL;
-    memcpy(twice, hex.p, hex.n); /* a salt is half as long as a hash */
+    memcpy(twice, hex.p, hex.n); /* reads the salt twice, because a hash is twice as long */
     memcpy(twice + hex.n, hex.p, hex.n);
     if (!digest_read_hex((struct slice){twice, sizeof twice}, &d))
         return MI_EINVAL;
@@ -160,8 +160,8 @@ static int read_salt(struct json_value v, struct salt *ret)
     return 0;
 }
 
-/* Whether s is a decimal number in the form that is hashed: no sign except `-`, no leading
- * zeros. */
+/* Whether s is a decimal number in the form in which it is hashed: no sign except `-`, no leading zeros,
+ * within int64_t. */
 static bool is_hashed_number(struct slice s)
 {
     size_t first = s.n > 0 && s.p[0] == '-';
@@ -185,6 +185,7 @@ int64_t bundle_number(struct slice s)
     return first ? -(int64_t)(v - 1) - 1 : (int64_t)v;
 }
 
+/* Returns enum bundle_kind, or -1. */
 static int record_kind_by_name(struct slice name)
 {
     for (int i = 0; i < BUNDLE_KINDS; i++)
@@ -193,7 +194,7 @@ static int record_kind_by_name(struct slice name)
     return -1;
 }
 
-static int read_fields(struct json_value array, struct buf *text, struct bundle_record *ret)
+static int bundle_read_fields(struct json_value array, struct buf *text, struct bundle_record *ret)
 {
     struct json_walk w = json_walk_begin(array);
     struct slice key;
@@ -230,13 +231,13 @@ int bundle_read_record(struct json_value v, bool last, struct buf *text, struct 
     buf_clear(text);
     ret->place = 0;
     ret->redacted_at_us = 0;
-    if (read_members(v, members, last ? 2 : 3, m) < 0 || read_salt(m[0], &ret->salt) < 0 ||
-        (!last && read_count(m[2], &ret->place) < 0))
+    if (bundle_read_members(v, members, last ? 2 : 3, m) < 0 || bundle_read_salt(m[0], &ret->salt) < 0 ||
+        (!last && bundle_read_count(m[2], &ret->place) < 0))
         return MI_EINVAL;
-    /* an unescaped text is never longer, so the buffer does not move */
+    /* The unescaped fields are never longer than the JSON, so the buffer does not move. */
     if (!buf_reserve(text, v.text.n))
         return MI_ENOMEM;
-    int st = read_fields(m[1], text, ret);
+    int st = bundle_read_fields(m[1], text, ret);
     if (st < 0)
         return st;
     return (ret->kind == BUNDLE_END) == last ? 0 : MI_EINVAL;

@@ -1,7 +1,8 @@
-/* bundle_read.h - the parts of a bundle's JSON text: strictly the members that docs/evidence.md has, in any order.
+/* bundle_read.h - reads the parts of a bundle's JSON text: strictly the members that docs/evidence.md has, in any order.
  *
- * Owns      nothing, except a leaf's text, which is the caller's; hashes are copied, and other results borrow.
- * Errors    MI_EINVAL: the text is not such a part. MI_ENOMEM.
+ * Owns      nothing. The caller owns the text of a leaf that was read; hashes are copied; other results borrow from
+ *           the bundle's text.
+ * Errors    MI_EINVAL: the text is not a valid part of this kind. MI_ENOMEM.
  * Blocks    never. Pure. */
 #ifndef MI_EVIDENCE_BUNDLE_READ_H
 #define MI_EVIDENCE_BUNDLE_READ_H
@@ -25,12 +26,12 @@ MI_MUST int bundle_read(struct slice text, struct bundle_text *ret);
 MI_MUST int bundle_read_leaf(struct json_value v, struct bundle_leaf *ret, struct bundle_proof *p);
 MI_MUST int bundle_read_redaction(struct json_value v, uint64_t *ret_n,
                                   struct json_value *ret_lines);
-/* "NAME OLD NEW": sets record, old and now. */
+/* Reads "NAME OLD NEW": sets record, old and now. */
 MI_MUST int bundle_read_line(struct json_value v, struct bundle_line *ret);
 MI_MUST int bundle_read_group(struct json_value v, struct bundle_proof *p,
                               struct digest ret[PLACES_GROUP], size_t *ret_k);
-/* Reads a record or, with `last`, the record `end`. Its fields borrow from `text`, which is
- * cleared before. */
+/* Reads a record or, with `last`, the record `end`. The fields borrow from `text`, which is cleared
+ * first. */
 MI_MUST int bundle_read_record(struct json_value v, bool last, struct buf *text,
                                struct bundle_record *ret);
 

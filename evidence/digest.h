@@ -31,7 +31,7 @@ static inline bool digest_eq(const struct digest *a, const struct digest *b)
     return memcmp(a->b, b->b, DIGEST_N) == 0;
 }
 
-/* Lower case, DIGEST_HEX characters and a NUL. */
+/* Writes the digest in hexadecimal: DIGEST_HEX characters in lower case, and a NUL. */
 void digest_hex(const struct digest *d, char ret[DIGEST_HEX + 1]);
 /* Reads exactly DIGEST_HEX digits in lower case. Returns false for any other text. */
 MI_MUST bool digest_read_hex(struct slice text, struct digest *ret);

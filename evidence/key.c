@@ -11,7 +11,7 @@
 
 _Static_assert(KEY_N == crypto_sign_PUBLICKEYBYTES && KEY_N == crypto_sign_SEEDBYTES &&
                    2 * KEY_N == crypto_sign_SECRETKEYBYTES && SIGNATURE_N == crypto_sign_BYTES,
-               "libsodium's sizes");
+               "these are the sizes of libsodium");
 
 bool key_name_valid(struct slice name)
 {
@@ -33,7 +33,7 @@ void key_erase(struct secret_key *k)
     key_erase_memory(k, sizeof *k);
 }
 
-/* name: valid. */
+/* Sets the name, which must be valid, and the hash of name and key. */
 static void key_set_name(struct public_key *k, struct slice name)
 {
     struct digest_sum s;
@@ -75,7 +75,7 @@ struct parts {
     uint8_t typed[1 + KEY_N]; /* the type, and the key or seed */
 };
 
-/* `name+hash+base64`. A name has no `+`, but base64 may. */
+/* Splits `name+hash+base64` at the first two `+`: base64 may also contain this character. */
 static bool evidence_key_split(struct slice text, struct parts *ret)
 {
     const char *plus = text.n > 0 ? memchr(text.p, '+', text.n) : NULL;

@@ -6,7 +6,7 @@
  * Owns      nothing that is allocated. A struct secret_key must end with key_erase().
  * Errors    reading: MI_EINVAL, the text is not exactly such a key. Making and signing: MI_EIO, libsodium cannot be
  *           used.
- * Blocks    key_make() until the system's random number generator is ready; the others never. */
+ * Blocks    key_make() blocks until the system's random number generator is ready; other functions never. */
 #ifndef MI_EVIDENCE_KEY_H
 #define MI_EVIDENCE_KEY_H
 
@@ -28,17 +28,17 @@ struct secret_key {
     uint8_t b[2 * KEY_N]; /* the seed, then the public key */
 };
 
-/* A name: 1 to KEY_NAME_MAX printable ASCII characters, without blanks and `+`. */
+/* Whether a name has 1 to KEY_NAME_MAX printable ASCII characters, without blanks and `+`. */
 bool key_name_valid(struct slice name);
 
-/* name must pass key_name_valid(). */
+/* Makes a new key. name must pass key_name_valid(). */
 MI_MUST int key_make(struct slice name, struct secret_key *ret);
 void key_erase(struct secret_key *k);
 
 MI_MUST int key_read_public(struct slice text, struct public_key *ret);
 void key_write_public(struct buf *b, const struct public_key *k);
 MI_MUST int key_read_secret(struct slice text, struct secret_key *ret);
-/* The caller erases the buffer: buf_close() does not. */
+/* Appends the private key. The caller must erase the buffer, because buf_close() does not. */
 void key_write_secret(struct buf *b, const struct secret_key *k);
 
 /* Whether both have the same name and key. */
@@ -48,7 +48,7 @@ MI_MUST int key_sign(const struct secret_key *k, struct slice text, uint8_t ret[
 bool key_verify_signature(const struct public_key *k, struct slice text,
                           const uint8_t signature[SIGNATURE_N]);
 
-/* Overwrites n bytes, also where a compiler sees that nobody reads them again. */
+/* Overwrites n bytes. The compiler cannot remove this call, even if the bytes are not read again. */
 void key_erase_memory(void *p, size_t n);
 
 #endif

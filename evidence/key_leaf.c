@@ -2,7 +2,7 @@
 
 #include "base/base64.h"
 
-/* Appends the text that is signed. previous is {NULL, 0} if there is no previous key. */
+/* Appends the text that is signed. previous: {NULL, 0} if there is no previous key. */
 static void append_signed_text(struct buf *b, struct slice origin, struct slice key,
                                struct slice previous)
 {
@@ -63,6 +63,7 @@ static bool signature_is_valid(const struct public_key *k, struct slice text, st
            key_verify_signature(k, text, signature);
 }
 
+/* Returns a clause that says what is wrong; NULL: nothing, or out of memory (text->failed). */
 static const char *key_leaf_find_fault(const struct leaf *l, struct slice origin,
                                        const struct public_key *previous, struct public_key *key,
                                        struct buf *text)

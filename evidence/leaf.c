@@ -8,14 +8,14 @@ static const char *const type_names[] = {
     [LEAF_PRUNE] = "prune", [LEAF_REDACT] = "redact", [LEAF_KEY] = "key",
 };
 
-static void add_digest(struct json_out *j, const char *name, const struct digest *d)
+static void leaf_add_digest(struct json_out *j, const char *name, const struct digest *d)
 {
     char text[DIGEST_HEX + 1];
     digest_hex(d, text);
     json_out_str(j, name, text);
 }
 
-static void add_quoted(struct json_out *j, const char *name, struct slice raw)
+static void leaf_add_quoted(struct json_out *j, const char *name, struct slice raw)
 {
     if (raw.p != NULL)
         json_out_quoted(j, name, raw);
@@ -42,25 +42,25 @@ void leaf_write(struct buf *b, const struct leaf *l)
         break;
     case LEAF_OPEN:
         json_out_int(&j, "id", l->id);
-        add_digest(&j, "commitment", &l->digest);
+        leaf_add_digest(&j, "commitment", &l->digest);
         break;
     case LEAF_SEAL:
-        add_quoted(&j, "end", l->end);
-        add_digest(&j, "commitment", &l->digest);
+        leaf_add_quoted(&j, "end", l->end);
+        leaf_add_digest(&j, "commitment", &l->digest);
         json_out_int(&j, "records", l->records);
-        add_digest(&j, "root", &l->root);
+        leaf_add_digest(&j, "root", &l->root);
         break;
     case LEAF_PRUNE:
         break;
     case LEAF_REDACT:
         json_out_int(&j, "records", l->records);
-        add_digest(&j, "digest", &l->digest);
+        leaf_add_digest(&j, "digest", &l->digest);
         break;
     case LEAF_KEY:
-        add_quoted(&j, "key", l->key);
-        add_quoted(&j, "previous", l->previous);
-        add_quoted(&j, "signature", l->signature);
-        add_quoted(&j, "previous_signature", l->previous_signature);
+        leaf_add_quoted(&j, "key", l->key);
+        leaf_add_quoted(&j, "previous", l->previous);
+        leaf_add_quoted(&j, "signature", l->signature);
+        leaf_add_quoted(&j, "previous_signature", l->previous_signature);
         break;
     }
     json_out_end(&j);
@@ -68,7 +68,8 @@ void leaf_write(struct buf *b, const struct leaf *l)
 
 /* ---- reading -------------------------------------------------------------------------------- */
 
-static int leaf_type_of_word(struct json_value v)
+/* Returns enum leaf_type, or -1. */
+static int leaf_type_by_name(struct json_value v)
 {
     struct slice name = json_string_raw(v);
     for (size_t i = 0; i < MI_COUNT(type_names); i++)
@@ -83,7 +84,7 @@ static int64_t leaf_get_number(struct json_value root, const char *name)
     return json_int(json_get(root, name), &v) ? v : 0;
 }
 
-static struct digest leaf_hash(struct json_value root, const char *name)
+static struct digest leaf_get_digest(struct json_value root, const char *name)
 {
     struct digest d = {{0}};
     struct slice hex = json_string_raw(json_get(root, name));
@@ -97,15 +98,15 @@ static struct slice leaf_get_text(struct json_value root, const char *name)
     return json_string_raw(json_get(root, name));
 }
 
-/* Reads the leaf and writes it again: if the text differs, the line has something that was not
- * understood. */
+/* Reads the leaf and writes it again. If the text differs, the line is not a leaf as this version writes
+ * it. */
 int leaf_read(struct slice line, struct leaf *ret)
 {
     struct json_scan scan;
     if (json_scan(line, NULL, NULL, &scan) < 0 || scan.type != JSON_OBJECT)
         return MI_EINVAL;
     struct json_value root = {scan.type, scan.root};
-    int type = leaf_type_of_word(json_get(root, "type"));
+    int type = leaf_type_by_name(json_get(root, "type"));
     if (type < 0)
         return MI_EINVAL;
     static const char *const hashes[] = {
@@ -125,9 +126,9 @@ int leaf_read(struct slice line, struct leaf *ret)
     if (type == LEAF_KEY ? l.key.p == NULL || l.signature.p == NULL : l.uid.p == NULL)
         return MI_EINVAL;
     if (type == LEAF_OPEN || type == LEAF_SEAL || type == LEAF_REDACT)
-        l.digest = leaf_hash(root, hashes[type]);
+        l.digest = leaf_get_digest(root, hashes[type]);
     if (type == LEAF_SEAL)
-        l.root = leaf_hash(root, "root");
+        l.root = leaf_get_digest(root, "root");
     struct buf again = {0};
     leaf_write(&again, &l);
     int st = again.failed ? MI_ENOMEM : slice_eq(buf_slice(&again), line) ? 0 : MI_EINVAL;

@@ -1,6 +1,6 @@
 /* leaf.h - the leaves of the vault's log, as JSON text (docs/evidence.md, "Log").
  *
- * Owns      a leaf that was read borrows its texts from the text it was read from.
+ * Owns      nothing: a leaf that was read borrows its texts from the JSON text.
  * Errors    writing: sticky, in the buffer. Reading: MI_EINVAL, the text is not exactly a leaf as this version writes it;
  *           MI_ENOMEM.
  * Blocks    never. Pure. */
@@ -19,9 +19,9 @@ enum leaf_type { LEAF_BEGIN, LEAF_OPEN, LEAF_SEAL, LEAF_PRUNE, LEAF_REDACT, LEAF
 struct leaf {
     enum leaf_type type;
     struct slice uid;     /* uid of the session; for LEAF_BEGIN uid of the vault */
-    int64_t at_us;        /* not for LEAF_OPEN */
+    int64_t at_us;        /* time of the leaf; not for LEAF_OPEN */
     int64_t id;           /* LEAF_OPEN: id of the session; LEAF_BEGIN: `after` */
-    int64_t records;      /* LEAF_SEAL, LEAF_REDACT */
+    int64_t records;      /* LEAF_SEAL, LEAF_REDACT: number of records */
     struct digest digest; /* LEAF_OPEN, LEAF_SEAL: commitment; LEAF_REDACT: digest */
     struct digest root;   /* LEAF_SEAL */
     struct slice end;     /* LEAF_SEAL: end_reason, without its quotes; {NULL, 0}: null */

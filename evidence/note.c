@@ -29,7 +29,7 @@ static bool note_next_line(struct slice *rest, struct slice *ret)
     return true;
 }
 
-static bool read_size(struct slice text, uint64_t *ret)
+static bool read_checkpoint_size(struct slice text, uint64_t *ret)
 {
     uint64_t v = 0;
     if (text.n == 0 || (text.n > 1 && text.p[0] == '0'))
@@ -49,7 +49,7 @@ int checkpoint_read(struct slice text, struct checkpoint *ret)
     struct checkpoint c;
     struct slice rest = text, size, root, extension;
     if (!note_next_line(&rest, &c.origin) || !note_next_line(&rest, &size) ||
-        !note_next_line(&rest, &root) || !read_size(size, &c.size) ||
+        !note_next_line(&rest, &root) || !read_checkpoint_size(size, &c.size) ||
         !base64_read(root, c.root.b, DIGEST_N))
         return MI_EINVAL;
     while (rest.n > 0)
@@ -75,14 +75,14 @@ int note_sign(struct buf *b, struct slice text, const struct secret_key *k)
     return b->failed ? MI_ENOMEM : 0;
 }
 
-/* White_Space in Unicode, without ASCII's control characters. */
+/* Whether c has Unicode's property White_Space. ASCII's control characters are checked elsewhere. */
 static bool is_unicode_space(uint32_t c)
 {
     return c == ' ' || c == 0x85 || c == 0xA0 || c == 0x1680 || (c >= 0x2000 && c <= 0x200A) ||
            c == 0x2028 || c == 0x2029 || c == 0x202F || c == 0x205F || c == 0x3000;
 }
 
-static bool name_is_valid(struct slice name)
+static bool signer_name_is_valid(struct slice name)
 {
     for (size_t i = 0, n; i < name.n; i += n) {
         n = text_utf8_len(name.p + i, name.n - i);
@@ -97,8 +97,8 @@ struct signature {
     struct slice name, base64;
 };
 
-/* Takes the next line, if it is a signature. */
-static bool take_next_signature(struct slice *rest, struct signature *ret)
+/* Takes the next line of *rest. Returns false if there is none, or if it is not a signature. */
+static bool note_next_signature(struct slice *rest, struct signature *ret)
 {
     struct slice line;
     if (!note_next_line(rest, &line) || !slice_begins(line, DASH))
@@ -109,10 +109,11 @@ static bool take_next_signature(struct slice *rest, struct signature *ret)
         return false;
     ret->name = (struct slice){line.p + dash, (size_t)(blank - line.p) - dash};
     ret->base64 = (struct slice){blank + 1, line.n - (size_t)(blank + 1 - line.p)};
-    return name_is_valid(ret->name) && base64_decoded_size(ret->base64) > KEY_HASH_N;
+    return signer_name_is_valid(ret->name) && base64_decoded_size(ret->base64) > KEY_HASH_N;
 }
 
-static bool note_is_text(struct slice s)
+/* Whether s is valid UTF-8 without control characters except newlines. */
+static bool slice_is_note_text(struct slice s)
 {
     for (size_t i = 0, n; i < s.n; i += n) {
         n = text_utf8_len(s.p + i, s.n - i);
@@ -122,7 +123,7 @@ static bool note_is_text(struct slice s)
     return true;
 }
 
-/* The text ends at the last empty line. */
+/* Splits a note into text and signatures, at the last empty line. */
 static bool note_split(struct slice note, struct note *ret)
 {
     for (size_t i = note.n; i >= 2; i--) {
@@ -139,12 +140,12 @@ int note_read(struct slice note, struct note *ret)
 {
     struct note n;
     struct signature s;
-    if (note.n > NOTE_MAX || !note_is_text(note) || !note_split(note, &n))
+    if (note.n > NOTE_MAX || !slice_is_note_text(note) || !note_split(note, &n))
         return MI_EINVAL;
     struct slice rest = n.signatures;
     size_t count = 0;
     for (; rest.n > 0; count++)
-        if (count == NOTE_SIGNATURES || !take_next_signature(&rest, &s))
+        if (count == NOTE_SIGNATURES || !note_next_signature(&rest, &s))
             return MI_EINVAL;
     if (count == 0)
         return MI_EINVAL;
@@ -152,7 +153,8 @@ int note_read(struct slice note, struct note *ret)
     return 0;
 }
 
-/* Reads the first bytes of a signature. Six base64 digits have four bits more than these bytes. */
+/* Whether a signature begins with this key hash. Decodes the first six digits, padded with `A=`: five
+ * bytes, of which the first four are the hash. */
 static bool signature_has_key_hash(struct slice base64, const uint8_t hash[KEY_HASH_N])
 {
     uint8_t head[KEY_HASH_N + 1];
@@ -167,7 +169,7 @@ int note_check(const struct note *n, const struct public_key *k)
     struct slice rest = n->signatures;
     struct signature s;
     int st = MI_ENOENT;
-    while (take_next_signature(&rest, &s)) {
+    while (note_next_signature(&rest, &s)) {
         if (!slice_is(s.name, k->name) || !signature_has_key_hash(s.base64, k->hash))
             continue;
         if (!base64_read(s.base64, got, sizeof got) ||

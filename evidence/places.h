@@ -1,4 +1,4 @@
-/* places.h - the records of one session: their number, and the root over their commitments (docs/evidence.md,
+/* places.h - the number of records of a session, and the root over the commitments of the records (docs/evidence.md,
  * "Session").
  *
  * PLACES_GROUP commitments in order are a group, and the groups are the entries of a Merkle tree.
@@ -14,9 +14,8 @@
 
 struct places {
     uint64_t n;         /* records */
-    struct tree groups; /* complete ones */
-    /* n % PLACES_GROUP commitments: the group that is not complete. */
-    struct digest rest[PLACES_GROUP];
+    struct tree groups; /* the complete groups */
+    struct digest rest[PLACES_GROUP]; /* the n % PLACES_GROUP commitments after these groups */
 };
 
 static inline size_t places_count_rest(const struct places *p)
@@ -24,10 +23,10 @@ static inline size_t places_count_rest(const struct places *p)
     return p->n % PLACES_GROUP;
 }
 
-/* {0} has no records. */
+/* Adds a record. A struct places of {0} has no records. */
 void places_add(struct places *p, const struct digest *commitment);
 struct digest places_root(const struct places *p);
-/* The hash of a group of k commitments as a leaf. */
+/* Returns the hash of a group of k commitments as a leaf. */
 struct digest places_group_digest(const struct digest *commitment, size_t k);
 
 #endif

@@ -22,11 +22,10 @@ struct salt {
     uint8_t b[SALT_N];
 };
 
-/* Short fields are collected, because hashing many bytes at once is faster. */
 struct record {
     struct digest_sum sum;
-    size_t n;
-    uint8_t text[1024];
+    size_t n;           /* bytes of `text` that are used */
+    uint8_t text[1024]; /* short fields, collected because hashing many bytes at once is faster */
 };
 
 /* kind: the first field. */
@@ -37,7 +36,7 @@ void record_add_length(struct record *r, uint64_t n);
 void record_add_bytes(struct record *r, struct slice part);
 void record_add_number(struct record *r, int64_t v);
 void record_add_null(struct record *r);
-/* A number, or NULL. */
+/* Adds a number, or NULL if `has` is false. */
 static inline void record_add_optional(struct record *r, bool has, int64_t v)
 {
     if (has)

@@ -1,6 +1,6 @@
-/* salts.h - random salts for records, from a pool: filling the pool is cheaper than asking for each salt.
+/* salts.h - random salts for records, from a pool: filling the pool is cheaper than requesting each salt from the system.
  *
- * Owns      nothing. The salts that were handed out are erased from the pool.
+ * Owns      nothing. Salts that were returned are erased from the pool.
  * Errors    MI_EIO: libsodium cannot get random bytes.
  * Lifetime  after fork() only one of the two processes may use the pool: otherwise both would hand
  *           out the same salts.
@@ -12,9 +12,9 @@
 
 #define SALTS_POOL 8192
 
-/* {0} is a pool that is filled at the first use. */
+/* A struct salts of {0} is filled at the first use. */
 struct salts {
-    size_t left; /* bytes of the pool not handed out yet, at its beginning */
+    size_t left; /* number of bytes at the beginning of the pool that were not used yet */
     uint8_t pool[SALTS_POOL];
 };
 

@@ -22,26 +22,26 @@ struct tree {
 struct digest tree_leaf_digest(struct slice entry); /* SHA-256(0x00 || entry) */
 struct digest tree_node(const struct digest *left, const struct digest *right);
 
-/* {0} is the empty tree. leaf: its hash. */
+/* Adds a leaf by its hash. A struct tree of {0} is the empty tree. */
 void tree_add(struct tree *t, const struct digest *leaf);
-struct digest
-tree_root_digest(const struct tree *t); /* root of the empty tree: SHA-256 of nothing */
+/* Returns the root; for the empty tree, it is SHA-256 of no bytes. */
+struct digest tree_root_digest(const struct tree *t);
 
-/* Writes the roots of the complete subtrees as bytes, and reads them. Returns false if their number
- * does not fit n. */
+/* tree_pack() appends the roots of the complete subtrees as bytes; tree_unpack() reads them, and returns
+ * false if their number does not fit n. */
 void tree_pack(const struct tree *t, struct buf *b);
 MI_MUST bool tree_unpack(struct tree *ret, uint64_t n, struct slice bytes);
 
-/* All nodes of a tree, for many proofs: its n leaf hashes, and the level above each level, as far as the root.
- * tree_count_nodes() returns their number; tree_fill() computes the nodes after the leaf hashes, which
+/* An array of all nodes of a tree, for many proofs: the n leaf hashes, then level after level up to the root.
+ * tree_count_nodes() returns the number of nodes; tree_fill() computes the nodes after the leaf hashes, which
  * the caller has stored. */
 uint64_t tree_count_nodes(uint64_t n);
 void tree_fill(struct digest *node, uint64_t n);
 /* Makes the inclusion proof of leaf `at` of n (RFC 9162, 2.1.3.1) from all nodes, written to ret, which has room for TREE_DEPTH.
  * Returns its length. */
 size_t tree_make_proof(const struct digest *node, uint64_t n, uint64_t at, struct digest *ret);
-/* Computes the root from a proof (RFC 9162, 2.1.3.2). Returns false if it is not a proof for this
- * place. */
+/* Computes the root from a proof (RFC 9162, 2.1.3.2). Returns false if the proof cannot be one for leaf
+ * `at` of n. */
 MI_MUST bool tree_root_of_proof(const struct digest *leaf, uint64_t n, uint64_t at,
                                 const struct digest *proof, size_t proof_n,
                                 struct digest *ret_root);
