@@ -53,7 +53,7 @@ enum { SESSION_FIELDS(BUNDLE_END_OPEN) BUNDLE_END_ALL };
 struct bundle_shape {
     const char *name;
     size_t n;         /* number of fields that each record has */
-    size_t tail;      /* number of further fields; those after the last one with a value are absent */
+    size_t tail;      /* number of further fields; trailing fields that are NULL are absent */
     uint32_t numbers; /* bit i: field i is a number */
 };
 extern const struct bundle_shape bundle_shape[BUNDLE_KINDS];

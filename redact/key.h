@@ -47,9 +47,9 @@ struct keys {
     size_t user_n;
     bool all;           /* key_may_match() is always true: a user's name ends with `*` */
     uint64_t ends[512]; /* for each three letters a bit: set if a rule ends with these letters */
-    /* For each two letters: length of the shortest rule that ends with these letters; UINT8_MAX: none. */
+    /* For each two letters: length of the shortest rule that ends with them; UINT8_MAX: none. */
     uint8_t least[1024];
-    uint8_t first[1024], next[KEY_RULES_MAX]; /* lists of built-in rules by their last two letters */
+    uint8_t first[1024], next[KEY_RULES_MAX]; /* built-in rules by their last two letters */
 };
 
 void keys_open(struct keys *k);

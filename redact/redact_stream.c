@@ -16,8 +16,8 @@ static void stream_output_unseen(struct redact_stream *s, struct slice text, str
         text.p += seen.n;
         text.n -= seen.n;
     } else {
-        /* The rest of the line changes how the beginning is sanitized: output the whole line again, as
-         * a new line. */
+        /* The rest of the line changes how the beginning is sanitized: output the line again, as a
+         * new line. */
         buf_addc(out, '\n');
     }
     buf_slice_add(out, text);

@@ -288,7 +288,7 @@ bool redact_no_shape(struct redact *r, size_t from, size_t to)
 {
     if (shapes_has_patterns(r->shapes))
         return false;
-    if (r->place < from) /* the match that was found last lies before this range: find the next one */
+    if (r->place < from) /* the match found last lies before this range: find the next one */
         r->place = from < r->searched ? shapes_find_anchor(r->in, from, r->searched) : r->searched;
     if (r->place == r->searched && r->searched < to) {
         size_t at = from > r->searched ? from : r->searched;

@@ -25,7 +25,7 @@ struct compare_difference {
     struct slice recorded, live; /* JSON as written; {NULL, 0}: missing */
     bool in_schema;              /* the difference is inside the schema of a tool */
     bool is_entry;               /* a whole entry of a list differs: a tool, a prompt, a resource */
-    struct slice entry; /* name or URI of the list entry that differs, as JSON; {NULL, 0}: no list */
+    struct slice entry; /* name or URI of the list entry, as JSON; {NULL, 0}: not in a list */
     struct slice below; /* the pointer below that entry */
 };
 typedef bool (*compare_fn)(void *ctx, const struct compare_difference *d);

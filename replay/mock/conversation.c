@@ -227,7 +227,7 @@ static int conversation_cancel(struct conversation *s, const struct rpc *live)
         return 0;
     const struct plan_exchange *x = plan_get_exchange(s->plan, p->exchange);
     int st = 0;
-    if (x->outcome == PLAN_CANCELLED && !p->again) /* starts the list recorded after the cancellation */
+    if (x->outcome == PLAN_CANCELLED && !p->again) /* the list recorded after the cancellation */
         st = playback_start_list(s, (struct plan_anchor){ANCHOR_OUTCOME, p->exchange},
                                  (struct pace_mark){s->now_us, x->end_us}, p->token);
     int ended = playback_end(s, p);

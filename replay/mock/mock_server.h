@@ -15,7 +15,7 @@ struct mock_config {
     struct slice recording; /* the recording's name in reports */
     bool recording_is_file;
     const char *path[REPORT_FILES]; /* paths of the reports; NULL: none */
-    bool strict;                    /* recorded requests that the client did not send are a failure */
+    bool strict;                    /* recorded requests that were not sent are a failure */
     size_t max_message;             /* longest line of the client */
     struct live_side_config live;   /* for requests that were not recorded */
     /* Called when the client has left, before the live server is ended. May be NULL. If it returns

@@ -16,7 +16,7 @@ struct mock_batch {
 
 /* A pending request, or a list of unsolicited messages, that is being replayed. */
 struct playback {
-    struct due due;               /* must be the first member: entries of the heap are cast to playbacks */
+    struct due due;               /* must be the first member: heap entries are cast to playbacks */
     struct playback *prev, *next; /* in the list of active or idle playbacks */
     uint32_t exchange;            /* PLAN_NONE: unsolicited messages */
     struct plan_anchor list;      /* the list that contains its steps */
@@ -34,7 +34,7 @@ struct playback {
     bool no_log;           /* the client wants no log messages with its answer (mcp-wire.md 6.4) */
     bool idle;             /* a list that has no next step so far */
     bool stream;           /* the playback is that of a subscription */
-    bool held;             /* waits for the client to reach a place (.behind, .after), or to answer */
+    bool held;             /* waits for the client to reach a place or to answer */
     size_t questions; /* number of questions that the client has not answered yet */
     const struct fault *fault;   /* NULL: none */
     struct mock_batch *batch;    /* NULL: not in a batch */

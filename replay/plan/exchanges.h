@@ -81,7 +81,7 @@ struct plan_step {
 
 struct plan_question {
     uint32_t step;
-    uint32_t owner;  /* index of the question's exchange; PLAN_NONE: unsolicited, or not known yet */
+    uint32_t owner;  /* index of the exchange; PLAN_NONE: unsolicited, or not known yet */
     uint64_t answer; /* place of the client's answer; 0: no answer */
     int64_t answered_us;
     uint64_t id_hash;

@@ -17,7 +17,7 @@ enum verdict verdict_by_http_status(int status, enum otlp_signal signal)
     case 504:
         return VERDICT_LATER;
     case 404:
-    case 405: /* Spans are sent first. If the path of another signal fails, only that signal is missing. */
+    case 405: /* Spans are sent first: if only a later path is missing, only that signal is refused. */
         return signal == OTLP_SPANS ? VERDICT_CLIENT_REFUSED : VERDICT_SIGNAL_REFUSED;
     case 401:
     case 403:

@@ -108,7 +108,7 @@ static int handle_put_replaced(struct sender *s, const struct redaction *r)
         sender_begin_call(s);
         link_add_text_argument(s->to, r->uid);
         sender_add_arrays(s, MI_COUNT(types));
-        st = sender_run_call(s, "handle_put_replaced");
+        st = sender_run_call(s, "put_replaced");
     }
     return st;
 }
