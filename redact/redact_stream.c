@@ -82,10 +82,12 @@ void redact_stream_pause(struct redact_stream *s, struct buf *out)
     struct redact *r = redact_current();
     struct slice line = buf_slice(&s->line), head = line;
     size_t n = 0;
+    head.n = redact_whole_words(line, SIZE_MAX);
+    if (r == NULL || head.n == 0)
+        return;
     if (s->lines.in_key > 0 || memmem(line.p, line.n, "-----BEGIN ", 11) != NULL)
         return; /* the line may be part of a private key */
-    head.n = redact_whole_words(head, SIZE_MAX);
-    if (r == NULL || head.n == 0 || redact_text(r, head, &s->clean, &n) < 0)
+    if (redact_text(r, head, &s->clean, &n) < 0)
         return;
     if (n > 0)
         head = buf_slice(&s->clean);

@@ -15,7 +15,7 @@
 /* maximum bytes of truncated content that is checked here for another round */
 #define TRUNCATED_LOOK 512
 #define TRUNCATED_NAMES 4096 /* bytes of truncated content searched for names of secrets */
-#define CONTENT_LONG 4096 /* of content from this length on, usually only the head is searched */
+#define CONTENT_LONG 4096 /* only the head of content of this length or more is usually searched */
 #define CONTENT_SEARCHED ((size_t)2 << 10) /* bytes of that head */
 _Static_assert(CONTENT_LONG >= TRUNCATED_NAMES && CONTENT_LONG > CONTENT_SEARCHED,
                "head_may_be_json() and truncate_by_head() read this many bytes");
