@@ -247,17 +247,6 @@ void keys_close(struct keys *k)
     *k = (struct keys){0};
 }
 
-static void make_user_rule_name(struct key_user *u)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < u->name.n && n < 32; i++)
-        if ((unsigned char)u->name.p[i] < 0x80)
-            u->rule[n++] = u->name.p[i];
-    u->rule[n] = '\0';
-    if (n == 0)
-        memcpy(u->rule, "key", sizeof "key");
-}
-
 int keys_add(struct keys *k, enum key_list list, struct slice name)
 {
     struct key_user u = {.list = list};
@@ -268,7 +257,14 @@ int keys_add(struct keys *k, enum key_list list, struct slice name)
     make_key_name(name, &u.name);
     if (u.name.n == 0 || u.name.truncated)
         return MI_EINVAL;
-    make_user_rule_name(&u);
+    /* The mark gets the name in normal form, without non-ASCII bytes. */
+    size_t n = 0;
+    for (size_t i = 0; i < u.name.n && n < 32; i++)
+        if ((unsigned char)u.name.p[i] < 0x80)
+            u.rule[n++] = u.name.p[i];
+    u.rule[n] = '\0';
+    if (n == 0)
+        memcpy(u.rule, "key", sizeof "key");
     struct key_user *more = realloc(k->user, (k->user_n + 1) * sizeof *more);
     if (more == NULL)
         return MI_ENOMEM;

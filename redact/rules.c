@@ -42,19 +42,15 @@ static int add_key_names(struct redact *r, enum key_list list, const char *value
     return st == MI_EFULL ? MI_EINVAL : st;
 }
 
-/* Whether the pointer is relative to the message. Other pointers are relative to params. */
-static bool pointer_is_of_message(struct slice word)
-{
-    return slice_begins(word, "/params") || slice_begins(word, "/result") ||
-           slice_begins(word, "/error");
-}
-
 static int add_pointers(struct redact *r, const char *value, struct buf *error)
 {
     struct slice word;
     int st = 0;
     while (st == 0 && take_rule_word(&value, false, &word)) {
-        st = pointers_add(&r->pointers, pointer_is_of_message(word) ? "" : "/params", word, error);
+        /* These pointers are relative to the message, others are relative to params. */
+        bool of_message = slice_begins(word, "/params") || slice_begins(word, "/result") ||
+                          slice_begins(word, "/error");
+        st = pointers_add(&r->pointers, of_message ? "" : "/params", word, error);
         st = st == MI_EFULL ? MI_EINVAL : st;
     }
     return st;

@@ -36,20 +36,16 @@ static int fail_source(struct talk *t, int st)
 
 /* ---- the recording ---- */
 
-static uint32_t find_item(const struct talk *t, int64_t place)
-{
-    size_t at = SEARCH_INT64(t->items, t->n, place, place);
-    return at < t->n && t->items[at].place == place ? (uint32_t)at : TALK_NONE;
-}
-
 static int add_item(struct talk *t, const struct source_message *m)
 {
     if (t->n == TALK_NONE - 1 || !GROW(t->items, t->n, t->cap))
         return talk_no_memory(t);
-    bool answers = m->kind == RPC_RESULT || m->kind == RPC_ERROR;
-    uint32_t asked = answers ? find_item(t, (int64_t)m->request_place) : TALK_NONE;
-    if (asked != TALK_NONE && t->items[asked].answer == TALK_NONE)
-        t->items[asked].answer = t->n;
+    if (m->kind == RPC_RESULT || m->kind == RPC_ERROR) {
+        int64_t asked = (int64_t)m->request_place;
+        size_t at = SEARCH_INT64(t->items, t->n, place, asked);
+        if (at < t->n && t->items[at].place == asked && t->items[at].answer == TALK_NONE)
+            t->items[at].answer = t->n;
+    }
     t->items[t->n++] = (struct talk_item){.place = (int64_t)m->place,
                                           .answer = TALK_NONE,
                                           .kind = (uint8_t)m->kind,

@@ -1,9 +1,10 @@
-#include "replay/mock/forward_queue.h"
+#include "replay/mock/forward.h"
 
 #include "base/grow.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "replay/mock/answer.h"
+#include "replay/mock/forward_queue.h"
 #include "replay/source/marks.h"
 #include "wire/json/text.h"
 #include "wire/mcp/own.h"

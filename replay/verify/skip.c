@@ -53,18 +53,6 @@ static int skip_of_request(struct verify *v, const struct rpc *m, const struct v
     return st;
 }
 
-static const struct verify_skip *skip_of_unanswered(const struct talk *t, uint32_t answer,
-                                                 const struct rpc *recorded)
-{
-    static const struct verify_skip missing = {"its answer was never recorded",
-                                               "nothing can be compared; record the session again"};
-    static const struct verify_skip ours = {"the interposer answered it, not the server",
-                                            "nothing can be compared; record the session again"};
-    if (answer == TALK_NONE || t->items[answer].lost)
-        return &missing;
-    return rpc_is_ours(recorded) ? &ours : NULL;
-}
-
 /* Whether the client sent `$/cancelRequest` for this request before its answer (mcp-wire.md 7.5).
  * 1, 0 or an error. */
 static int request_was_cancelled(struct talk *t, uint32_t i, const struct rpc *asked)
@@ -87,9 +75,16 @@ static int request_was_cancelled(struct talk *t, uint32_t i, const struct rpc *a
 int verify_skip(struct verify *v, uint32_t i, const struct rpc *request, const struct rpc *answer,
                 const struct verify_skip **ret)
 {
+    static const struct verify_skip missing = {"its answer was never recorded",
+                                               "nothing can be compared; record the session again"};
+    static const struct verify_skip ours = {"the interposer answered it, not the server",
+                                            "nothing can be compared; record the session again"};
     static const struct verify_skip cancelled = {"the client cancelled it",
                                                  "verify waits for each answer"};
-    *ret = skip_of_unanswered(&v->talk, v->talk.items[i].answer, answer);
+    uint32_t at = v->talk.items[i].answer;
+    *ret = at == TALK_NONE || v->talk.items[at].lost ? &missing
+           : rpc_is_ours(answer)                      ? &ours
+                                                      : NULL;
     if (*ret != NULL)
         return 0;
     int st = request_was_cancelled(&v->talk, i, request);
