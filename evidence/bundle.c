@@ -101,7 +101,7 @@ static int find_session_leaves(struct bundle *b, struct buf *why)
 /* Checks the keys of the log, from the first key to the key of the checkpoint. *ret_known: `key` is one
  * of these keys. */
 static int check_log_keys(struct bundle *b, const struct public_key *key, bool *ret_known,
-                      struct buf *why)
+                          struct buf *why)
 {
     struct public_key next;
     bool any = false;
@@ -124,8 +124,8 @@ static int check_log_keys(struct bundle *b, const struct public_key *key, bool *
     return any ? 0 : bundle_refuse(why, "it has no leaf that states a key");
 }
 
-static int check_checkpoint_signature(struct bundle *b, const struct note *n, const struct public_key *key,
-                           struct buf *why)
+static int check_checkpoint_signature(struct bundle *b, const struct note *n,
+                                      const struct public_key *key, struct buf *why)
 {
     bool known;
     int st = check_log_keys(b, key, &known, why);
@@ -218,7 +218,7 @@ static int read_redactions(struct bundle *b, struct json_value array, struct buf
 
 /* Finds the lines of a record, in the order of their leaves. Returns their number. */
 static size_t find_lines_of_record(const struct bundle *b, struct slice record,
-                         const struct bundle_line **ret)
+                                   const struct bundle_line **ret)
 {
     size_t low = 0, high = b->line_n, n = 0;
     while (low < high) {
@@ -275,7 +275,7 @@ static int64_t last_redaction_time(const struct bundle *b, const struct bundle_r
 /* Checks the chain of commitments of a record: it begins with the commitment that the seal covers, each
  * redaction replaces one commitment by the next, and the last one is that of the record in the bundle. */
 static int check_commitment_chain(const struct bundle *b, const struct bundle_record *r,
-                        const struct digest *sealed, struct buf *why)
+                                  const struct digest *sealed, struct buf *why)
 {
     char name[RECORD_NAME];
     const struct bundle_line *line;

@@ -24,7 +24,8 @@ const struct bundle_shape bundle_shape[BUNDLE_KINDS] = {
     [BUNDLE_END] = {"end", BUNDLE_END_ALL, 0, 0 SESSION_FIELDS(IN_END)},
 };
 
-static void bundle_add_hashes(struct json_out *j, const char *name, const struct digest *d, size_t n)
+static void bundle_add_hashes(struct json_out *j, const char *name, const struct digest *d,
+                              size_t n)
 {
     char hex[DIGEST_HEX + 1];
     json_out_array(j, name);

@@ -9,7 +9,7 @@ struct member {
 
 /* Reads the values of these members; an object with other members is rejected. */
 static int bundle_read_members(struct json_value object, const struct member *m, size_t n,
-                        struct json_value *ret)
+                               struct json_value *ret)
 {
     struct json_walk w = json_walk_begin(object);
     struct slice key;
@@ -39,7 +39,8 @@ static int bundle_read_count(struct json_value v, uint64_t *ret)
     return 0;
 }
 
-static int bundle_read_hashes(struct json_value array, size_t max, struct digest *ret, size_t *ret_n)
+static int bundle_read_hashes(struct json_value array, size_t max, struct digest *ret,
+                              size_t *ret_n)
 {
     struct json_walk w = json_walk_begin(array);
     struct slice key;
@@ -97,7 +98,8 @@ int bundle_read_leaf(struct json_value v, struct bundle_leaf *ret, struct bundle
         {"n", JSON_NUMBER}, {"leaf", JSON_STRING}, {"proof", JSON_ARRAY}};
     struct json_value m[MI_COUNT(members)];
     struct slice text;
-    if (bundle_read_members(v, members, MI_COUNT(members), m) < 0 || bundle_read_count(m[0], &p->n) < 0 ||
+    if (bundle_read_members(v, members, MI_COUNT(members), m) < 0 ||
+        bundle_read_count(m[0], &p->n) < 0 ||
         bundle_read_hashes(m[2], TREE_DEPTH, p->proof, &p->proof_n) < 0)
         return MI_EINVAL;
     ret->n = p->n;
@@ -109,7 +111,8 @@ int bundle_read_redaction(struct json_value v, uint64_t *ret_n, struct json_valu
 {
     static const struct member members[] = {{"n", JSON_NUMBER}, {"lines", JSON_ARRAY}};
     struct json_value m[MI_COUNT(members)];
-    if (bundle_read_members(v, members, MI_COUNT(members), m) < 0 || bundle_read_count(m[0], ret_n) < 0)
+    if (bundle_read_members(v, members, MI_COUNT(members), m) < 0 ||
+        bundle_read_count(m[0], ret_n) < 0)
         return MI_EINVAL;
     *ret_lines = m[1];
     return 0;
@@ -136,7 +139,8 @@ int bundle_read_group(struct json_value v, struct bundle_proof *p, struct digest
     static const struct member members[] = {
         {"n", JSON_NUMBER}, {"commitments", JSON_ARRAY}, {"proof", JSON_ARRAY}};
     struct json_value m[MI_COUNT(members)];
-    if (bundle_read_members(v, members, MI_COUNT(members), m) < 0 || bundle_read_count(m[0], &p->n) < 0 ||
+    if (bundle_read_members(v, members, MI_COUNT(members), m) < 0 ||
+        bundle_read_count(m[0], &p->n) < 0 ||
         bundle_read_hashes(m[1], PLACES_GROUP, ret, ret_k) < 0 ||
         bundle_read_hashes(m[2], TREE_DEPTH, p->proof, &p->proof_n) < 0)
         return MI_EINVAL;
@@ -231,7 +235,8 @@ int bundle_read_record(struct json_value v, bool last, struct buf *text, struct 
     buf_clear(text);
     ret->place = 0;
     ret->redacted_at_us = 0;
-    if (bundle_read_members(v, members, last ? 2 : 3, m) < 0 || bundle_read_salt(m[0], &ret->salt) < 0 ||
+    if (bundle_read_members(v, members, last ? 2 : 3, m) < 0 ||
+        bundle_read_salt(m[0], &ret->salt) < 0 ||
         (!last && bundle_read_count(m[2], &ret->place) < 0))
         return MI_EINVAL;
     /* The unescaped fields are never longer than the JSON, so the buffer does not move. */

@@ -13,8 +13,8 @@
 #define PLACES_GROUP 64
 
 struct places {
-    uint64_t n;         /* records */
-    struct tree groups; /* the complete groups */
+    uint64_t n;                       /* records */
+    struct tree groups;               /* the complete groups */
     struct digest rest[PLACES_GROUP]; /* the n % PLACES_GROUP commitments after these groups */
 };
 

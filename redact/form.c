@@ -131,7 +131,8 @@ static bool prose_asks_secret(const struct keys *k, struct slice text)
             continue;
         struct slice behind = rest;
         struct word next;
-        bool spoken_of = take_next_word(&behind, &next) && next.joined && !word_may_follow_secret(next.text);
+        bool spoken_of =
+            take_next_word(&behind, &next) && next.joined && !word_may_follow_secret(next.text);
         if (!spoken_of && !secret_is_only_mentioned(words, n))
             return true;
     }
@@ -303,7 +304,7 @@ static bool field_is_only_one(struct json_value fields, struct slice *ret_key)
 /* Notes a form and its secret fields. Returns whether it has any. *budget: number of bytes of forms of
  * this message that may still be read. */
 static bool forms_note_fields(struct forms *f, const struct redact *r, uint64_t owner,
-                        struct json_value params, size_t *budget)
+                              struct json_value params, size_t *budget)
 {
     struct slice key;
     struct json_value one;
@@ -320,7 +321,8 @@ static bool forms_note_fields(struct forms *f, const struct redact *r, uint64_t 
     }
     *budget -= params.text.n;
     struct json_value fields = {0}, schema = json_get(params, "requestedSchema");
-    for (struct json_walk of = json_walk_begin(schema); find_member_named(&of, "properties", &fields);)
+    for (struct json_walk of = json_walk_begin(schema);
+         find_member_named(&of, "properties", &fields);)
         for (struct json_walk w = json_walk_begin(fields);
              w.object && json_walk_next(&w, &key, &one);) {
             buf_clear(&name);
@@ -330,7 +332,8 @@ static bool forms_note_fields(struct forms *f, const struct redact *r, uint64_t 
                 asks = true;
             }
         }
-    if (!asks && field_is_only_one(fields, &key) && text_asks_secret(&r->keys, json_get(params, "message"))) {
+    if (!asks && field_is_only_one(fields, &key) &&
+        text_asks_secret(&r->keys, json_get(params, "message"))) {
         form_add_field(form, forms_hash_of(OF_FIELD, key));
         asks = true;
     }
@@ -348,7 +351,8 @@ static bool forms_note_inputs(struct forms *f, const struct redact *r, struct js
     for (struct json_walk w = json_walk_begin(requests);
          w.object && json_walk_next(&w, &key, &one);)
         if (json_key_is(json_string_raw(json_get(one, "method")), "elicitation/create"))
-            asks |= forms_note_fields(f, r, forms_hash_of(OF_KEY, key), json_get(one, "params"), &budget);
+            asks |= forms_note_fields(f, r, forms_hash_of(OF_KEY, key), json_get(one, "params"),
+                                      &budget);
     return asks;
 }
 
@@ -421,7 +425,8 @@ static void hide_in_answer(struct hiding *h, const struct asked_form *form,
         return; /* not an answer to a form, but for instance to a sampling request */
     if (answer.type != JSON_OBJECT && form_has_secrets(form))
         hide_value(h, answer);
-    for (struct json_walk of = json_walk_begin(answer); find_member_named(&of, "content", &content);) {
+    for (struct json_walk of = json_walk_begin(answer);
+         find_member_named(&of, "content", &content);) {
         if (content.type != JSON_OBJECT && (form == NULL || form_has_secrets(form)))
             hide_value(h, content);
         for (struct json_walk w = json_walk_begin(content);

@@ -30,15 +30,15 @@ enum role place_role_of_key(struct slice key)
     case 3:
         return key_equals_word(key, "key")   ? ROLE_NAME
                : key_equals_word(key, "val") ? ROLE_VALUE
-                                               : ROLE_NONE;
+                                             : ROLE_NONE;
     case 4:
-        return key_equals_word(key, "name")                                   ? ROLE_NAME
+        return key_equals_word(key, "name")                                     ? ROLE_NAME
                : memcmp(key.p, "blob", 4) == 0 || memcmp(key.p, "data", 4) == 0 ? ROLE_BLOB
                                                                                 : ROLE_NONE;
     case 5:
-        return key_equals_word(key, "value")                                      ? ROLE_VALUE
+        return key_equals_word(key, "value")                                    ? ROLE_VALUE
                : key_equals_word(key, "field") || key_equals_word(key, "param") ? ROLE_NAME
-                                                                                    : ROLE_NONE;
+                                                                                : ROLE_NONE;
     case 6:
         return key_equals_word(key, "header") ? ROLE_NAME : ROLE_NONE;
     case 7:

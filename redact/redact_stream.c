@@ -23,7 +23,8 @@ static void stream_output_unseen(struct redact_stream *s, struct slice text, str
     buf_slice_add(out, text);
 }
 
-static void stream_output_line(struct redact_stream *s, struct slice line, bool ended, struct buf *out)
+static void stream_output_line(struct redact_stream *s, struct slice line, bool ended,
+                               struct buf *out)
 {
     struct redact *r = redact_current();
     size_t n = 0;

@@ -26,7 +26,7 @@
 #define REDACT_CONTENT_HEAD 50 /* characters of sensitive content that are kept */
 #define REDACT_MARK_MAX 80     /* bytes of a mark `[redacted:RULE]` */
 #define REDACT_WORD_MAX 4096   /* longest word in bytes that is not divided when a line is split */
-#define REDACT_PEM_LINES 512 /* lines of a private key that are replaced if its end is missing */
+#define REDACT_PEM_LINES 512   /* lines of a private key that are replaced if its end is missing */
 
 enum redact_how {
     REDACT_SECRETS, /* replace secrets only: --record full */

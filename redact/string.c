@@ -298,7 +298,8 @@ bool redact_no_shape(struct redact *r, size_t from, size_t to)
     return r->place >= to;
 }
 
-static bool string_needs_search(struct redact *r, struct slice raw, size_t base, bool odd, int level)
+static bool string_needs_search(struct redact *r, struct slice raw, size_t base, bool odd,
+                                int level)
 {
     if (odd || shapes_has_patterns(r->shapes))
         return true;

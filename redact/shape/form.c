@@ -250,8 +250,7 @@ static bool escape_ends_at(const char *end, size_t n)
         return true;
     if (n >= 3 && end[-3] == '%' && is_hex_char(end[-2]) && is_hex_char(end[-1]))
         return true;
-    if (n >= 4 && end[-4] == '\\' && end[-3] == 'x' && is_hex_char(end[-2]) &&
-        is_hex_char(end[-1]))
+    if (n >= 4 && end[-4] == '\\' && end[-3] == 'x' && is_hex_char(end[-2]) && is_hex_char(end[-1]))
         return true;
     return n >= 6 && end[-6] == '\\' && end[-5] == 'u' && is_hex_char(end[-4]) &&
            is_hex_char(end[-3]) && is_hex_char(end[-2]) && is_hex_char(end[-1]);

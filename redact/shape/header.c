@@ -177,8 +177,8 @@ bool shape_match_authorization(struct slice text, size_t at, struct shape_hit *r
     size_t next = skip_chars(text, word, " \t");
     bool scheme_known = next > word && shape_is_listed(scheme, known);
     if (scheme_known && shape_is_listed(scheme, of_pairs)) {
-        struct slice v = slice_of_range(
-            text, next, end_of_header_value(text, next, quote == '"' ? 0 : quote));
+        struct slice v =
+            slice_of_range(text, next, end_of_header_value(text, next, quote == '"' ? 0 : quote));
         return memchr(v.p, '=', v.n) != NULL && set_hit(ret, next, next + v.n);
     }
     if (scheme_known)

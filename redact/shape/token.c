@@ -154,8 +154,7 @@ bool shape_match_pem(struct slice text, size_t at, struct shape_hit *ret)
 {
     const char *p = text.p + at, *end = text.p + text.n;
     if (*p == 'P') { /* a PuTTY key: everything up to its checksum */
-        const char *body =
-            find_text(p, p + size_min((size_t)(end - p), 2048), "Private-Lines: ");
+        const char *body = find_text(p, p + size_min((size_t)(end - p), 2048), "Private-Lines: ");
         if (body == NULL)
             return false;
         size_t letters;

@@ -80,8 +80,7 @@ static const struct word not_secret[] = {
     W("skiptoken"),     W("bypass"),          W("compass"),
 };
 
-static bool name_ends_with_word(const struct name *n, const struct word *list,
-                                size_t list_n)
+static bool name_ends_with_word(const struct name *n, const struct word *list, size_t list_n)
 {
     for (size_t i = 0; i < list_n; i++) {
         const struct word *w = &list[i];

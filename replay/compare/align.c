@@ -144,8 +144,7 @@ static int pair_group(struct group *g)
     g->x->distances -= n * m;
     int st = near_pair_lists(n, m, distance_in_group, g, partner);
     for (uint32_t i = 0; st == 0 && i < n; i++)
-        set_pair(g->x, g->a[a_is_short ? i : partner[i]], g->b[a_is_short ? partner[i] : i],
-                         false);
+        set_pair(g->x, g->a[a_is_short ? i : partner[i]], g->b[a_is_short ? partner[i] : i], false);
     return st;
 }
 

@@ -159,7 +159,7 @@ static bool value_is_generated(enum place place, struct slice key)
 }
 
 static struct json_value member_of_raw_key(struct comparison *c, struct json_value object,
-                                     struct slice raw_key)
+                                           struct slice raw_key)
 {
     struct json_value v = {0};
     buf_clear(&c->key);
@@ -316,7 +316,7 @@ static uint64_t hash_of_entry_name(struct comparison *c, struct json_value name)
 }
 
 static bool read_entries_by_name(struct comparison *c, struct entries *e, struct json_value list,
-                         const char *by)
+                                 const char *by)
 {
     struct slice key;
     struct json_value v;

@@ -180,7 +180,7 @@ struct looking {
 };
 
 static struct slice diff_sanitize_value(struct looking *l, enum diff_side side,
-                                          struct slice pointer, struct slice value)
+                                        struct slice pointer, struct slice value)
 {
     struct buf *b = &l->d->value[side];
     if (value.p == NULL)
@@ -243,8 +243,8 @@ static bool diff_on_answer_difference(void *ctx, const struct compare_difference
 
 /* Reads the requests or the answers of both calls of a row. *ret_both: both were recorded. */
 typedef int (*read_fn)(struct side *s, uint32_t call, struct rpc *ret);
-static int read_both_bodies(struct diff *d, struct align_row row, read_fn read, struct rpc ret[DIFF_SIDES],
-                     bool *ret_both)
+static int read_both_bodies(struct diff *d, struct align_row row, read_fn read,
+                            struct rpc ret[DIFF_SIDES], bool *ret_both)
 {
     uint32_t call[DIFF_SIDES] = {row.a, row.b};
     *ret_both = true;
@@ -295,7 +295,7 @@ static bool pair_compares_whole_lists(const struct diff *d, struct align_row row
 /* Replaces each value that is one of several pages by the result for the whole list. Returns 0,
  * MI_ENOENT or an error. */
 static int read_whole_lists(struct diff *d, struct align_row row,
-                           struct json_value value[DIFF_SIDES])
+                            struct json_value value[DIFF_SIDES])
 {
     const uint32_t call[DIFF_SIDES] = {row.a, row.b};
     for (int i = 0; i < DIFF_SIDES; i++) {

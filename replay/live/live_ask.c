@@ -117,7 +117,7 @@ static int ask_read_answer(struct talk *t, int64_t id, struct slice method, stru
 /* Waits for the answer with this id to a request of this method. *ret is in the live server's line,
  * or in t->mended. */
 static int ask_await_answer(struct talk *t, int64_t id, struct slice method, struct rpc *ret,
-                     bool *ret_answered)
+                            bool *ret_answered)
 {
     int64_t until = ask_deadline(t);
     *ret_answered = false;
@@ -175,7 +175,7 @@ static int send_line(struct talk *t, struct slice method)
 }
 
 static int ask_tools_page(struct talk *t, struct slice meta, struct slice cursor, struct rpc *ret,
-                    bool *ret_answered)
+                          bool *ret_answered)
 {
     buf_clear(&t->line);
     char id[24];

@@ -158,7 +158,8 @@ static int find_expected(struct match *m, uint32_t *ret)
     }
 }
 
-static int find_exchange_in_order(struct match *m, const struct rpc *r, uint32_t *ret, enum miss_kind *ret_why)
+static int find_exchange_in_order(struct match *m, const struct rpc *r, uint32_t *ret,
+                                  enum miss_kind *ret_why)
 {
     uint32_t expected;
     int st = find_expected(m, &expected);
@@ -237,7 +238,7 @@ static int compare_with_nearest(struct nearest *n, uint32_t i)
 
 /* Finds the nearest request of the same method and target, else of the same method. */
 static int find_nearest_request(struct match *m, const struct rpc *request, struct slice method,
-                        struct slice target, struct nearest *n)
+                                struct slice target, struct nearest *n)
 {
     uint32_t topic = plan_find_topic(m->plan, method, target);
     size_t tried = 0;

@@ -161,8 +161,8 @@ static void misses_add_json(struct misses *r, const struct miss *f, struct slice
 
 /* ---- cases ---- */
 
-static struct report_case *begin_miss_case(struct misses *r, struct slice method, struct slice target,
-                                         uint64_t seq)
+static struct report_case *begin_miss_case(struct misses *r, struct slice method,
+                                           struct slice target, uint64_t seq)
 {
     struct report_case *c = report_new(&r->report);
     c->group = method.n > 0 ? method : slice_of("line");

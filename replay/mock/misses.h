@@ -58,7 +58,7 @@ struct misses_counts {
 
 struct misses {
     struct misses_counts counts;
-    struct buf json; /* owned; finished findings, as members of an array */
+    struct buf json;           /* owned; finished findings, as members of an array */
     uint64_t kept;             /* number of findings in `json` */
     struct report report;      /* owned; the caller chooses its formats and its suite */
     struct report_place place; /* the recording; borrowed */

@@ -35,7 +35,7 @@ struct playback {
     bool idle;             /* a list that has no next step so far */
     bool stream;           /* the playback is that of a subscription */
     bool held;             /* waits for the client to reach a place or to answer */
-    size_t questions; /* number of questions that the client has not answered yet */
+    size_t questions;      /* number of questions that the client has not answered yet */
     const struct fault *fault;   /* NULL: none */
     struct mock_batch *batch;    /* NULL: not in a batch */
     struct slice id, token, key; /* in `data`; token {NULL, 0}: the request has no progress token */

@@ -112,8 +112,8 @@ static int verify_find_skip(struct verify *v, uint32_t i, const struct rpc *requ
                                                  "verify waits for each answer"};
     uint32_t at = v->talk.items[i].answer;
     *ret = at == TALK_NONE || v->talk.items[at].lost ? &missing
-           : rpc_is_ours(answer)                      ? &ours
-                                                      : NULL;
+           : rpc_is_ours(answer)                     ? &ours
+                                                     : NULL;
     if (*ret != NULL)
         return 0;
     int st = request_was_cancelled(&v->talk, i, request);
@@ -144,7 +144,7 @@ static void verify_copy_text(struct differences *g, struct span *s, struct slice
 }
 
 static void verify_copy_value(struct differences *g, struct span *s, struct slice pointer,
-                       struct slice value)
+                              struct slice value)
 {
     struct buf sanitized = {0};
     if (value.p != NULL && sanitize_value(&sanitized, pointer, value) < 0)
@@ -202,8 +202,8 @@ static int compare_answers(struct verify *v, const struct rpc *request, const st
                    .live = live->kind == RPC_ERROR ? live->error.text : live->result.text});
     else
         st = compare_values(both_errors ? recorded->error : recorded->result,
-                            both_errors ? live->error : live->result, &rules,
-                            verify_on_difference, g);
+                            both_errors ? live->error : live->result, &rules, verify_on_difference,
+                            g);
     struct verify_result *r = g->r;
     r->verdict =
         r->differences == 0 ? VERIFY_MATCH
