@@ -45,8 +45,7 @@ static bool word_is_one_of(struct slice word, const char *const *words)
     return place_is_one_of((struct slice){low, word.n}, words);
 }
 
-/* Whether this word may follow the name of a secret that a text asks for. A noun may not, as in "token
- * count" or "password policy". */
+/* Whether this word may follow the name of a secret that a text asks for. A noun may not: "token count", "password policy". */
 static bool word_may_follow_secret(struct slice word)
 {
     static const char *const words[] = {
@@ -112,8 +111,7 @@ static bool words_name_secret(const struct keys *k, const struct word *words, si
            (!(rule->flags & KEY_CAPITALS) || slice_is_capitals(last));
 }
 
-/* Whether a text asks for a secret: a word names a secret, and the words around it do not show that the
- * secret is only mentioned. */
+/* Whether a text names a secret, and the words around the name do not show that the secret is only mentioned. */
 static bool prose_asks_secret(const struct keys *k, struct slice text)
 {
     struct word words[WORDS + 2];
@@ -138,9 +136,8 @@ static bool prose_asks_secret(const struct keys *k, struct slice text)
     }
 }
 
-/* Finds the next member with this name. All are searched, because a reader of the message may use any of
- * several members with one name. */
-static bool find_member_named(struct json_walk *w, const char *name, struct json_value *ret)
+/* Finds the next member with this name: a reader of the message may use any of several members with one name. */
+static bool find_member(struct json_walk *w, const char *name, struct json_value *ret)
 {
     struct slice key;
     struct json_value one;
@@ -225,7 +222,7 @@ static bool field_asks_secret(const struct keys *k, struct slice name, struct js
     if (rule != NULL)
         return !number || !(rule->flags & KEY_NO_NUMBER);
     for (size_t i = 0; i < MI_COUNT(prose); i++)
-        for (struct json_walk w = json_walk_begin(schema); find_member_named(&w, prose[i], &v);)
+        for (struct json_walk w = json_walk_begin(schema); find_member(&w, prose[i], &v);)
             if (text_asks_secret(k, v))
                 return true;
     return false;
@@ -286,8 +283,7 @@ static void form_add_field(struct asked_form *form, uint64_t field)
         form->field[form->n++] = field;
 }
 
-/* Whether the form has only one field, with a name such as `value`. Then only the message of the form
- * says what the field is. */
+/* Whether the form has only one field, with a name such as `value`: then only the message says what the field is. */
 static bool field_is_only_one(struct json_value fields, struct slice *ret_key)
 {
     static const char *const names[] = {"value", "input", "answer", "response",
@@ -301,10 +297,9 @@ static bool field_is_only_one(struct json_value fields, struct slice *ret_key)
     return word_is_one_of(*ret_key, names) && field_is_typed(one, &number);
 }
 
-/* Notes a form and its secret fields. Returns whether it has any. *budget: number of bytes of forms of
- * this message that may still be read. */
-static bool forms_note_fields(struct forms *f, const struct redact *r, uint64_t owner,
-                              struct json_value params, size_t *budget)
+/* Notes a form. Returns whether it has secret fields. *budget: bytes of forms of this message that may still be read. */
+static bool note_form(struct forms *f, const struct redact *r, uint64_t owner,
+                      struct json_value params, size_t *budget)
 {
     struct slice key;
     struct json_value one;
@@ -321,8 +316,7 @@ static bool forms_note_fields(struct forms *f, const struct redact *r, uint64_t 
     }
     *budget -= params.text.n;
     struct json_value fields = {0}, schema = json_get(params, "requestedSchema");
-    for (struct json_walk of = json_walk_begin(schema);
-         find_member_named(&of, "properties", &fields);)
+    for (struct json_walk of = json_walk_begin(schema); find_member(&of, "properties", &fields);)
         for (struct json_walk w = json_walk_begin(fields);
              w.object && json_walk_next(&w, &key, &one);) {
             buf_clear(&name);
@@ -351,8 +345,7 @@ static bool forms_note_inputs(struct forms *f, const struct redact *r, struct js
     for (struct json_walk w = json_walk_begin(requests);
          w.object && json_walk_next(&w, &key, &one);)
         if (json_key_is(json_string_raw(json_get(one, "method")), "elicitation/create"))
-            asks |= forms_note_fields(f, r, forms_hash_of(OF_KEY, key), json_get(one, "params"),
-                                      &budget);
+            asks |= note_form(f, r, forms_hash_of(OF_KEY, key), json_get(one, "params"), &budget);
     return asks;
 }
 
@@ -386,7 +379,7 @@ bool forms_notice(struct forms *f, const struct redact *r, const struct rpc *m, 
     if (rpc_method_is(m, "tasks/result"))
         forms_note_result(f, m->id, json_get(m->params, "taskId"));
     else if (rpc_method_is(m, "elicitation/create"))
-        return forms_note_fields(f, r, forms_hash_of_id(m->id), m->params, &budget);
+        return note_form(f, r, forms_hash_of_id(m->id), m->params, &budget);
     return forms_note_inputs(f, r, rpc_input_requests(m));
 }
 
@@ -425,8 +418,7 @@ static void hide_in_answer(struct hiding *h, const struct asked_form *form,
         return; /* not an answer to a form, but for instance to a sampling request */
     if (answer.type != JSON_OBJECT && form_has_secrets(form))
         hide_value(h, answer);
-    for (struct json_walk of = json_walk_begin(answer);
-         find_member_named(&of, "content", &content);) {
+    for (struct json_walk of = json_walk_begin(answer); find_member(&of, "content", &content);) {
         if (content.type != JSON_OBJECT && (form == NULL || form_has_secrets(form)))
             hide_value(h, content);
         for (struct json_walk w = json_walk_begin(content);
@@ -442,8 +434,8 @@ static const struct asked_form *form_answered_by(const struct forms *f, struct j
     static const struct asked_form all = {.all = true};
     struct json_value id = {0}, more;
     struct json_walk w = json_walk_begin(message);
-    (void)find_member_named(&w, "id", &id);
-    return find_member_named(&w, "id", &more) ? &all : forms_find(f, forms_hash_of_id(id));
+    (void)find_member(&w, "id", &id);
+    return find_member(&w, "id", &more) ? &all : forms_find(f, forms_hash_of_id(id));
 }
 
 static void hide_in_inputs(struct hiding *h, struct json_value params)
@@ -451,7 +443,7 @@ static void hide_in_inputs(struct hiding *h, struct json_value params)
     struct slice key;
     struct json_value one, inputs;
     for (struct json_walk of = json_walk_begin(params);
-         find_member_named(&of, "inputResponses", &inputs);) {
+         find_member(&of, "inputResponses", &inputs);) {
         if (inputs.type != JSON_OBJECT && forms_have_secrets(h->f))
             hide_value(h, inputs);
         for (struct json_walk w = json_walk_begin(inputs);

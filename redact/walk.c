@@ -152,8 +152,7 @@ static void replace_late_value(struct pass *s, struct frame *f)
 
 /* ---- strings ------------------------------------------------------------------------------ */
 
-/* Handles a string of the form NAME=VALUE, as in environments and argvs, or NAME: VALUE among
- * headers. Returns true if the value was replaced. */
+/* Handles NAME=VALUE, as in environments and argvs, or NAME: VALUE among headers. Returns true if the value was replaced. */
 static bool replace_assigned_value(struct pass *s, const struct frame *f, struct slice raw)
 {
     char mark = f->zone == ZONE_HEADERS ? ':' : '=';
@@ -294,8 +293,7 @@ static void walk_value_ended(struct pass *s, enum role role, const char *p, cons
         replace_late_value(s, f);
 }
 
-/* Handles a string, container or scalar. Returns where the walk continues: inside the container, or
- * after the value. */
+/* Handles any value. Returns where the walk continues: inside a container, or after the value. */
 static const char *walk_value(struct pass *s, struct child *c, const char *p)
 {
     const char *behind;
