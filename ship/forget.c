@@ -16,8 +16,7 @@ struct search {
     bool found;
 };
 
-static int forget_on_target(void *ctx, const struct target_state *t,
-                                 const struct target_lag *lag)
+static int forget_on_target(void *ctx, const struct target_state *t, const struct target_lag *lag)
 {
     struct search *x = ctx;
     (void)lag;
@@ -47,7 +46,7 @@ static int forget_find_target(struct unsent *u, const char *url)
 /* ---- the command ---- */
 
 static int forget_after_question(const struct settings *s, struct unsent *u, struct out *o,
-                              const char *url)
+                                 const char *url)
 {
     if (!settings_is_on(s, "yes") && !ask_yes("Forget this target? What was sent stays there.")) {
         out_raw(o, "nothing was forgotten");

@@ -41,7 +41,7 @@ void plan_note_task_answer(struct plan *p, uint32_t exchange, uint32_t question,
 {
     if (exchange != PLAN_NONE)
         set_task_cause(p, p->exchanges[exchange].task,
-                  (struct plan_anchor){ANCHOR_CLIENT_ANSWER, question}, place);
+                       (struct plan_anchor){ANCHOR_CLIENT_ANSWER, question}, place);
 }
 
 /* Returns the id of the task that this answer creates: result.task.taskId in 2025-11-25, result.taskId

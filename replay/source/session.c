@@ -234,7 +234,7 @@ int source_pick_session(struct query *q, const char *name, int64_t before,
 }
 
 static void add_session_part(struct source *s, const struct query_session *session, uint64_t place,
-                     bool discover_only)
+                             bool discover_only)
 {
     struct part *part = &s->part[s->parts++];
     *part = (struct part){

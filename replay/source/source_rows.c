@@ -114,7 +114,8 @@ static bool word_is_in_list(struct slice word, const char *const *list, size_t n
 
 /* ---- the session ---- */
 
-static int open_redact_rules(struct source *s, const struct query_session *session, struct buf *error)
+static int open_redact_rules(struct source *s, const struct query_session *session,
+                             struct buf *error)
 {
     struct buf now = {0};
     if (session->redact_rules.p == NULL)

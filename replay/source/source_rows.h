@@ -11,18 +11,18 @@
 #define PLACE_MAIN ((uint64_t)2 << PLACE_BITS)
 
 struct source_row {
-    struct source_message m; /* id and body are not set, because source.text may move */
+    struct source_message m;             /* id and body are not set, because source.text may move */
     size_t id_at, id_n, body_at, body_n; /* ranges of source.text */
     bool has_id, has_body;
 };
 
 struct source {
     struct source_info info;
-    struct buf info_text;  /* owned; text of the info */
-    struct buf error;      /* owned */
-    struct redact *redact; /* owned; the rules of the recording; NULL: recorded without rules */
-    bool redact_content; /* the sanitizer also truncated content */
-    bool redact_old;     /* see source_form_is_old() */
+    struct buf info_text;    /* owned; text of the info */
+    struct buf error;        /* owned */
+    struct redact *redact;   /* owned; the rules of the recording; NULL: recorded without rules */
+    bool redact_content;     /* the sanitizer also truncated content */
+    bool redact_old;         /* see source_form_is_old() */
     struct buf form;         /* owned; result of source_sanitize_again() */
     struct source_row *rows; /* owned; all of a cassette, or one page of a session */
     size_t rows_n, rows_cap, next;

@@ -62,7 +62,7 @@ static const char *hint_for_http_status(int status)
 
 /* Writes a sentence to x->error: "URL/v1/traces: HTTP 503: message of the collector" */
 static void batch_describe_answer(struct exporter *x, enum otlp_signal signal, int status,
-                                struct slice text)
+                                  struct slice text)
 {
     buf_clear(&x->error);
     buf_printf(&x->error, "%s%s: HTTP %d", buf_str(&x->base), signals[signal].path, status);
@@ -101,7 +101,7 @@ static void batch_note_accepted(struct exporter *x, enum otlp_signal signal, int
 }
 
 static int batch_judge_answer(struct exporter *x, enum otlp_signal signal,
-                            const struct post_answer *a)
+                              const struct post_answer *a)
 {
     struct part *p = &x->part[signal];
     struct buf text = {0};

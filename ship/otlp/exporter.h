@@ -44,11 +44,11 @@ struct exporter {
     struct otlp_durations durations[OTLP_SESSION + 1]; /* owned; of the session being read */
     struct findings_added added;                       /* owned; of the session that is read */
     struct buf body, answer, text, error; /* owned; large bodies, scratch, the sentence */
-    int64_t sent;       /* number of items sent in this round */
-    int64_t wait_ms;    /* how long the collector asked us to wait */
-    int64_t refused;    /* number of refused items since opening */
-    struct buf refusal; /* owned; the last refusal, as a sentence; empty: none */
-    int64_t refusals;   /* number of refusals */
+    int64_t sent;                         /* number of items sent in this round */
+    int64_t wait_ms;                      /* how long the collector asked us to wait */
+    int64_t refused;                      /* number of refused items since opening */
+    struct buf refusal;                   /* owned; the last refusal, as a sentence; empty: none */
+    int64_t refusals;                     /* number of refusals */
 };
 
 MI_MUST int exporter_open(struct exporter **ret, const struct target *t, struct buf *error);

@@ -10,12 +10,12 @@
 
 struct shipped_session {
     char uid[UID_LEN + 1];
-    bool known;         /* the other store has a row of the session */
-    bool complete;      /* the session has ended, and all of it was sent */
-    bool saved;         /* the vault's cursor has the same values */
-    int64_t id;         /* id in the vault; 0: the vault no longer has the session */
-    int64_t seq, event; /* last message and event that the other store has */
-    int64_t row_hash;   /* hash of the row that the other store has */
+    bool known;                   /* the other store has a row of the session */
+    bool complete;                /* the session has ended, and all of it was sent */
+    bool saved;                   /* the vault's cursor has the same values */
+    int64_t id;                   /* id in the vault; 0: the vault no longer has the session */
+    int64_t seq, event;           /* last message and event that the other store has */
+    int64_t row_hash;             /* hash of the row that the other store has */
     int64_t last_seq, last_event; /* last message and event in the vault when its row was read */
     bool ended;
 };

@@ -160,7 +160,8 @@ int link_connect(struct link *l)
         return MI_ENOMEM;
     int st = hosts_open(&hosts, l->c);
     if (st == 0)
-        st = hosts.n == 1 ? link_connect_to_host(l, hosts.timeout_us) : link_connect_to_any_host(l, &hosts);
+        st = hosts.n == 1 ? link_connect_to_host(l, hosts.timeout_us)
+                          : link_connect_to_any_host(l, &hosts);
     hosts_close(&hosts);
     if (st < 0)
         link_disconnect(l);
@@ -308,8 +309,8 @@ static int link_await_results(struct link *l, int64_t until_us)
 /* Ends a call. After an error, the connection may be in any state, so it is closed. */
 static int link_finish_call(struct link *l, bool sent, int64_t until_us)
 {
-    int st = sent ? link_await_results(l, until_us)
-                  : link_fail(l, TARGET_LOST, PQerrorMessage(l->c));
+    int st =
+        sent ? link_await_results(l, until_us) : link_fail(l, TARGET_LOST, PQerrorMessage(l->c));
     if (st < 0)
         link_disconnect(l);
     return st;
@@ -399,7 +400,7 @@ static int link_run_once(struct link *l, const char *sql)
     int st;
     link_begin(l);
     return link_prepare_call(l, &st) ? link_finish_call(l, PQsendQuery(l->c, sql) == 1, INT64_MAX)
-                                    : st;
+                                     : st;
 }
 
 int link_run(struct link *l, const char *sql)

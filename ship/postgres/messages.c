@@ -108,7 +108,8 @@ static int fail_body_changed(struct sender *s, int64_t seq)
     return TARGET_AGAIN;
 }
 
-static int messages_send_body(struct sender *s, const struct shipped_session *x, const struct large *l)
+static int messages_send_body(struct sender *s, const struct shipped_session *x,
+                              const struct large *l)
 {
     int st = 0;
     for (int64_t at = 0; st == 0 && at < l->length; at += (int64_t)SENDER_PIECE) {
@@ -151,8 +152,8 @@ static int sender_messages_put(struct sender *s, const struct shipped_session *x
     return st;
 }
 
-static int messages_send_batch(struct sender *s, struct shipped_session *x, int64_t from, int64_t to,
-                      int64_t *ret_n, int64_t *ret_last)
+static int messages_send_batch(struct sender *s, struct shipped_session *x, int64_t from,
+                               int64_t to, int64_t *ret_n, int64_t *ret_last)
 {
     struct batch b = {.s = s, .x = x};
     for (int i = 0; i < MESSAGE_COLUMNS; i++)
@@ -216,7 +217,7 @@ static int sender_messages_on_event(void *ctx, const struct cell *cell)
 /* Sends events. Messages to which one of them added a finding are sent again before the events.
  * Both use the same arrays, so the events are read twice. */
 static int events_send_batch(struct sender *s, struct shipped_session *x, int64_t from, int64_t to,
-                       int64_t *ret_n, int64_t *ret_last)
+                             int64_t *ret_n, int64_t *ret_last)
 {
     struct event_batch b = {.s = s};
     sender_begin_arrays(s, event_types, EVENT_COLUMNS);

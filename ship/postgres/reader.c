@@ -147,8 +147,7 @@ static int reader_select_rows(struct reader *r, const char *function, const char
 
 /* Calls a function whose rows have this number of columns. If the connection has ended, connects
  * and calls again once. */
-static int reader_call(struct reader *r, const char *function, const char *more,
-                             size_t columns)
+static int reader_call(struct reader *r, const char *function, const char *more, size_t columns)
 {
     buf_clear(&r->error);
     int st = reader_select_rows(r, function, more);
@@ -254,8 +253,8 @@ static int read_rows(void *ctx, const struct remote_ask *ask, remote_row_fn fn, 
     snprintf(more, sizeof more, " ORDER BY %s%s LIMIT %lld", key[ask->table],
              ask->backwards ? " DESC" : "", (long long)ask->rows);
     int st = reader_call(r, function, more,
-                               strlen(remote_shape[ask->table].cells) +
-                                   (size_t)count_place_columns(ask->table));
+                         strlen(remote_shape[ask->table].cells) +
+                             (size_t)count_place_columns(ask->table));
     for (int i = 0; st == 0 && i < link_count_rows(r->link); i++)
         st = reader_pass_row(r, ask, i, fn, fn_ctx);
     return st;
@@ -286,8 +285,7 @@ static bool place_is_before(struct place a, struct place b)
     return order < 0 || (order == 0 && a.seq < b.seq);
 }
 
-static int reader_search(void *ctx, const struct remote_words *ask, remote_row_fn fn,
-                               void *fn_ctx)
+static int reader_search(void *ctx, const struct remote_words *ask, remote_row_fn fn, void *fn_ctx)
 {
     struct reader *r = ctx;
     struct place last = {ask->last, ask->before};
@@ -298,7 +296,7 @@ static int reader_search(void *ctx, const struct remote_words *ask, remote_row_f
     link_add_text_argument(r->link, ask->match);
     link_add_int_argument(r->link, ask->rows);
     int st = reader_call(r, "read_search",
-                               " ORDER BY session_uid COLLATE \"C\" DESC, seq DESC LIMIT $5", 2);
+                         " ORDER BY session_uid COLLATE \"C\" DESC, seq DESC LIMIT $5", 2);
     for (int i = 0; st == 0 && i < link_count_rows(r->link); i++) {
         struct place at = {link_get_slice(r->link, i, 0), link_get_int(r->link, i, 1)};
         if (at.uid.n != UID_LEN || !place_is_before(at, last) ||
@@ -325,9 +323,8 @@ static int read_body_piece(struct reader *r, size_t at, size_t n, struct buf *re
     if (link_get_slice(r->link, 0, 0).p == NULL)
         return reader_fail(r, "the store does not have this body");
     st = link_get_bytes(r->link, 0, 0, n, ret);
-    return st == MI_EINVAL
-               ? reader_fail(r, "the store sent another body than the requested one")
-               : st;
+    return st == MI_EINVAL ? reader_fail(r, "the store sent another body than the requested one")
+                           : st;
 }
 
 static int read_body(void *ctx, struct slice vault, struct slice session, int64_t seq, size_t max,

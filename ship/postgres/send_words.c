@@ -2,8 +2,8 @@
 #include "ship/postgres/sender.h"
 
 /* Gets the body as it will be stored; of a large body, the beginning, whose words are indexed. */
-static int read_body_for_words(struct sender *s, const struct shipped_session *x, const struct cell *cell,
-                     bool large, struct slice *ret)
+static int read_body_for_words(struct sender *s, const struct shipped_session *x,
+                               const struct cell *cell, bool large, struct slice *ret)
 {
     *ret = array_last_element(&s->array[MESSAGE_BODY]);
     if (!large)
