@@ -75,7 +75,7 @@ static int handle_common_key(struct ui *u, enum action x)
     return 0;
 }
 
-/* The action of a key press, or of a click on a key in the footer. */
+/* Returns the action of a key, or of a click on a hint in the footer. */
 static enum action find_action_of_press(const struct ui *u, const struct press *p)
 {
     for (size_t i = 0; i < u->hints_n; i++)
@@ -99,8 +99,8 @@ static int handle_press(struct ui *u, const struct press *p)
     const struct view_ops *v = stack_top(u)->view;
     enum action x = find_action_of_press(u, p);
     bool moves = x >= ACTION_UP && x <= ACTION_LAST;
-    /* The cursor may move over sessions of a store that are not loaded; any other key loads the
-     * session under it first. */
+    /* The cursor may move over sessions of a store that are not loaded. Any other key first loads
+     * the session under the cursor. */
     int st = moves && u->focus == PANE_SESSIONS ? 0 : late_choose_session(u, true);
     if (st < 0)
         return st;
@@ -132,8 +132,6 @@ int act_on_press(struct ui *u, const struct press *p)
     if (u->focus == PANE_DETAIL) /* while the detail is read, the list does not move */
         list_stop_following(u);
     else if (detail && list_selected_place(u) + 1 == list_count_rows(u))
-        list_select_place(u,
-                          list_selected_place(
-                              u)); /* the cursor is on the last row, so it follows new rows again */
+        list_select_place(u, list_selected_place(u)); /* the last row: follows new rows again */
     return st;
 }

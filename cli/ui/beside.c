@@ -21,7 +21,7 @@ void beside_close(struct ui *u)
     }
 }
 
-/* The params, the result or the error of a message; the whole message if it has none of these. */
+/* Returns the params, the result or the error of a message; the whole message if there are none. */
 static struct slice message_content(struct slice body)
 {
     struct rpc m;
@@ -56,7 +56,8 @@ static bool beside_keep(const struct shown *s, struct beside_call *call)
     return !call->text[0].failed && !call->text[1].failed;
 }
 
-static int open_pair(struct beside *c)
+/* Opens the comparison of the two kept calls. */
+static int beside_open_pair(struct beside *c)
 {
     static const char *const titles[] = {"request", "answer"};
     int st = pair_open(&c->pair);
@@ -100,7 +101,7 @@ void beside_toggle_selected(struct ui *u)
         ui_say(u, "the mark was removed: no call is compared");
         return;
     }
-    int st = beside_keep(s, &c->call[1]) ? open_pair(c) : MI_ENOMEM;
+    int st = beside_keep(s, &c->call[1]) ? beside_open_pair(c) : MI_ENOMEM;
     if (st == 0) {
         stack_open(u, &beside_view);
         return;
@@ -131,13 +132,6 @@ static void beside_go_difference(struct ui *u, bool forward)
     c->top = to - size_min(to, BESIDE_ABOVE);
 }
 
-static int show_lines(struct ui *u, bool all)
-{
-    u->beside.top = 0;
-    u->beside.found = SIZE_MAX;
-    return pair_set_shown(u->beside.pair, all);
-}
-
 static int beside_key(struct ui *u, enum action x)
 {
     struct beside *c = &u->beside;
@@ -152,7 +146,9 @@ static int beside_key(struct ui *u, enum action x)
         break;
     case ACTION_FOLD_ALL:
     case ACTION_UNFOLD_ALL:
-        return show_lines(u, x == ACTION_UNFOLD_ALL);
+        c->top = 0;
+        c->found = SIZE_MAX;
+        return pair_set_shown(c->pair, x == ACTION_UNFOLD_ALL);
     case ACTION_BESIDE:
         stack_close(u);
         break;

@@ -1,12 +1,12 @@
 /* central.c - `ui --from`: functions that a store does not support, and waiting for the answers of
  * a store.
  *
- * A question to a store takes as long as the network and the server take. Meanwhile keys are
- * kept; only Q and control-C end ui at once. After WAIT_SHOWN_US, the last line says what is
- * waited for. If a key is pressed, two kinds of reading are abandoned: drawing the screen, and
- * reading data of a session that the cursor only passes.
- * If the store reports an error, the last lines show it. The store is asked again every
- * STORE_MS, and what the user chose is read again. */
+ * A question to a store takes as long as the network and the server need. Meanwhile, keys are
+ * stored for later; only Q and Control-C end ui at once. After WAIT_SHOWN_US, the last line says
+ * that ui waits for the store. If a key is pressed, ui abandons reading that only draws the screen,
+ * or that loads a session which the cursor only passes.
+ * If the store reports an error, the last lines show the error. ui asks the store again every
+ * STORE_MS, and reads the chosen session again. */
 #include "cli/ui/ui.h"
 
 #include "base/clock.h"

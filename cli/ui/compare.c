@@ -21,9 +21,9 @@ struct compare {
     size_t n, rows;      /* rows: number of all rows */
     uint32_t looked;     /* number of rows that were compared */
     bool aligned, whole; /* aligned: the rows are known; whole: all rows were compared */
-    bool every;          /* show all rows */
+    bool every;          /* true: shows all rows; false: only rows that differ */
     struct cursor cursor;
-    size_t at;
+    size_t at;                   /* index of the selected row, among the shown rows */
     int64_t session[DIFF_SIDES]; /* ids in u->q; 0: the session is not in u->q */
 };
 
@@ -48,8 +48,8 @@ static const struct view_ops compare_view;
 
 /* ---- opening ---- */
 
-static int open_session(struct ui *u, struct query *q, const struct query_session *s,
-                        enum diff_side side, struct buf *error)
+static int compare_open_session(struct ui *u, struct query *q, const struct query_session *s,
+                                enum diff_side side, struct buf *error)
 {
     struct buf *title = &u->compare->title[side];
     /* the start time comes first, because the end of the title may be cut off */
@@ -61,32 +61,25 @@ static int open_session(struct ui *u, struct query *q, const struct query_sessio
     return source_open_session(&u->compare->source[side], q, s, error);
 }
 
-/* Returns the vault of the other session. If ui shows a file, this is the vault of the settings. */
-static int ui_compare_open_vault(struct ui *u, struct query **ret, struct buf *error)
-{
-    *ret = u->q;
-    if (u->file == NULL)
-        return 0;
-    char *path = settings_vault(u->settings);
-    int st = path != NULL ? query_open(&u->compare->vault, path, error) : MI_ENOMEM;
-    free(path);
-    *ret = u->compare->vault;
-    return st;
-}
-
 /* Opens the other recording. If ref is "", this is the previous session of the same server. */
 static int compare_open_other(struct ui *u, const char *ref, struct buf *error)
 {
     struct query_session s;
-    struct query *q;
+    struct query *q = u->q;
     struct buf name = {0};
+    int st = 0;
     if (recording_is_file(ref)) {
         buf_adds(&u->compare->title[DIFF_A], ref);
         return source_open_cassette(&u->compare->source[DIFF_A], ref, error);
     }
-    int st = ui_compare_open_vault(u, &q, error);
-    if (st < 0)
-        return st;
+    if (u->file != NULL) { /* a file has no other session: uses the vault of the settings */
+        char *path = settings_vault(u->settings);
+        st = path != NULL ? query_open(&u->compare->vault, path, error) : MI_ENOMEM;
+        free(path);
+        if (st < 0)
+            return st;
+        q = u->compare->vault;
+    }
     if (ref[0] != '\0') {
         st = query_session(q, ref, &s);
         if (st < 0)
@@ -97,7 +90,7 @@ static int compare_open_other(struct ui *u, const char *ref, struct buf *error)
                                  NULL, &s, error);
         buf_close(&name);
     }
-    return st == 0 ? open_session(u, q, &s, DIFF_A, error) : st;
+    return st == 0 ? compare_open_session(u, q, &s, DIFF_A, error) : st;
 }
 
 int compare_open(struct ui *u, const char *ref)
@@ -111,7 +104,7 @@ int compare_open(struct ui *u, const char *ref)
     struct compare *c = u->compare;
     int st = compare_open_other(u, ref, &error);
     if (st == 0)
-        st = open_session(u, u->q, ui_chosen_session(u), DIFF_B, &error);
+        st = compare_open_session(u, u->q, ui_chosen_session(u), DIFF_B, &error);
     if (st == 0)
         st = diff_begin(&c->diff, c->source[DIFF_A], c->source[DIFF_B], &rules);
     if (st < 0) {
@@ -131,17 +124,8 @@ bool compare_reads(const struct ui *u)
     return u->compare != NULL && !u->compare->whole;
 }
 
-static int ui_compare_read_calls(struct compare *c)
-{
-    int st = diff_load_step(c->diff, &c->aligned);
-    if (st < 0 || !c->aligned)
-        return st;
-    c->rows = diff_count_rows(c->diff);
-    c->row = calloc(c->rows + 1, sizeof *c->row);
-    return c->row != NULL ? 0 : MI_ENOMEM;
-}
-
-static int look_at_row(struct compare *c)
+/* Compares the two calls of the next row. */
+static int compare_next_row(struct compare *c)
 {
     c->whole = c->looked == c->rows;
     c->every = c->whole && c->n == 0;
@@ -160,8 +144,18 @@ int compare_step(struct ui *u)
     struct compare *c = u->compare;
     int64_t until_us = clock_mono_us() + STEP_US;
     int st = 0;
-    while (st == 0 && !c->whole && clock_mono_us() < until_us)
-        st = c->aligned ? look_at_row(c) : ui_compare_read_calls(c);
+    while (st == 0 && !c->whole && clock_mono_us() < until_us) {
+        if (c->aligned) {
+            st = compare_next_row(c);
+            continue;
+        }
+        st = diff_load_step(c->diff, &c->aligned);
+        if (st == 0 && c->aligned) {
+            c->rows = diff_count_rows(c->diff);
+            c->row = calloc(c->rows + 1, sizeof *c->row);
+            st = c->row != NULL ? 0 : MI_ENOMEM;
+        }
+    }
     u->stale = true;
     u->dirty |= c->whole;
     if (st < 0) {
@@ -185,7 +179,7 @@ static uint32_t compare_row_at(const struct compare *c, size_t at)
 
 /* Shows the call of the chosen session; if only the other recording has the call, shows it
  * there. */
-static int open_call(struct ui *u)
+static int compare_open_call(struct ui *u)
 {
     struct compare *c = u->compare;
     struct align_row row = diff_get_row(c->diff, compare_row_at(c, c->at));
@@ -236,7 +230,7 @@ static int compare_key(struct ui *u, enum action x)
         c->every = !c->every;
         c->at = 0;
     } else if (x == ACTION_OPEN && count_shown_rows(c) > 0) {
-        return open_call(u);
+        return compare_open_call(u);
     } else if (x == ACTION_DIFF) {
         stack_close(u);
     } else {
@@ -315,7 +309,7 @@ static void draw_value_line(struct ui *u, const struct area *a, size_t line, con
     draw_line(u, a, line, SCREEN_NORMAL);
 }
 
-/* Draws the differences of the selected row, with three lines for each. */
+/* Draws the differences of the selected row: three lines for each difference. */
 static void draw_differences(struct ui *u, const struct area *a, const struct result *r)
 {
     size_t line = 1;
@@ -344,7 +338,7 @@ static void draw_differences(struct ui *u, const struct area *a, const struct re
     }
 }
 
-static int draw_rows(struct ui *u, const struct area *a)
+static int draw_compare_rows(struct ui *u, const struct area *a)
 {
     struct compare *c = u->compare;
     size_t n = count_shown_rows(c), top = cursor_top_row(&c->cursor, n, c->at, a->height);
@@ -380,7 +374,7 @@ static int compare_draw(struct ui *u, const struct area *a)
     cells_add_blanks(&u->cells, 3);
     draw_field(u, CELLS_LABEL, buf_slice(&c->title[DIFF_B]), half, DRAW_LEFT);
     draw_line(u, &title, 0, SCREEN_NORMAL);
-    int st = draw_rows(u, &list);
+    int st = draw_compare_rows(u, &list);
     if (st < 0 || count_shown_rows(c) == 0)
         return st;
     st = result_compare_row(&c->result, c->diff, compare_row_at(c, c->at));

@@ -1,8 +1,8 @@
 /* copy.c - copies the selection to the clipboard, or passes it to other programs. */
 #include "cli/ui/ui.h"
 
-/* Appends the selected text to b and a name for it (the UID, a message, a value) to `name`. Returns
- * false if nothing is selected; the message line then says why. */
+/* Appends the selected text to b, and a name for the text (the UID, a message, a value) to `name`.
+ * Returns false if nothing is selected; the message line then says why. */
 static bool append_selected_text(struct ui *u, enum detail_copy what, struct buf *b,
                                  struct buf *name)
 {

@@ -21,7 +21,7 @@ static void ui_draw_add_time(struct ui *u, const char *name, int64_t us)
     cells_add_str(&u->cells, CELLS_PLAIN, took.s);
 }
 
-static void add_state(struct ui *u)
+static void draw_add_session_state(struct ui *u)
 {
     const struct query_session *s = ui_chosen_session(u);
     bool live = u->state == SESSION_LIVE;
@@ -50,7 +50,7 @@ static void draw_session_line(struct ui *u)
     }
     cells_add_str(&u->cells, CELLS_PLAIN, " ");
     cells_add(&u->cells, CELLS_TITLE, s->name);
-    add_state(u);
+    draw_add_session_state(u);
     cells_add_format(&u->cells, CELLS_PLAIN, "  %lld", (long long)f->calls);
     cells_add_str(&u->cells, CELLS_DIM, f->calls == 1 ? " call" : " calls");
     if (f->failed > 0)
@@ -95,17 +95,6 @@ static void draw_vault_line(struct ui *u)
     cells_add_str(&u->cells, CELLS_DIM, u->file != NULL ? u->file : u->vault);
 }
 
-static void draw_header(struct ui *u)
-{
-    struct area a = {0, 0, u->width, 1};
-    if (u->panes.header > 1) {
-        draw_vault_line(u);
-        draw_line(u, &a, 0, SCREEN_HEADER);
-    }
-    draw_session_line(u);
-    draw_line(u, &a, u->panes.header - 1, SCREEN_HEADER);
-}
-
 /* ---- footer ---- */
 
 static const char *prompt_question(enum asking what)
@@ -127,7 +116,7 @@ static const char *prompt_question(enum asking what)
         return "| ";
     case ASK_REPLACE:
         return "the file exists; replace it? (y/n) ";
-    case ASK_YES_NO: /* draw_prompt() */
+    case ASK_YES_NO: /* draw_prompt() has the question */
     case ASK_NOTHING:
     case ASKINGS:
         break;
@@ -198,18 +187,6 @@ static void draw_message(struct ui *u, size_t below)
     }
 }
 
-static void draw_footer(struct ui *u)
-{
-    struct area a = {0, u->height - 1, u->width, 1};
-    u->hints_n = 0;
-    if (u->asking != ASK_NOTHING)
-        draw_prompt(u, &a);
-    else if (u->message.n == 0)
-        draw_hints(u, &a);
-    if (u->message.n > 0)
-        draw_message(u, u->asking != ASK_NOTHING);
-}
-
 /* ---- the whole screen ---- */
 
 int draw_screen(struct ui *u)
@@ -217,20 +194,31 @@ int draw_screen(struct ui *u)
     screen_get_size(&u->width, &u->height);
     layout_panes(&u->panes, u->width, u->height, u->focus, u->zoom);
     screen_clear();
+    struct area header = {0, 0, u->width, 1}, footer = {0, u->height - 1, u->width, 1};
     if (!u->panes.usable) {
-        struct area a = {0, 0, u->width, 1};
         cells_begin(&u->cells, 0, u->width, u->ascii);
         cells_add_str(&u->cells, CELLS_WAIT, "too small");
-        draw_line(u, &a, 0, SCREEN_NORMAL);
+        draw_line(u, &header, 0, SCREEN_NORMAL);
         screen_show_changes();
         return 0;
     }
-    draw_header(u);
+    if (u->panes.header > 1) {
+        draw_vault_line(u);
+        draw_line(u, &header, 0, SCREEN_HEADER);
+    }
+    draw_session_line(u);
+    draw_line(u, &header, u->panes.header - 1, SCREEN_HEADER);
     struct area all = {0, u->panes.header, u->width, u->height - u->panes.header - 1};
     int st = stack_top(u)->view->draw(u, &all);
     if (st < 0)
         return st; /* the earlier picture stays on the screen */
-    draw_footer(u);
+    u->hints_n = 0;
+    if (u->asking != ASK_NOTHING)
+        draw_prompt(u, &footer);
+    else if (u->message.n == 0)
+        draw_hints(u, &footer);
+    if (u->message.n > 0)
+        draw_message(u, u->asking != ASK_NOTHING);
     screen_show_changes();
     return u->cells.failed ? MI_ENOMEM : 0;
 }

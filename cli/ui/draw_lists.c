@@ -33,8 +33,8 @@ struct pane_line {
     int64_t began_at_us, lasted_us, failed, messages;
 };
 
-/* Shows a session's beginning: "17:59" if it is today, "11-22" if it is this year, else the whole
- * date. */
+/* Appends when a session began: "17:59" if that was today, "11-22" if it was this year, otherwise
+ * the whole date. */
 static void append_session_begin(struct buf *b, const void *row, struct cell v)
 {
     struct clock_text now = clock_local(clock_wall_us()), at = clock_local(v.number);
@@ -150,11 +150,6 @@ static void draw_time_field(struct ui *u, int64_t t_us, size_t width)
     draw_field(u, CELLS_DIM, slice_of(text), width, DRAW_RIGHT);
 }
 
-static bool draw_lists_failed(enum call_status status)
-{
-    return call_status_failed(status);
-}
-
 static const char *status_mark(const struct ui *u, enum call_status status,
                                enum cells_style *ret_style)
 {
@@ -164,8 +159,8 @@ static const char *status_mark(const struct ui *u, enum call_status status,
                                         : draw_lists_mark(u, "\xE2\x88\x85", "-");
     if (status == CALL_OK)
         return draw_lists_mark(u, "\xE2\x9C\x93", ".");
-    return draw_lists_failed(status) ? draw_lists_mark(u, "\xE2\x9C\x97", "x")
-                                     : draw_lists_mark(u, "\xE2\x8A\x98", "-");
+    return call_status_failed(status) ? draw_lists_mark(u, "\xE2\x9C\x97", "x")
+                                      : draw_lists_mark(u, "\xE2\x8A\x98", "-");
 }
 
 /* Draws a bar for a duration. The longest duration of the session has the longest bar. */
@@ -245,15 +240,15 @@ static void draw_leading_cells(struct ui *u, const struct columns *c, const stru
         cells_add_blanks(&u->cells, 1);
 }
 
-/* Draws a call. Only the left part of the line may be cut: u->cells begins with that part's width.
- * A failed call shows its error instead of its arguments. */
+/* Writes the cells of a call. Only the left part of the line may be cut: until that part is
+ * written, u->cells has only its width. A failed call shows its error instead of its arguments. */
 static int draw_call_cells(struct ui *u, const struct area *a, const struct columns *c,
                            const struct listed *row)
 {
     enum cells_style style;
     const struct row_copy *copy;
     buf_clear(&u->scratch);
-    if (draw_lists_failed(row->status) && row->answer > 0) {
+    if (call_status_failed(row->status) && row->answer > 0) {
         int st = row_cache_get(&u->rows, u->q, row->answer, &copy);
         if (st < 0 && st != MI_ENOENT)
             return st;
@@ -273,7 +268,7 @@ static int draw_call_cells(struct ui *u, const struct area *a, const struct colu
     draw_leading_cells(u, c, m);
     if (m->direction == ROW_S2C)
         draw_direction_arrow(u, m);
-    draw_name_cells(u, m, draw_lists_failed(row->status) ? CELLS_BAD : CELLS_PLAIN);
+    draw_name_cells(u, m, call_status_failed(row->status) ? CELLS_BAD : CELLS_PLAIN);
     if (c->status == 0 && row->status != CALL_OK && row->status != CALL_OPEN)
         cells_add_format(&u->cells, style, " %s", call_status_name(row->status));
     if (m->finding.n > 0)
@@ -347,15 +342,6 @@ static void draw_event_cells(struct ui *u, const struct columns *c, const struct
     cells_add(&u->cells, CELLS_DIM, draw_scratch(u));
 }
 
-static void draw_list_caption(struct ui *u, const struct area *a, size_t at, size_t n)
-{
-    const char *what = u->mode == LISTING_CALLS ? "calls" : "messages";
-    draw_caption(u, a, PANE_LIST, n > 0 ? "%s %zu/%zu%s%s%s" : "%s", what, at, n,
-                 u->narrowed ? " that match" : "",
-                 u->listing.first > 1 && (u->narrowed || u->mode == LISTING_CALLS) ? "+" : "",
-                 u->list_cursor.follows && u->state == SESSION_LIVE ? ", following" : "");
-}
-
 static void draw_list_titles(struct ui *u, const struct area *a, const struct columns *c)
 {
     bool calls = u->mode == LISTING_CALLS;
@@ -376,7 +362,12 @@ int draw_list(struct ui *u, const struct area *a)
     size_t n = list_count_rows(u), at = list_selected_place(u), height = a->height - LIST_HEAD;
     size_t top = cursor_top_row(&u->list_cursor, n, at, height);
     struct columns c = list_columns_of_area(u, a);
-    draw_list_caption(u, a, list_count_calls_above(u, at + 1), listing_count_rows(&u->listing));
+    size_t calls = listing_count_rows(&u->listing);
+    draw_caption(u, a, PANE_LIST, calls > 0 ? "%s %zu/%zu%s%s%s" : "%s",
+                 u->mode == LISTING_CALLS ? "calls" : "messages", list_count_calls_above(u, at + 1),
+                 calls, u->narrowed ? " that match" : "",
+                 u->listing.first > 1 && (u->narrowed || u->mode == LISTING_CALLS) ? "+" : "",
+                 u->list_cursor.follows && u->state == SESSION_LIVE ? ", following" : "");
     draw_list_titles(u, a, &c);
     if (n == 0)
         draw_empty_line(u, a, LIST_HEAD,

@@ -12,9 +12,8 @@
 
 #define TEXT_PART 200 /* messages of a step, if their bodies are searched */
 
-/* Whether the list takes this session. If the filter is about messages, narrow.c decides later
- * whether
- * a session has a match. */
+/* Whether the list of sessions takes this session. If the filter is about messages, narrow.c decides
+ * later whether the session has a match. */
 static bool feed_takes_session(void *ctx, const struct query_session *s)
 {
     struct ui *u = ctx;
@@ -27,13 +26,14 @@ static bool feed_takes_session(void *ctx, const struct query_session *s)
 
 /* ---- the list ---- */
 
+/* The messages that one step reads. */
 struct part {
     struct ui *u;
     enum listing_end end;
     int64_t until_us;
     int64_t from;   /* seq of the first message to read, if newer messages are read */
     int64_t seq;    /* seq of the last message to read */
-    int64_t *ended; /* owned; earlier requests that the messages of this part belong to */
+    int64_t *ended; /* owned; seqs of earlier requests that the messages of this part belong to */
     size_t ended_n, ended_cap;
     bool tasks; /* true: a notification in this part may end the task of a call */
     int status;
@@ -93,7 +93,7 @@ static int ui_feed_read_calls(struct part *p, int64_t from, int64_t to, query_ca
     return st == 0 ? p->status : st;
 }
 
-static bool ui_feed_on_hop(void *ctx, const struct query_call *c)
+static bool ui_feed_on_continuation(void *ctx, const struct query_call *c)
 {
     struct part *p = ctx;
     p->status = listing_add_continuation(&p->u->listing, c->request_seq, c->operation_seq);
@@ -105,9 +105,9 @@ static bool ui_feed_on_hop(void *ctx, const struct query_call *c)
     return p->status == 0;
 }
 
-/* Finds requests that continue an earlier call, as such a request may change that call when it
- * begins and when it ends. Called before the calls are read. */
-static int find_continued(struct part *p, int64_t from, int64_t to)
+/* Finds requests of this part that continue an earlier call: they may change that call when they
+ * begin and when they end. Must be called before the calls are read. */
+static int find_continuing_requests(struct part *p, int64_t from, int64_t to)
 {
     struct filter session = FILTER_ANY;
     int64_t id = ui_chosen_session(p->u)->id;
@@ -123,7 +123,7 @@ static int find_continued(struct part *p, int64_t from, int64_t to)
             continue;
         x.from = query_call_id(id, i < ended_n ? p->ended[i] : from);
         x.up_to = query_call_id(id, i < ended_n ? p->ended[i] : to);
-        st = query_calls_of(p->u->q, &x, ui_feed_on_hop, p);
+        st = query_calls_of(p->u->q, &x, ui_feed_on_continuation, p);
         st = st == 0 ? p->status : st;
     }
     return st;
@@ -134,8 +134,9 @@ static int64_t feed_part_size(const struct ui *u)
     return u->narrowed && u->question.terms.n > 0 ? TEXT_PART : QUERY_PART;
 }
 
-/* Reads the messages from..to of a part. If time runs out, p->seq is the last one that was read. */
-static int read_messages(struct part *p, int64_t from, int64_t to)
+/* Reads the messages from..to of a part. Then p->seq is the last message that was read; time may
+ * run out before the end of the part. */
+static int feed_read_messages(struct part *p, int64_t from, int64_t to)
 {
     struct ui *u = p->u;
     bool back = p->end == LISTING_OLDER;
@@ -149,16 +150,16 @@ static int read_messages(struct part *p, int64_t from, int64_t to)
     return st == 0 ? p->status : st;
 }
 
-static int read_older(struct ui *u)
+static int feed_read_older(struct ui *u)
 {
     struct part p = {.u = u, .end = LISTING_OLDER};
     int64_t to = u->listing.first - 1, from = to - feed_part_size(u) + 1;
     from = from < 1 ? 1 : from;
     if (to < 1 || u->listing_full)
         return 0;
-    int st = read_messages(&p, from, to);
+    int st = feed_read_messages(&p, from, to);
     if (st == 0 && u->narrowed)
-        st = find_continued(&p, p.seq, to);
+        st = find_continuing_requests(&p, p.seq, to);
     if (st == 0)
         st = ui_feed_read_calls(&p, p.seq, to, ui_feed_on_call);
     free(p.ended);
@@ -174,8 +175,8 @@ static bool feed_on_operation(void *ctx, const struct query_call *c)
     return c->closing_seq < p->from || c->closing_seq > p->seq || feed_on_changed_call(p, c);
 }
 
-/* The calls that a notification of this part has ended: those with a task. */
-static int read_ended_tasks(struct part *p)
+/* Reads the calls that a notification of this part has ended: the calls that became tasks. */
+static int feed_read_ended_tasks(struct part *p)
 {
     struct filter session = FILTER_ANY;
     struct call_question x = {
@@ -185,7 +186,7 @@ static int read_ended_tasks(struct part *p)
     return st == 0 ? p->status : st;
 }
 
-static int read_newer(struct ui *u, bool *ret_more)
+static int feed_read_newer(struct ui *u, bool *ret_more)
 {
     struct part p = {.u = u, .end = LISTING_NEWER};
     int64_t last = 0, t_us, from = u->listing.last + 1;
@@ -195,17 +196,17 @@ static int read_newer(struct ui *u, bool *ret_more)
     if (st < 0 || last < from)
         return st;
     p.from = from;
-    st = read_messages(&p, from, to);
+    st = feed_read_messages(&p, from, to);
     *ret_more = p.seq < last;
     if (st == 0)
-        st = find_continued(&p, from, p.seq);
+        st = find_continuing_requests(&p, from, p.seq);
     if (st == 0)
         st = ui_feed_read_calls(&p, from, p.seq, ui_feed_on_call);
     for (size_t i = 0; st == 0 && i < p.ended_n; i++)
         if (p.ended[i] < from)
             st = ui_feed_read_calls(&p, p.ended[i], p.ended[i], feed_on_changed_call);
     if (st == 0 && p.tasks && feed_shows_operations(u) && !query_is_store(u->q))
-        st = read_ended_tasks(&p);
+        st = feed_read_ended_tasks(&p);
     free(p.ended);
     st = st == MI_EFULL ? 0 : st;
     if (st == 0)
@@ -227,7 +228,7 @@ static int feed_read_list(struct ui *u)
     events_forget_places(u);
     u->list_cursor = (struct cursor){
         .key = key, .follows = follows, .line = INT32_MAX, .height = u->list_cursor.height};
-    return st == 0 ? read_older(u) : st;
+    return st == 0 ? feed_read_older(u) : st;
 }
 
 int feed_choose_session(struct ui *u, int64_t id)
@@ -247,8 +248,7 @@ int feed_choose_session(struct ui *u, int64_t id)
     u->session = page;
     u->session_cursor.key = id;
     u->list_cursor = (struct cursor){.height = u->list_cursor.height};
-    show_close(
-        u); /* the event that is shown may be freed now, although a key may be handled before the next drawing */
+    show_close(u); /* it may show an event that is freed here, and a key may come before drawing */
     events_close(u);
     if (page != NULL) {
         u->state = session_state_of(u->q, &page->session);
@@ -267,9 +267,9 @@ static void clear_list_filter(struct ui *u)
     u->filter[0] = '\0';
 }
 
-/* Chooses the newest session of the list, if none is chosen or the chosen one has no matching
+/* Chooses the newest session of the list, if no session is chosen, or the chosen one has no matching
  * call. */
-static int choose_matching(struct ui *u)
+static int choose_matching_session(struct ui *u)
 {
     const struct query_session *s = ui_chosen_session(u);
     bool matches = s != NULL && (!u->narrowed || u->listing.first > 1 || list_count_rows(u) > 0);
@@ -297,7 +297,7 @@ static int read_lists(struct ui *u)
         st = sessions_read_older(&u->sessions, u->q);
     if (st == 0)
         st = s == NULL || matches ? feed_read_list(u) : feed_choose_session(u, 0);
-    return st == 0 ? choose_matching(u) : st;
+    return st == 0 ? choose_matching_session(u) : st;
 }
 
 int feed_set_mode(struct ui *u, enum listing_mode mode)
@@ -318,7 +318,7 @@ int feed_read_more_sessions(struct ui *u)
 }
 
 /* Returns false if the filter is invalid; `error` then says why. */
-static bool read_filter(struct ui *u, const char *text, struct buf *error)
+static bool feed_parse_filter(struct ui *u, const char *text, struct buf *error)
 {
     struct question *x = &u->question;
     if (!split_quoted_words(text, u->words_text, u->words, MI_COUNT(u->words))) {
@@ -344,11 +344,11 @@ int feed_set_filter(struct ui *u, const char *text)
     char before[PROMPT_MAX + 1];
     memcpy(before, u->filter, sizeof before);
     clear_list_filter(u);
-    bool valid = read_filter(u, text, &error);
+    bool valid = feed_parse_filter(u, text, &error);
     if (!valid) {
         ui_say_error(u, "%s", buf_str(&error));
         clear_list_filter(u);
-        valid = read_filter(u, before, &error);
+        valid = feed_parse_filter(u, before, &error);
         text = before;
     }
     memcpy(u->filter, text, valid ? strlen(text) + 1 : 0);
@@ -359,8 +359,8 @@ int feed_set_filter(struct ui *u, const char *text)
 
 /* ---- reading between keys ---- */
 
-/* Should more sessions be read now? Always in a vault; in a store only if the filter is about
- * messages, or the cursor is near the end of the list. */
+/* Whether more sessions must be read now: in a vault, always until the list is complete; in a store,
+ * only if the filter is about messages, or the cursor is near the end of the list. */
 static bool feed_wants_sessions(const struct ui *u)
 {
     size_t at = sessions_place_of_id(&u->sessions, u->session_cursor.key), n = u->sessions.n;
@@ -378,15 +378,16 @@ int feed_step(struct ui *u, bool *ret_more)
     int64_t until_us = clock_mono_us() + STEP_US;
     int st = 0;
     if (!feed_list_is_complete(u)) {
-        st = read_older(u);
+        st = feed_read_older(u);
         u->stale = true;
     }
-    /* With a filter about messages, both go on, because the chosen session may have no match. */
+    /* With a filter about messages, messages and sessions are read in the same step, because the
+     * chosen session may have no match. */
     if (feed_list_is_complete(u) || u->narrowed)
         do
             st = st == 0 && feed_wants_sessions(u) ? feed_read_more_sessions(u) : st;
         while (st == 0 && feed_wants_sessions(u) && clock_mono_us() < until_us);
-    st = st == 0 ? choose_matching(u) : st;
+    st = st == 0 ? choose_matching_session(u) : st;
     *ret_more = !feed_list_is_complete(u) || feed_wants_sessions(u);
     if (st == 0 && !*ret_more) {
         st = sessions_count(&u->sessions, u->q, ret_more);
@@ -395,13 +396,12 @@ int feed_step(struct ui *u, bool *ret_more)
     return st;
 }
 
-static int reload_session(struct ui *u)
+static int reload_chosen_session(struct ui *u)
 {
     struct page_row *page = NULL;
     int64_t id = ui_chosen_session(u)->id;
     int st = page_read_sessions(u->q, NULL, id, id, 1, &page);
-    /* the session was removed; the screen keeps the data that was read */
-    if (st < 0 || page == NULL)
+    if (st < 0 || page == NULL) /* no page: the session was removed; the screen keeps its data */
         return st;
     page_free(u->session);
     u->session = page;
@@ -409,7 +409,7 @@ static int reload_session(struct ui *u)
     return 0;
 }
 
-/* *ret: whether the vault has changed or, for a store, whether it is time to ask again */
+/* *ret: whether the vault has changed or, for a store, whether it is time to ask the store again. */
 static int feed_vault_has_changed(struct ui *u, bool more, int64_t *ret_version, bool *ret)
 {
     int64_t now_us = clock_mono_us(), version = u->version;
@@ -441,14 +441,14 @@ int feed_read_changes(struct ui *u, bool *ret_more)
     narrow_search_again(u);
     if (st == 0) {
         central_note_success(u);
-        st = choose_matching(u);
+        st = choose_matching_session(u);
     }
     if (st == 0 && ui_chosen_session(u) != NULL && u->state != SESSION_ENDED)
-        st = reload_session(u);
+        st = reload_chosen_session(u);
     if (st == 0 && ui_chosen_session(u) != NULL)
         st = events_read(u);
     if (st == 0 && ui_chosen_session(u) != NULL)
-        st = read_newer(u, ret_more);
+        st = feed_read_newer(u, ret_more);
     if (!*ret_more)
         u->version = version;
     return st;

@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "base/text.h"
 
-/* Drops what was read of the session, so that everything is read again. */
+/* Drops the data of the session, so that all of it is read again. */
 static int forget_session(struct ui *u, int64_t id)
 {
     int st = feed_choose_session(u, 0);
@@ -40,8 +40,7 @@ int late_handle_failure(struct ui *u, int st)
     u->seek.on = false;
     u->store.failed_us = clock_mono_us();
     st = forget_session(u, u->session_cursor.key);
-    screen_show_notice(
-        buf_str(&text)); /* shown at once, because the next drawing may fail as well */
+    screen_show_notice(buf_str(&text)); /* at once, because the next drawing may fail as well */
     ui_say_error(u, "%s", buf_str(&text));
     buf_close(&text);
     return st;

@@ -2,7 +2,7 @@
  * session. */
 #include "cli/ui/ui.h"
 
-/* pages that are read at once; later pages are read when the vault has changed */
+/* pages of events that are read at once; later pages are read when the vault has changed */
 #define EVENTS_PAGES 16
 
 /* ---- events ---- */
@@ -24,7 +24,7 @@ void events_close(struct ui *u)
     u->events = (struct events){.last = INT64_MIN};
 }
 
-/* Keeps the events of a page that are shown, and frees the others. Returns how many the page
+/* Keeps the events of a page that are shown, and frees the others. Returns how many events the page
  * had. */
 static size_t keep_events(struct events *e, struct page_row *page)
 {
@@ -69,7 +69,8 @@ void events_forget_places(struct ui *u)
         u->events.before[i] = INT64_MAX;
 }
 
-/* Number of events in the list: none among messages, or if a filter is about messages. */
+/* Returns the number of events in the list: 0 if the list shows messages, or if the filter is about
+ * messages. */
 static size_t events_count_shown(const struct ui *u)
 {
     return u->mode == LISTING_CALLS && !u->narrowed ? u->events.n : 0;

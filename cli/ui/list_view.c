@@ -64,9 +64,8 @@ static void free_rows(struct list_view *v)
     buf_close(&v->note);
 }
 
-/* Whether these are the same row. Compares the first column and, if the list has them, session_id
- * and
- * seq. */
+/* Whether two readings of the list have the same row. Compares the first column and, if the list has
+ * these columns, session_id and seq. */
 static bool is_same_row(const struct show_list *l, const void *a, const void *b)
 {
     const struct show_column *const keys[] = {l->column, show_find(l, "session_id"),
@@ -81,7 +80,7 @@ static bool is_same_row(const struct show_list *l, const void *a, const void *b)
     return true;
 }
 
-/* Returns the new index of the row that was selected. */
+/* Returns the new index of the row that was selected. If the row is gone, this is its old index. */
 static size_t list_view_place_of_selected(const struct list_view *before,
                                           const struct list_view *now)
 {
@@ -93,7 +92,7 @@ static size_t list_view_place_of_selected(const struct list_view *before,
 }
 
 /* Reads the rows again if the vault has changed, or a second has passed. */
-static int read_rows(struct ui *u, struct list_view *v)
+static int list_view_read_rows(struct ui *u, struct list_view *v)
 {
     int64_t now_us = clock_mono_us(), passed_us = now_us - v->read_us;
     bool changed = v->version != u->version || passed_us >= REFRESH_US;
@@ -136,7 +135,7 @@ const void *list_view_selected(const struct ui *u)
 int list_view_draw(struct ui *u, const struct area *a)
 {
     struct list_view *v = stack_top(u)->list_view;
-    int st = read_rows(u, v);
+    int st = list_view_read_rows(u, v);
     if (st < 0)
         return st;
     size_t top = cursor_top_row(&v->cursor, v->n, v->at, a->height - LIST_HEAD);
@@ -189,7 +188,7 @@ int list_view_mouse(struct ui *u, const struct press *p)
 void list_view_search(struct ui *u, bool forward)
 {
     struct list_view *v = stack_top(u)->list_view;
-    if (read_rows(u, v) < 0) /* the view may not have been drawn yet */
+    if (list_view_read_rows(u, v) < 0) /* the view may not have been drawn yet */
         return;
     struct line_seek s = {.forward = forward, .from = v->at};
     for (size_t i = 0; i < v->n; i++) {

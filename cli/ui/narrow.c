@@ -64,6 +64,7 @@ int narrow_match_message(struct ui *u, const struct query_session *s, const stru
 
 /* ---- one session ---- */
 
+/* The search of one part of a session. */
 struct looking {
     struct ui *u;
     const struct query_session *s;
@@ -72,32 +73,18 @@ struct looking {
     int status;
 };
 
-/* Whether a matching message puts the session into the list. If calls are listed, only messages
- * that begin or
- * end a call count. */
-static bool message_counts_in_list(const struct ui *u, const struct query_message *m)
-{
-    return u->mode == LISTING_MESSAGES || m->kind == KIND_REQUEST || query_is_answer(m);
-}
-
 static bool narrow_on_text(void *ctx, const struct query_message *m)
 {
     struct looking *l = ctx;
     l->seq = m->seq;
-    if (message_counts_in_list(l->u, m))
+    /* if the list shows calls, only a message that begins or ends a call is a match */
+    if (l->u->mode == LISTING_MESSAGES || m->kind == KIND_REQUEST || query_is_answer(m))
         l->status = narrow_match_message(l->u, l->s, m, &l->found);
     return l->status == 0 && !l->found && clock_mono_us() < l->until_us;
 }
 
-static int look_at_texts(struct looking *l, int64_t from, int64_t to)
-{
-    l->seq = to;
-    int st =
-        query_message_rows(l->u->q, l->s->id, from, to, QUERY_FORWARD, true, narrow_on_text, l);
-    return st == 0 ? l->status : st;
-}
-
-static int look_at_fields(struct looking *l, int64_t from, int64_t to)
+/* Searches the fields of the messages from..to, not their texts. */
+static int narrow_search_fields(struct looking *l, int64_t from, int64_t to)
 {
     struct filter f = l->u->question.filter;
     struct message_question x = {&f, l->s->id, l->s->started_at_us, from, to};
@@ -107,12 +94,11 @@ static int look_at_fields(struct looking *l, int64_t from, int64_t to)
         f.kinds = 1u << KIND_REQUEST | 1u << KIND_RESULT | 1u << KIND_ERROR;
     int st = query_find_matching(l->u->q, &x, 1, &seq, &n);
     l->found = n > 0;
-    l->seq = to;
     return st;
 }
 
 /* Searches a part of the session. *ret_done: the session need not be searched again; *ret_end: all
- * its messages so far were searched. */
+ * messages that the session has so far were searched. */
 static int narrow_search_session(struct ui *u, struct narrow_session *x,
                                  const struct query_session *s, bool *ret_done, bool *ret_end)
 {
@@ -122,7 +108,13 @@ static int narrow_search_session(struct ui *u, struct narrow_session *x,
     int st = query_last_message(u->q, s->id, &last, &t_us);
     to = to < last ? to : last;
     if (st == 0 && x->next <= to) {
-        st = texts ? look_at_texts(&l, x->next, to) : look_at_fields(&l, x->next, to);
+        l.seq = to;
+        if (texts)
+            st = query_message_rows(u->q, s->id, x->next, to, QUERY_FORWARD, true, narrow_on_text,
+                                    &l);
+        else
+            st = narrow_search_fields(&l, x->next, to);
+        st = st == 0 ? l.status : st;
         x->next = l.seq + 1;
     }
     if (st == 0 && l.found)

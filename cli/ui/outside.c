@@ -38,8 +38,9 @@ static int outside_redirect(const void *ctx)
 }
 
 /* Waits for the process. Returns its exit status; -1 if a signal ended it. A SIGTERM for ui is
- * passed on: SIGTERM is blocked, so that none is lost between waitpid() and sigwaitinfo(). */
-static int wait_for(pid_t pid)
+ * passed on to the process: SIGTERM is blocked, so that no SIGTERM is lost between waitpid() and
+ * sigwaitinfo(). */
+static int wait_for_process(pid_t pid)
 {
     sigset_t wakes, before;
     bool stopped = false;
@@ -60,7 +61,7 @@ static int wait_for(pid_t pid)
     return ended > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-/* Waits for Enter. Also returns at the end of the input, and when a signal ends ui. */
+/* Waits for Enter. Also returns at the end of the input, or when a signal ends ui. */
 static void wait_for_enter(void)
 {
     char c = 0;
@@ -71,8 +72,8 @@ static void wait_for_enter(void)
         n = read(STDIN_FILENO, &c, 1);
 }
 
-/* Signals while a command runs in the terminal: Control-C and Control-\ are only for the command;
- * Control-Z stops the command and ui. */
+/* What ui does with signals while a command runs in the terminal: Control-C and Control-\ are only
+ * for the command; Control-Z stops the command and ui. */
 static const struct {
     int number;
     void (*handler)(int);
@@ -95,8 +96,8 @@ static bool outside_fill_command(const char *const *words, char *argv[WORDS_MAX]
 
 enum after { AFTER_ENTER, AFTER_FAILURE };
 
-/* Runs a command in the terminal, with `in` as its stdin (-1: the terminal). Then waits for Enter:
- * always, or only if it failed. */
+/* Runs a command in the terminal, with `in` as its stdin (-1: the terminal). Then waits for Enter;
+ * with AFTER_FAILURE, only if the command failed. */
 static void run_in_terminal(char *const *argv, int in, enum after after)
 {
     struct streams same = {in, -1, -1};
@@ -110,7 +111,7 @@ static void run_in_terminal(char *const *argv, int in, enum after after)
     }
     int st = spawn(argv, NULL, outside_redirect, &same, &pid);
     if (st == 0)
-        status = wait_for(pid);
+        status = wait_for_process(pid);
     else
         fprintf(stderr, "cannot run %s: %s\n", argv[0], strerror(errno));
     if (after == AFTER_ENTER || status != 0)
@@ -120,8 +121,8 @@ static void run_in_terminal(char *const *argv, int in, enum after after)
     screen_resume();
 }
 
-/* Runs a command without the terminal, with `in` as its stdin (-1: /dev/null). Appends its stderr
- * to b, and its stdout if `out` is -1. */
+/* Runs a command without the terminal, with `in` as its stdin (-1: /dev/null). Appends its stderr to
+ * b. Its stdout is `out`; if that is -1, appends its stdout to b, too. */
 static int run_quietly(char *const *argv, int in, int out, struct buf *b)
 {
     int end[2];
@@ -142,7 +143,7 @@ static int run_quietly(char *const *argv, int in, int out, struct buf *b)
     close(end[0]);
     if (null >= 0)
         close(null);
-    return st == 0 ? wait_for(pid) : -1;
+    return st == 0 ? wait_for_process(pid) : -1;
 }
 
 /* Returns the first line of a command's output, without the leading program name and kind of
@@ -161,7 +162,8 @@ static struct slice first_output_line(const struct buf *b)
     return s;
 }
 
-static int run_to(const char *const *words, int out, struct buf *ret_said)
+/* Runs this program with the words, and with `out` as stdout; -1: as outside_run(). */
+static int outside_run_to(const char *const *words, int out, struct buf *ret_said)
 {
     char *argv[WORDS_MAX];
     struct buf said = {0};
@@ -176,13 +178,13 @@ static int run_to(const char *const *words, int out, struct buf *ret_said)
 
 int outside_run(const char *const *words, struct buf *ret_said)
 {
-    return run_to(words, -1, ret_said);
+    return outside_run_to(words, -1, ret_said);
 }
 
 /* ---- export ---- */
 
 /* Adds the options that name the vault or store. Returns the number of words. */
-static size_t add_origin(const struct ui *u, const char **words)
+static size_t add_origin_options(const struct ui *u, const char **words)
 {
     static const char *const filters[][2] = {{"host", "--host"}, {"user", "--user"}};
     size_t n = 0;
@@ -198,7 +200,7 @@ static size_t add_origin(const struct ui *u, const char **words)
     return n;
 }
 
-/* Writes the call to FILE.part, and renames that to FILE when it is complete. */
+/* Writes the call to FILE.part, and renames FILE.part to FILE when it is complete. */
 static int export_call(struct ui *u, const char *file, const char *session, int64_t seq,
                        struct buf *said)
 {
@@ -211,8 +213,8 @@ static int export_call(struct ui *u, const char *file, const char *session, int6
         return -1;
     }
     const char *words[WORDS_MAX] = {"show", "--json", "--seq", number, session};
-    words[5 + add_origin(u, &words[5])] = NULL;
-    int status = run_to(words, out, said);
+    words[5 + add_origin_options(u, &words[5])] = NULL;
+    int status = outside_run_to(words, out, said);
     if (close(out) == 0 && status == 0 && rename(part, file) == 0) {
         buf_clear(said);
         buf_printf(said, "wrote call %s to %s", number, file);
@@ -231,7 +233,7 @@ int outside_run_export(struct ui *u, const char *file, int64_t seq, bool replace
     const char *words[WORDS_MAX] = {"export", "--output", file, id};
     struct slice uid = text_head(ui_chosen_session(u)->uid, UID_LEN);
     snprintf(id, sizeof id, "%.*s", (int)uid.n, uid.p);
-    size_t n = 4 + add_origin(u, &words[4]);
+    size_t n = 4 + add_origin_options(u, &words[4]);
     words[n] = replace ? "--force" : NULL;
     int status = seq > 0 ? export_call(u, file, id, seq, &said) : outside_run(words, &said);
     if (status == 0)
@@ -273,8 +275,8 @@ int outside_run_send(struct ui *u, int64_t seq, bool edit)
 
 /* ---- a text for another program ---- */
 
-/* Writes the text to a temporary file. Returns a descriptor at its beginning and sets `path`; -1 on
- * an error, which is shown. */
+/* Writes the text to a temporary file, and its path to `path`. Returns a descriptor at the beginning
+ * of the file; -1 on an error, which is shown. */
 static int write_temporary_text(struct ui *u, struct slice text, struct buf *path)
 {
     const char *dir = getenv("TMPDIR");

@@ -4,7 +4,8 @@
 
 #include "vault/query/filter.h"
 
-/* Searches all lines. Returns the number of lines above the first tool. */
+/* Searches all lines. Writes the tools in their order. Returns the number of lines above the first
+ * tool. */
 static size_t overview_seek(struct ui *u, struct line_seek *seek, uint32_t tool[FIGURES_TOOLS],
                             size_t *ret_tools)
 {
@@ -56,7 +57,7 @@ static int overview_move_cursor(struct ui *u, enum motion m, int by)
     size_t at = selected_tool_row(u, tool, n);
     l->found = 0;
     l->moved = m != MOVE_FIRST && (at > 0 || by > 0);
-    l->top = l->moved ? l->top : 0; /* scrolls to the lines above the first tool */
+    l->top = l->moved ? l->top : 0; /* not moved: shows the lines above the first tool */
     move_top(&at, m, by, u->height > 6 ? u->height - 6 : 1);
     l->at = (size_t)tool[size_min(at, n - 1)] + 1;
     return 0;
@@ -72,8 +73,8 @@ static void overview_search(struct ui *u, bool forward)
         stack_top(u)->at = (size_t)tool[found - 1 - above] + 1;
 }
 
-/* Writes a filter for the calls of this name. Returns NULL if there can be no such filter; a
- * message says why. */
+/* Writes a filter for the calls whose `field` (tool or method) has this name. Returns NULL if there
+ * can be no such filter; a message says why. */
 static const char *write_filter_for_name(struct ui *u, const char *field, struct slice name,
                                          struct buf *b)
 {

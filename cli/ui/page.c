@@ -4,8 +4,8 @@
 
 void page_begin(struct page *p)
 {
-    size_t width =
-        p->seek != NULL ? LINE_SEEK_COLUMNS : p->area->width; /* a search covers the whole line */
+    /* a search also covers what is to the right of the screen */
+    size_t width = p->seek != NULL ? LINE_SEEK_COLUMNS : p->area->width;
     cells_begin(&p->u->cells, 0, width, p->u->ascii);
 }
 

@@ -19,10 +19,10 @@ struct page {
 
 void page_begin(struct page *p); /* begins a line, which the caller fills through u->cells */
 void page_end(struct page *p);
-/* Must the page be drawn again, because it ended above the bottom of the screen? If so, sets *top
- * to its last full screen. */
+/* Returns whether the page must be drawn again, because it ended above the bottom of the screen. If
+ * so, sets *top so that the last line of the page is at the bottom. */
 bool page_correct_top(struct page *p);
-/* Adds the overview of the chosen session. Its last lines are these n tools. */
+/* Adds the overview of the chosen session. The last lines are these n tools. */
 void overview_draw_page(struct page *p, const uint32_t *tool, size_t n);
 
 #endif

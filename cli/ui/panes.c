@@ -98,16 +98,8 @@ static void fold_selected_line(struct ui *u, enum detail_fold how)
         ui_say_error(u, "too much is unfolded; fold something else first");
 }
 
-static void open_selected(struct ui *u)
-{
-    if (u->focus == PANE_DETAIL)
-        fold_selected_line(u, DETAIL_TOGGLE);
-    else
-        u->focus++;
-}
-
-/* Undoes one thing at a time: search, zoom, filter (only Esc), focus. */
-static int go_back(struct ui *u, enum action x)
+/* Undoes one of these, in this order: the search, the zoom, the filter (only Esc), the focus. */
+static int main_go_back(struct ui *u, enum action x)
 {
     if (u->seek.on)
         u->seek.on = false;
@@ -122,8 +114,8 @@ static int go_back(struct ui *u, enum action x)
     return 0;
 }
 
-/* Goes to a session by number, UID or server, or to a message by number. In the detail pane, the
- * number is that of a line. */
+/* Goes to a session by number, UID or server, or to a message by number. In the detail pane, a
+ * number means a line, which the caller goes to. */
 static int go_to_in_focused_pane(struct ui *u, const char *to)
 {
     struct query_session s;
@@ -152,7 +144,8 @@ static int go_to_in_focused_pane(struct ui *u, const char *to)
 
 /* ---- the mouse ---- */
 
-/* The first click selects a row; a click on the selected row opens it. */
+/* Selects the row that was clicked. If the row was selected and the pane had the focus (`again`),
+ * opens it. */
 static int click_session(struct ui *u, size_t line, bool again)
 {
     size_t at = selected_session_place(u);
@@ -218,23 +211,13 @@ static int main_handle_mouse(struct ui *u, const struct press *p)
 
 /* ---- keys ---- */
 
-static int change_mode(struct ui *u)
+/* Switches the list between calls and messages. */
+static int switch_list_mode(struct ui *u)
 {
     show_close(u);
     if (u->focus == PANE_SESSIONS)
         u->focus = PANE_LIST;
     return feed_set_mode(u, u->mode == LISTING_CALLS ? LISTING_MESSAGES : LISTING_CALLS);
-}
-
-static void go_to_next_part(struct ui *u, bool forward)
-{
-    u->shown.at = detail_next_part(u->shown.doc, u->shown.at, forward);
-}
-
-static void fold_all_parts(struct ui *u, size_t depth)
-{
-    detail_fold_from_depth(u->shown.doc, depth);
-    u->shown.at = u->shown.top = 0;
 }
 
 /* Sends the selected request again. Only requests of the client can be sent. */
@@ -256,7 +239,7 @@ static int send_selected_again(struct ui *u, bool edit)
     return outside_run_send(u, answer ? m->request_seq : m->seq, edit);
 }
 
-/* Returns what is missing for this key, as a message; NULL if nothing is. */
+/* Returns a message that says what is missing for this action; NULL if nothing is missing. */
 static const char *explain_unavailable_action(const struct ui *u, enum action x)
 {
     struct listed row;
@@ -310,9 +293,15 @@ static int main_handle_key(struct ui *u, enum action x)
                                                            x == ACTION_NEXT_ROW_BEFORE ? 1 : -1);
     case ACTION_BACK:
     case ACTION_LEAVE:
-        return go_back(u, x);
+        return main_go_back(u, x);
     case ACTION_OPEN:
-        open_selected(u);
+    case ACTION_FOLD:
+        if (u->focus == PANE_DETAIL)
+            fold_selected_line(u, DETAIL_TOGGLE);
+        else if (x == ACTION_OPEN)
+            u->focus++;
+        else
+            return VIEW_UNKNOWN;
         break;
     case ACTION_ZOOM:
         u->zoom = !u->zoom;
@@ -325,22 +314,18 @@ static int main_handle_key(struct ui *u, enum action x)
         seek_begin(u, SEEK_FAILED, x == ACTION_NEXT_FAILED);
         break;
     case ACTION_MODE:
-        return change_mode(u);
+        return switch_list_mode(u);
     case ACTION_CLOCK:
         u->clock = !u->clock;
         break;
-    case ACTION_FOLD:
-        if (u->focus != PANE_DETAIL)
-            return VIEW_UNKNOWN;
-        fold_selected_line(u, DETAIL_TOGGLE);
-        break;
     case ACTION_FOLD_ALL:
     case ACTION_UNFOLD_ALL:
-        fold_all_parts(u, x == ACTION_FOLD_ALL ? 1 : SIZE_MAX);
+        detail_fold_from_depth(u->shown.doc, x == ACTION_FOLD_ALL ? 1 : SIZE_MAX);
+        u->shown.at = u->shown.top = 0;
         break;
     case ACTION_NEXT_PART:
     case ACTION_PREVIOUS_PART:
-        go_to_next_part(u, x == ACTION_NEXT_PART);
+        u->shown.at = detail_next_part(u->shown.doc, u->shown.at, x == ACTION_NEXT_PART);
         break;
     case ACTION_COPY:
     case ACTION_COPY_POINTER:

@@ -1,4 +1,4 @@
-/* problems.c - two views: the list of the vault's escalations, and the text of one. */
+/* problems.c - two views: the list of the vault's escalations, and the text of one escalation. */
 #include "cli/ui/ui.h"
 
 #include "base/clock.h"
@@ -15,8 +15,8 @@
 
 struct problems {
     struct buf text; /* owned; text of the escalation that is shown */
-    char name[PROBLEM_FILE_NAME];
-    char asked[PROBLEM_FILE_NAME]; /* the escalation of the yes/no question */
+    char name[PROBLEM_FILE_NAME];  /* file of that escalation */
+    char asked[PROBLEM_FILE_NAME]; /* file of the escalation that the yes/no question is about */
     struct view view;              /* view that shows `text` */
 };
 
@@ -35,7 +35,7 @@ static int read_or_remove_file(struct ui *u, const char *name, struct buf *text)
     return st;
 }
 
-static int remove_asked(struct ui *u)
+static int remove_asked_escalation(struct ui *u)
 {
     int st = read_or_remove_file(u, u->problems->asked, NULL);
     if (st == 0 && stack_top(u)->view == &problem_view)
@@ -46,17 +46,17 @@ static int remove_asked(struct ui *u)
     return st == MI_EIO ? 0 : st;
 }
 
-/* Asks whether the problem is solved. Copies the name, because the list may change before the
- * answer. */
-static void ask_whether_done(struct ui *u, const char *name)
+/* Asks whether the problem is solved. Copies the name of its file, because the list may change
+ * before the answer. */
+static void ask_whether_solved(struct ui *u, const char *name)
 {
     snprintf(u->problems->asked, sizeof u->problems->asked, "%s", name);
-    ask_yes_no(u, "is it solved? its file will be removed (y/n) ", remove_asked);
+    ask_yes_no(u, "is it solved? its file will be removed (y/n) ", remove_asked_escalation);
 }
 
 /* ---- one escalation ---- */
 
-static int open_problem(struct ui *u)
+static int problems_open_selected(struct ui *u)
 {
     struct problems *l = u->problems;
     const struct escalation_row *row = list_view_selected(u);
@@ -73,8 +73,8 @@ static int open_problem(struct ui *u)
     return 0;
 }
 
-/* Opens the call of the escalation or, if it names none, the session. */
-static int open_session(struct ui *u)
+/* Opens the call of the escalation that is shown or, if it names no call, its session. */
+static int problem_open_call(struct ui *u)
 {
     struct buf texts = {0}, uid = {0};
     struct escalation_head head;
@@ -135,9 +135,9 @@ static int problem_handle_key(struct ui *u, enum action x)
     if (x == ACTION_PAGER)
         outside_show_text(u, buf_slice(&u->problems->text), NULL);
     else if (x == ACTION_OPEN)
-        return open_session(u);
+        return problem_open_call(u);
     else if (x == ACTION_DONE)
-        ask_whether_done(u, u->problems->name);
+        ask_whether_solved(u, u->problems->name);
     else
         return VIEW_UNKNOWN;
     return 0;
@@ -148,12 +148,12 @@ static int problem_handle_key(struct ui *u, enum action x)
 static int problems_key(struct ui *u, enum action x)
 {
     if (x == ACTION_OPEN)
-        return open_problem(u);
+        return problems_open_selected(u);
     if (x != ACTION_DONE)
         return VIEW_UNKNOWN;
     const struct escalation_row *row = list_view_selected(u);
     if (row != NULL)
-        ask_whether_done(u, row->file.p);
+        ask_whether_solved(u, row->file.p);
     return 0;
 }
 
@@ -168,7 +168,7 @@ int problems_count(struct ui *u)
     u->problems_n = e.n;
     u->problems_us = now_us;
     problem_files_close(&e);
-    return st == MI_EIO ? 0 : st; /* if it fails, the view shows the reason */
+    return st == MI_EIO ? 0 : st; /* problems_view shows why the files cannot be read */
 }
 
 static void problems_close(struct ui *u)

@@ -18,21 +18,21 @@ struct prompt {
     char text[PROMPT_MAX + 1]; /* UTF-8 */
     size_t n, at;              /* at: offset of the cursor */
     bool proposed;             /* the text is a proposal: the first typed character replaces it */
-    size_t back; /* index in the history from 1, the newest; 0: not from the history */
+    size_t back;                /* 1 + index of the line in the history; 0: not from the history */
     char typed[PROMPT_MAX + 1]; /* if back > 0: the text before the history was used */
 };
 
 struct prompt_history {
-    char *line[PROMPT_KEPT]; /* owned; the newest first */
+    char *line[PROMPT_KEPT]; /* owned; the newest line first */
     size_t n;
 };
 
-/* proposes the text; the cursor is at its end */
+/* Proposes a text, with the cursor at its end. */
 void prompt_set(struct prompt *p, const char *text);
 /* Esc, and Backspace in an empty line, cancel. */
 enum prompt_result prompt_handle_key(struct prompt *p, int key);
 
-/* Adds a line to the history, unless it is empty. If memory is short, does not add it. */
+/* Adds a line to the history, unless the line is empty or memory is short. */
 void prompt_keep(struct prompt_history *h, const char *text);
 /* Replaces the text by the next older or newer line of the history. After the newest line comes the
  * text that was typed. */

@@ -8,8 +8,8 @@
 
 #include "base/base.h"
 
-/* Writes the words to `out`, which must have room for the line with its NUL; words[] points to them
- * and ends with NULL. Returns false if there are more than max - 1 words. */
+/* Writes the words to `out`, which must have room for the line with its NUL. words[] points to the
+ * words and ends with NULL. Returns false if there are more than max - 1 words. */
 MI_MUST bool split_quoted_words(const char *line, char *out, char **words, size_t max);
 
 #endif

@@ -5,12 +5,12 @@
 #include "cli/frame/session.h"
 #include "cli/ui/text/find.h"
 
-#define PART 500 /* messages of one step */
-/* number of messages searched in one step, if the vault is queried for failed calls */
-#define CALLS_PART 20000
-/* Can the vault be asked for failed calls, in all sessions? Otherwise the messages of this session
- * are searched: in the list of messages, or if the filter has texts or kinds. */
-static bool seek_asks_for_calls(const struct ui *u)
+#define PART 500         /* messages that are searched in one step */
+#define CALLS_PART 20000 /* the same, if the vault is queried for failed calls */
+
+/* Whether the search queries the vault for failed calls, in all sessions. Otherwise, it reads the
+ * messages of the chosen session: if the list shows messages, or the filter has texts or kinds. */
+static bool seek_queries_calls(const struct ui *u)
 {
     return u->seek.what == SEEK_FAILED && u->mode == LISTING_CALLS && u->question.terms.n == 0 &&
            (!u->filtered || u->question.field[QUESTION_KIND] == NULL);
@@ -53,9 +53,9 @@ void seek_begin(struct ui *u, enum seek_what what, bool forward)
                             .session = ui_chosen_session(u)->id,
                             .origin = ui_chosen_session(u)->id,
                             .last = u->listing.last};
-    /* A call may end after later calls have begun, and its end counts for its row. So a backward
+    /* The answer of a call may match, too, and may come after later calls have begun. So a backward
      * search begins at the last message. */
-    if (!forward && u->mode == LISTING_CALLS && !seek_asks_for_calls(u))
+    if (!forward && u->mode == LISTING_CALLS && !seek_queries_calls(u))
         u->seek.at = u->listing.last;
 }
 
@@ -76,6 +76,7 @@ static int message_contains_text(struct ui *u, const struct query_message *m, bo
     return 0;
 }
 
+/* One step of a search in messages. */
 struct looking {
     struct ui *u;
     int64_t until_us, seq; /* seq: last message that was searched */
@@ -83,8 +84,8 @@ struct looking {
     int status;            /* error that ended the search; 0: none */
 };
 
-/* Is the row in the list, and in the direction of the search? After the search has wrapped around,
- * every row of the list is. */
+/* Whether the row is in the list, and in the direction of the search. After the search has wrapped
+ * around, every row of the list is a candidate. */
 static bool seek_is_candidate(const struct ui *u, int64_t seq)
 {
     const struct seek *k = &u->seek;
@@ -112,7 +113,7 @@ static bool seek_on_message(void *ctx, const struct query_message *m)
               call_status_failed(session_status_of_message(m));
     if (!hit)
         return l->status == 0 && !late;
-    /* Backwards, the end of an earlier call may be found before the end of a later call. */
+    /* A backward search may find the answer of an earlier call before that of a later call. */
     bool better = l->found == 0 || (u->seek.forward ? seq < l->found : seq > l->found);
     l->found = better ? seq : l->found;
     return true; /* continues, because this step may find a nearer match */
@@ -124,9 +125,9 @@ static bool seek_on_failed_call(void *ctx, const struct query_call *c)
     return false;
 }
 
-/* Finds the first failed call from k->at on, in one step of a session. *ret is 0 if there is
- * none. */
-static int find_failed_in_part(struct ui *u, int64_t *ret)
+/* Searches CALLS_PART messages of a session, from k->at on, for a failed call. *ret: seq of the first
+ * one; 0: none. */
+static int seek_failed_in_part(struct ui *u, int64_t *ret)
 {
     struct seek *k = &u->seek;
     struct filter f = FILTER_ANY;
@@ -146,8 +147,8 @@ static int find_failed_in_part(struct ui *u, int64_t *ret)
     return to < 1 ? 0 : query_calls_of(u->q, &x, seek_on_failed_call, ret);
 }
 
-/* Continues in the next session of the list: an older one if forward. Ends the search after all
- * sessions. */
+/* Continues the search in the next session of the list; forward means an older session. Ends the
+ * search after all sessions. */
 static int seek_next_session(struct ui *u)
 {
     struct seek *k = &u->seek;
@@ -182,7 +183,7 @@ static int seek_failed_step(struct ui *u)
     struct seek *k = &u->seek;
     int64_t found = 0;
     if (k->forward ? k->at <= k->last : k->at >= 1) {
-        int st = find_failed_in_part(u, &found);
+        int st = seek_failed_in_part(u, &found);
         if (st < 0 || found == 0)
             return st;
         st = feed_choose_session(u, k->session); /* also ends the search */
@@ -229,7 +230,7 @@ int seek_step(struct ui *u)
     struct seek *k = &u->seek;
     if (k->what == SEEK_SESSION)
         return seek_session_step(u);
-    if (seek_asks_for_calls(u))
+    if (seek_queries_calls(u))
         return seek_failed_step(u);
     struct looking l = {.u = u, .until_us = clock_mono_us() + STEP_US};
     int64_t last = u->listing.last;

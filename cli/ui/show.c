@@ -9,8 +9,8 @@
 #define SCAN_MAX 2000 /* messages after a request that are searched for its answer and stderr */
 #define BEFORE 50     /* messages before a request that are searched for stderr */
 #define AFTER 20      /* messages after the answer that are searched for stderr */
-/* Bytes of large bodies that are read for a call, so that no key takes more than 50 ms, not even a
- * search. */
+/* Most bytes of large bodies that are read for a call, so that no key, not even a search, takes more
+ * than 50 ms. */
 #define LARGE_MAX ((size_t)4 << 20)
 #define EVENT_PAGES 8
 
@@ -51,7 +51,7 @@ static bool show_on_near_message(void *ctx, const struct query_message *m)
     return true;
 }
 
-/* Reads a row and adds it to s->row. Returns MI_ENOENT if it is not in the vault. */
+/* Reads a message and adds its row to s->row. Returns MI_ENOENT if it is not in the vault. */
 static int show_keep_row(struct ui *u, int64_t seq, struct query_message **ret)
 {
     struct page_row *row = NULL;
@@ -104,7 +104,7 @@ static int ui_show_add_message(struct ui *u, int64_t seq)
     return 0;
 }
 
-static int add_lines(struct ui *u, const struct gathering *g)
+static int show_add_stderr_lines(struct ui *u, const struct gathering *g)
 {
     struct shown *s = &u->shown;
     struct query_message *m;
@@ -120,10 +120,10 @@ static int add_lines(struct ui *u, const struct gathering *g)
     return 0;
 }
 
-/* ---- what happened meanwhile ---- */
+/* ---- the event that explains a failed call ---- */
 
 /* Whether the event is about this request. */
-static bool ui_show_names(const struct query_event *e, int64_t request)
+static bool event_names_request(const struct query_event *e, int64_t request)
 {
     struct json_scan scan;
     int64_t seq = 0;
@@ -134,24 +134,24 @@ static bool ui_show_names(const struct query_event *e, int64_t request)
     return json_int(json_get(detail, "seq"), &seq) && seq == request;
 }
 
-/* If the event explains why the call failed, returns a title: the server did not answer (asked
- * whether it is alive, or killed), or ended before the call. Otherwise NULL. */
+/* Returns a title if the event explains why the call failed: the server hung and was killed, crashed
+ * during the call, or was asked whether it is alive. Otherwise returns NULL. */
 static const char *title_if_event_explains(const struct query_event *e, const struct listed *call,
                                            int64_t asked_us)
 {
     bool hang = slice_is(e->kind, "hang"), exit = slice_is(e->kind, "exit");
     bool ended_it = call->status == CALL_SERVER_GONE && e->t_us >= asked_us &&
                     e->t_us <= asked_us + call->took_us;
-    if (hang && (ended_it || ui_show_names(e, call->seq)))
+    if (hang && (ended_it || event_names_request(e, call->seq)))
         return "Hang";
     if (exit && ended_it)
         return "Crash";
-    if (slice_is(e->kind, "asked") && ui_show_names(e, call->seq))
+    if (slice_is(e->kind, "asked") && event_names_request(e, call->seq))
         return "Silence";
     return NULL;
 }
 
-/* Keeps the last row of the page that explains the call; frees the others. */
+/* Keeps the last event of the page that explains the call, and frees the others. */
 static void keep_post_mortem(struct shown *s, struct page_row *page, const struct listed *call,
                              int64_t asked_us)
 {
@@ -173,8 +173,8 @@ static void keep_post_mortem(struct shown *s, struct page_row *page, const struc
     page_free(page);
 }
 
-/* Finds the event that explains a failed call. The last one counts: a server is asked before it is
- * killed, and a request may be sent to two processes. */
+/* Finds the last event that explains a failed call: a server is asked whether it is alive before it
+ * is killed, and a request may be sent to two processes. */
 static int add_post_mortem(struct ui *u, const struct listed *call, int64_t asked_us)
 {
     int64_t after = INT64_MIN;
@@ -193,7 +193,7 @@ static int add_post_mortem(struct ui *u, const struct listed *call, int64_t aske
 
 /* ---- the subject ---- */
 
-static int gather_call(struct ui *u, const struct listed *row)
+static int show_add_call(struct ui *u, const struct listed *row)
 {
     struct shown *s = &u->shown;
     int64_t id = ui_chosen_session(u)->id;
@@ -215,7 +215,7 @@ static int gather_call(struct ui *u, const struct listed *row)
         if (row->answer > 0 && g.related[i] > row->answer)
             st = ui_show_add_message(u, g.related[i]);
     if (st == 0)
-        st = add_lines(u, &g);
+        st = show_add_stderr_lines(u, &g);
     int64_t asked_us = s->message[0].t_us;
     s->subject.is_call = true;
     s->subject.status = row->status;
@@ -234,7 +234,7 @@ static bool show_on_one_call(void *ctx, const struct query_call *c)
 
 /* Reads a call by its seq. If `operation`, the values are those of its whole operation. *ret has
  * seq 0 if there is no such call. */
-static int read_call(struct ui *u, int64_t seq, bool operation, struct query_call *ret)
+static int show_read_call(struct ui *u, int64_t seq, bool operation, struct query_call *ret)
 {
     struct filter any = FILTER_ANY;
     struct call_question x = {.filter = &any, .side = CALLS_OF_PEERS, .operations = operation};
@@ -244,15 +244,15 @@ static int read_call(struct ui *u, int64_t seq, bool operation, struct query_cal
     return query_calls_of(u->q, &x, show_on_one_call, ret);
 }
 
-/* If the call had several requests, or is one of the requests of a call, writes a sentence about
- * the operation. */
+/* If this request is a part of an operation with several requests, or the operation has asked for
+ * input, writes a sentence about the operation. */
 static int ui_show_add_operation(struct ui *u, int64_t seq)
 {
     struct query_call part, whole;
     struct buf *b = &u->shown.operation;
-    int st = read_call(u, seq, false, &part);
+    int st = show_read_call(u, seq, false, &part);
     if (st == 0)
-        st = read_call(u, part.operation_seq != 0 ? part.operation_seq : seq, true, &whole);
+        st = show_read_call(u, part.operation_seq != 0 ? part.operation_seq : seq, true, &whole);
     if (st < 0 || (part.operation_seq == 0 && whole.requests < 2 && whole.asked == 0))
         return st;
     buf_clear(b);
@@ -273,7 +273,7 @@ static int ui_show_add_operation(struct ui *u, int64_t seq)
 }
 
 /* Reads the tools of the session, unless they were read already. */
-static int read_tools(struct ui *u)
+static int read_session_tools(struct ui *u)
 {
     const struct query_session *s = ui_chosen_session(u);
     if (u->tools_of == s->id)
@@ -286,19 +286,7 @@ static int read_tools(struct ui *u)
     return st;
 }
 
-static int ui_show_add_notes(struct ui *u)
-{
-    struct shown *s = &u->shown;
-    int st = read_tools(u);
-    if (st < 0)
-        return st;
-    schema_notes_find(&s->notes, &u->tools.tools, s->message, s->subject.messages_n);
-    s->subject.note = s->notes.note;
-    s->subject.notes_n = s->notes.n;
-    return 0;
-}
-
-static int open_detail(struct ui *u, const struct list_row *row)
+static int show_open_detail(struct ui *u, const struct list_row *row)
 {
     struct shown *s = &u->shown;
     s->subject = (struct detail_subject){
@@ -313,13 +301,17 @@ static int open_detail(struct ui *u, const struct list_row *row)
         s->subject.post_mortem_title = row->event->kind;
         s->subject.post_mortem = row->event->detail.p != NULL ? row->event->detail : slice_of("{}");
     } else {
-        st = u->mode == LISTING_CALLS ? gather_call(u, &row->listed)
+        st = u->mode == LISTING_CALLS ? show_add_call(u, &row->listed)
                                       : ui_show_add_message(u, row->listed.seq);
     }
     if (st == 0 && s->subject.is_call)
-        st = ui_show_add_notes(u);
-    if (st == 0 && s->subject.is_call)
+        st = read_session_tools(u);
+    if (st == 0 && s->subject.is_call) {
+        schema_notes_find(&s->notes, &u->tools.tools, s->message, s->subject.messages_n);
+        s->subject.note = s->notes.note;
+        s->subject.notes_n = s->notes.n;
         st = ui_show_add_operation(u, row->listed.seq);
+    }
     if (st == 0 && (s->subject.messages_n > 0 || row->event != NULL))
         st = detail_open(&s->doc, &s->subject);
     return st;
@@ -356,7 +348,7 @@ int show_selected(struct ui *u, size_t columns)
         s->answer = row.answer;
         s->at = same ? at : 0;
         s->top = same ? top : 0;
-        st = open_detail(u, &selected);
+        st = show_open_detail(u, &selected);
         if (st < 0)
             show_close(u); /* the next drawing reads the call again */
     }

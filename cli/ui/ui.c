@@ -37,19 +37,8 @@ static const char about[] =
 
 /* ---- the loop ---- */
 
-static int read_keys(struct ui *u)
-{
-    struct press p;
-    int st = 0;
-    if (screen_resized != 0)
-        u->dirty = true;
-    while (st == 0 && !u->quit && (central_key(u, &p) || screen_read(&p)))
-        st = act_on_press(u, &p);
-    return st == 0 ? late_choose_session(u, false) : st;
-}
-
-/* Draws if something has changed and the last drawing is old enough. *ret_ms: the longest time to
- * wait. */
+/* Draws the screen if something has changed and the last drawing is old enough. *ret_ms: longest
+ * time to wait for the next drawing. */
 static int draw_when_due(struct ui *u, int64_t *drawn_us, int *ret_ms)
 {
     int64_t since_ms = (clock_mono_us() - *drawn_us) / 1000;
@@ -75,7 +64,7 @@ static int draw_when_due(struct ui *u, int64_t *drawn_us, int *ret_ms)
 }
 
 /* Opens the vault if it did not exist when the command started, and exists now. */
-static int open_late(struct ui *u)
+static int ui_open_new_vault(struct ui *u)
 {
     struct query *q = NULL;
     struct buf error = {0};
@@ -93,15 +82,22 @@ static int open_late(struct ui *u)
     return 0;
 }
 
-/* Works between two drawings. *more: older data remains to be read; *changes: new data remains to
- * be read. */
+/* Handles keys and reads data between two drawings. looks: the vault may have changed. *more: older
+ * data remains to be read; *changes: new data remains to be read. */
 static int ui_work_between_drawings(struct ui *u, bool looks, bool *more, bool *changes)
 {
-    int st = read_keys(u);
+    struct press p;
+    int st = 0;
+    if (screen_resized != 0)
+        u->dirty = true;
+    while (st == 0 && !u->quit && (central_key(u, &p) || screen_read(&p)))
+        st = act_on_press(u, &p);
+    if (st == 0)
+        st = late_choose_session(u, false);
     if (st < 0 || central_waits_after_failure(u))
         return st;
     if (looks)
-        st = open_late(u);
+        st = ui_open_new_vault(u);
     if (st == 0 && looks)
         st = feed_read_changes(u, changes);
     if (st == 0 && u->sessions.store == NULL)
@@ -157,7 +153,7 @@ static int ui_open_vault(struct ui *u, const char *ref)
     return st < 0 ? EXIT_TROUBLE : EXIT_FINE;
 }
 
-/* Chooses the named session, or the newest. */
+/* Chooses the session that ref names; if ref is NULL, the newest session. */
 static int ui_choose_session(struct ui *u, const char *ref)
 {
     struct query_session s;

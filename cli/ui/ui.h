@@ -101,9 +101,10 @@ struct seek {
     bool on, forward, wrapped;
     enum seek_what what;
     int64_t start, at; /* start: seq of the selected row; at: seq of the next message to search */
-    /* Only a search for failed calls, in all sessions of the list: */
-    /* session being searched; first session; last seq of the session */
-    int64_t session, origin, last;
+    /* Only for SEEK_FAILED, which searches all sessions of the list: */
+    int64_t session; /* the session that is searched now */
+    int64_t origin;  /* the session in which the search began */
+    int64_t last;    /* seq of the last message of `session` */
 };
 
 #define SHOWN_MESSAGES 24 /* most messages of a call */
@@ -127,7 +128,7 @@ struct shown {
     bool jumped;          /* `from` was set to show a match */
 };
 
-/* A copy of a call, or of a single message, to compare with another one. */
+/* A copy of a call, or of a single message, to compare with another call or message. */
 struct beside_call {
     int64_t session, seq; /* session and seq of the kept call; seq 0: no call is kept */
     struct buf text[2];   /* owned; request and answer: JSON of params, result or error */
@@ -149,7 +150,7 @@ struct beside {
 #define EVENTS_MAX 256
 struct events {
     struct page_row *row[EVENTS_MAX]; /* owned; in order of time */
-    /* seq of the first call after the event; INT64_MAX: none was read */
+    /* seq of the first call after the event; INT64_MAX: no such call was read */
     int64_t before[EVENTS_MAX];
     size_t n;
     int64_t last; /* the id of the last event that was read */
@@ -159,21 +160,22 @@ struct events {
 struct narrow_session {
     int64_t id, next; /* next: seq of the first message that was not searched */
 };
+/* The sessions that are searched for a message that matches the filter. */
 struct narrow {
-    struct narrow_session
-        *s; /* owned; sessions before `at` were searched, but may get more messages */
-    size_t n, cap, at;
+    struct narrow_session *s; /* owned */
+    size_t n, cap;
+    size_t at;   /* sessions before this index were searched, but may get more messages */
     bool failed; /* memory for a session ran out */
 };
 
-#define STORE_MS 2000 /* between two reads of a store, which does not report changes */
+#define STORE_MS 2000 /* time between two reads of a store, which does not report changes */
 #define STORE_KEYS 64
 
 /* State of reading a store. */
 struct central {
     struct press key[STORE_KEYS]; /* keys that came while waiting for the store */
     size_t keys_n;
-    bool chooses; /* the session under the cursor was not loaded yet */
+    bool chooses; /* the session under the cursor must still be loaded */
     /* gives_up: a key may end the current reading; gave_up: a key has ended it */
     bool gives_up, gave_up;
     int64_t asked_us;  /* when the last question was asked */
@@ -211,8 +213,8 @@ struct ui {
     bool listing_full;
 
     struct question question;
-    bool filtered,
-        narrowed;  /* filtered: there is a filter; narrowed: the filter concerns messages */
+    bool filtered; /* there is a filter */
+    bool narrowed; /* the filter concerns messages */
     bool requests; /* true: the list has a row per request; false: a row per operation */
     char filter[PROMPT_MAX + 1];
     char words_text[PROMPT_MAX + 1]; /* the filter, split into words */
@@ -239,7 +241,7 @@ struct ui {
     int (*yes)(struct ui *u);
     char file_name[PROMPT_MAX + 1]; /* file of the export that may be replaced */
     char command[PROMPT_MAX + 1];   /* command of the last pipe */
-    bool replaces_call;
+    bool replaces_call;             /* true: the export is a call; false: a session */
     struct buf message; /* owned; shown in the footer until the next key */
     bool alarm;         /* the message is an error */
 
@@ -274,17 +276,16 @@ struct list_row list_row_at(const struct ui *u, size_t place);
 size_t list_selected_place(const struct ui *u); /* index of the selected row */
 /* returns false if the list has no row */
 bool list_get_selected(const struct ui *u, struct list_row *ret);
-bool list_get_selected_call(const struct ui *u,
-                            struct listed *ret);    /* false: no row, or an event */
+/* returns false if the list has no row, or the selected row is an event */
+bool list_get_selected_call(const struct ui *u, struct listed *ret);
 void list_select_place(struct ui *u, size_t place); /* selects another row */
 void list_stop_following(struct ui *u); /* keeps the selected row selected when new rows come */
 
 /* Reads new events of the chosen session. */
 MI_MUST int events_read(struct ui *u);
-void events_place_before_call(struct ui *u,
-                              /* must be called after a call was added to the listing */
-                              const struct query_call *c);
-/* call before the calls are added again */
+/* Must be called after a call was added to the listing. Finds the events before the call. */
+void events_place_before_call(struct ui *u, const struct query_call *c);
+/* Must be called before the calls are added again. */
 void events_forget_places(struct ui *u);
 void events_close(struct ui *u);
 
@@ -302,7 +303,8 @@ void stack_close(struct ui *u); /* closes the top view */
 void stack_open_main(struct ui *u, enum pane pane);
 /* Returns the selected index after a motion, in a list of n rows whose selected row is at `at`. */
 size_t move_cursor(struct cursor *c, size_t n, size_t at, enum motion m, int by);
-/* Moves the first line on the screen, where a page has `page` lines. The drawing limits *top. */
+/* Moves *top, the first line on the screen. A page has `page` lines. *top may exceed the last line:
+ * drawing corrects it. */
 void move_top(size_t *top, enum motion m, int by, size_t page);
 
 /* ---- feed.c: reads the vault ---- */
@@ -312,14 +314,15 @@ MI_MUST int feed_choose_session(struct ui *u, int64_t id);
 /* Opens the main view on top of the others, with this call; if seq is 0, with the calls of the
  * session. */
 MI_MUST int feed_open_call(struct ui *u, int64_t session, int64_t seq);
-/* Does one step of the work that is not urgent. *ret_more: more steps remain. */
+/* Reads one step of older messages and sessions, which are not urgent. *ret_more: more steps
+ * remain. */
 MI_MUST int feed_step(struct ui *u, bool *ret_more);
 /* Reads what was recorded since the last call. *ret_more: call it again. */
 MI_MUST int feed_read_changes(struct ui *u, bool *ret_more);
 #define STEP_US 8000 /* a step of work ends after this time */
 /* Sets whether the list shows calls or all messages. */
 MI_MUST int feed_set_mode(struct ui *u, enum listing_mode mode);
-bool feed_shows_operations(const struct ui *u); /* is a call of several requests one row? */
+bool feed_shows_operations(const struct ui *u); /* whether a call of several requests is one row */
 /* Whether the list of sessions is complete. feed_read_more_sessions() reads some more of them. */
 bool feed_has_all_sessions(const struct ui *u);
 MI_MUST int feed_read_more_sessions(struct ui *u);
@@ -347,7 +350,7 @@ MI_MUST int seek_step(struct ui *u);
 /* Goes to the next or previous match of u->search, in the pane that has the focus. */
 void seek_text(struct ui *u, bool forward);
 
-/* A search for u->search in lines that are looked at from the first to the last. */
+/* A search for u->search in lines. The caller passes each line, from the first to the last. */
 struct line_seek {
     bool forward;
     size_t from;  /* line where the search begins; SIZE_MAX: before all lines */
@@ -355,7 +358,7 @@ struct line_seek {
     size_t other; /* 1 + the first match from the other end; 0: none */
 };
 #define LINE_SEEK_COLUMNS 1000 /* columns of a line that are searched */
-/* Looks at a line, whose text is in u->cells. */
+/* Searches a line, whose text is in u->cells. */
 void line_seek_look(struct ui *u, struct line_seek *s, size_t line);
 /* Returns 1 + the line of the match; 0 if there is none, and shows a message. */
 size_t line_seek_end(struct ui *u, const struct line_seek *s);
@@ -402,7 +405,7 @@ void ask_yes_no(struct ui *u, const char *question, int (*yes)(struct ui *u));
 MI_MUST int ask_press(struct ui *u, int key);
 
 /* ---- beside.c: two calls side by side ---- */
-/* Keeps the selected call; if one is kept already, compares it with the selected one. */
+/* Keeps the selected call. If another call is kept already, compares the two. */
 void beside_toggle_selected(struct ui *u);
 void beside_close(struct ui *u); /* forgets the kept call */
 
@@ -415,10 +418,10 @@ bool central_key(struct ui *u, struct press *ret);
 bool central_has_key(const struct ui *u); /* whether a key waits, here or in the terminal */
 /* Whether the last error means that reading was abandoned because a key waits. */
 bool central_clear_gave_up(struct ui *u);
-/* must be called after the store was read; hides the error message */
+/* Must be called after the store was read. Hides the error message of an earlier failure. */
 void central_note_success(struct ui *u);
-bool central_waits_after_failure(
-    const struct ui *u); /* whether reading has failed and it is too early to retry */
+/* Whether reading has failed and it is too early to retry. */
+bool central_waits_after_failure(const struct ui *u);
 /* Returns why a store cannot do this action; NULL if it can. */
 const char *central_explain_unavailable(const struct ui *u, enum action x);
 

@@ -29,7 +29,7 @@ void ask_file(struct ui *u, bool call)
     if (s == NULL || (call && !list_get_selected_call(u, &row)))
         return;
     struct buf safe = {0};
-    text_visible(&safe, text_head(s->name, 60)); /* the text becomes a file name */
+    text_visible(&safe, text_head(s->name, 60)); /* becomes a part of a file name */
     for (size_t i = 0; i < safe.n; i++)
         if (strchr("/\\ ", safe.p[i]) != NULL)
             safe.p[i] = '_';
@@ -44,7 +44,9 @@ void ask_file(struct ui *u, bool call)
     open_prompt(u, call ? ASK_EXPORT_CALL : ASK_EXPORT, name);
 }
 
-static int export_to(struct ui *u, const char *file, bool call, bool replace)
+/* Exports the chosen session or the selected call. Unless `replace`, first asks if the file
+ * exists. */
+static int export_to_file(struct ui *u, const char *file, bool call, bool replace)
 {
     struct stat st;
     struct listed row = {0};
@@ -59,8 +61,8 @@ static int export_to(struct ui *u, const char *file, bool call, bool replace)
     return outside_run_export(u, file, call ? row.seq : 0, replace);
 }
 
-/* If the filter is invalid, asks again, so that the user can correct it. */
-static int set_filter(struct ui *u, const char *text)
+/* Sets the filter. If it is invalid, asks again, so that the user can correct it. */
+static int set_typed_filter(struct ui *u, const char *text)
 {
     int st = feed_set_filter(u, text);
     if (st != MI_EINVAL)
@@ -70,7 +72,7 @@ static int set_filter(struct ui *u, const char *text)
     return 0;
 }
 
-/* `:q` and `:q!` quit, as in vi. */
+/* Goes to what the user typed after `:`. As in vi, `:q` and `:q!` quit. */
 static int go_to_typed_place(struct ui *u, const char *to)
 {
     const struct view_ops *v = stack_top(u)->view;
@@ -102,7 +104,7 @@ static int handle_prompt_answer(struct ui *u, enum asking what, const char *text
 {
     switch (what) {
     case ASK_FILTER:
-        return set_filter(u, text);
+        return set_typed_filter(u, text);
     case ASK_SEARCH:
         if (text[0] != '\0')
             snprintf(u->search, sizeof u->search, "%s", text);
@@ -113,7 +115,7 @@ static int handle_prompt_answer(struct ui *u, enum asking what, const char *text
         return go_to_typed_place(u, text);
     case ASK_EXPORT:
     case ASK_EXPORT_CALL:
-        return export_to(u, text, what == ASK_EXPORT_CALL, false);
+        return export_to_file(u, text, what == ASK_EXPORT_CALL, false);
     case ASK_DIFF:
         return compare_open(u, text);
     case ASK_PIPE:
@@ -124,7 +126,7 @@ static int handle_prompt_answer(struct ui *u, enum asking what, const char *text
         return 0;
     case ASK_REPLACE:
         if (is_yes_word(text))
-            return export_to(u, u->file_name, u->replaces_call, true);
+            return export_to_file(u, u->file_name, u->replaces_call, true);
         ui_say(u, "nothing was written");
         return 0;
     case ASK_YES_NO:

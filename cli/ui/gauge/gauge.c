@@ -18,7 +18,7 @@ static size_t gauge_steps_of_duration(int64_t us, int64_t longest_us, size_t ste
     return 1 + (size_t)(part * (double)(steps - 1) + 0.5);
 }
 
-static void add_code(struct buf *b, uint32_t code)
+static void gauge_add_char(struct buf *b, uint32_t code)
 {
     char c[4];
     buf_add(b, c, text_utf8_put(code, c));
@@ -33,10 +33,10 @@ void gauge_append_bar(struct buf *b, int64_t us, int64_t longest_us, size_t colu
         if (ascii)
             buf_addc(b, '#');
         else
-            add_code(b, 0x2588); /* full block */
+            gauge_add_char(b, 0x2588); /* full block */
     if (steps % parts != 0) {
         /* 0x2589 is seven eighths wide, 0x258F one eighth */
-        add_code(b, 0x2590 - (uint32_t)(steps % parts));
+        gauge_add_char(b, 0x2590 - (uint32_t)(steps % parts));
         i++;
     }
     for (; i < columns; i++)
@@ -57,9 +57,9 @@ void gauge_append_sparkline(struct buf *b, const int64_t *us, size_t n, size_t c
         if (ascii)
             buf_addc(b, step == 0 ? 'x' : levels[step - 1]);
         else if (step == 0)
-            add_code(b, 0xD7);
+            gauge_add_char(b, 0xD7);
         else
             /* 0x2581 is one eighth high, 0x2588 the full height */
-            add_code(b, 0x2580 + (uint32_t)step);
+            gauge_add_char(b, 0x2580 + (uint32_t)step);
     }
 }

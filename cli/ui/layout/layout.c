@@ -14,6 +14,7 @@ static void layout_three_panes(struct layout_panes *l, struct area all)
     l->pane[PANE_DETAIL] = (struct area){x, all.y, all.width - x, all.height};
 }
 
+/* Places two panes, one above the other. The pane with the focus gets more lines. */
 static void layout_two_panes(struct layout_panes *l, struct area all, enum pane focus)
 {
     enum pane upper = focus == PANE_SESSIONS ? PANE_SESSIONS : PANE_LIST;

@@ -1,11 +1,10 @@
-/* layout.h - where the panes are on the screen. It depends on the size of the screen and on the
- * pane that has the focus.
+/* layout.h - divides the screen into panes, depending on its size and the pane with the focus.
  *
  * Panes     sessions, list (the calls or messages of one session), detail (one call or message).
- *           Wide screens show all three side by side. Medium screens show two, one above the
- *           other: sessions and list, or list and detail. Small screens show one, and so does a
- *           zoomed pane.
- * Lines     the header is the first line; on screens with LAYOUT_TWO_LINES or more it is the
+ *           Wide screens show all three side by side. Medium screens show two panes, one above
+ *           the other: sessions and list, or list and detail. Small screens show one pane. A
+ *           zoomed pane is shown alone.
+ * Lines     the header is the first line; on screens with LAYOUT_TWO_LINES or more lines, it is the
  *           first two lines. The footer is the last line. The first line of a pane is its title.
  * Units     columns and lines, from 0.
  * Blocks    never. Pure. */
