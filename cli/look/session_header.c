@@ -25,18 +25,18 @@ static void print_header_name(struct out *o, struct slice name, struct slice ver
     }
 }
 
-/* Whether the word is printed unchanged. A word with control characters is printed in the form
- * $'\033' (POSIX.1-2024). */
-static bool is_shown_unchanged(struct slice word)
+/* Prints a field, unless it has no text. */
+static void print_header_field(struct out *o, const char *name, struct slice text)
 {
-    struct buf visible = {0};
-    text_visible(&visible, word);
-    bool unchanged = slice_eq(buf_slice(&visible), word);
-    buf_close(&visible);
-    return unchanged;
+    if (text.p == NULL)
+        return;
+    session_header_print_label(o, name);
+    out_text(o, text);
+    out_end_line(o);
 }
 
-static void print_escaped(struct out *o, struct slice word)
+/* Prints a word in the form $'\033' (POSIX.1-2024). */
+static void print_escaped_word(struct out *o, struct slice word)
 {
     out_raw(o, "$'");
     for (size_t i = 0; i < word.n; i++) {
@@ -49,12 +49,14 @@ static void print_escaped(struct out *o, struct slice word)
     out_raw(o, "'");
 }
 
-/* `first`: the word is the command itself, where an unquoted = would be an assignment. */
-static void print_word(struct out *o, struct slice word, bool first)
+/* Prints a word, quoted for a shell. first: the word is the command, where an unquoted = would be
+ * an assignment. */
+static void print_quoted_word(struct out *o, struct slice word, bool first)
 {
     static const char plain[] =
         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:@%+,=";
     size_t plain_n = sizeof plain - (first ? 2 : 1);
+    struct buf visible = {0};
     bool quoted = word.n == 0;
     for (size_t i = 0; i < word.n; i++)
         quoted = quoted || memchr(plain, word.p[i], plain_n) == NULL;
@@ -62,8 +64,11 @@ static void print_word(struct out *o, struct slice word, bool first)
         out_text(o, word);
         return;
     }
-    if (!is_shown_unchanged(word)) {
-        print_escaped(o, word);
+    text_visible(&visible, word);
+    bool has_control_characters = !slice_eq(buf_slice(&visible), word);
+    buf_close(&visible);
+    if (has_control_characters) {
+        print_escaped_word(o, word);
         return;
     }
     out_raw(o, "'");
@@ -95,41 +100,10 @@ static void print_command_line(struct out *o, struct slice command)
         buf_clear(&word);
         json_unescape(&word, v.type == JSON_STRING ? json_string_raw(v) : v.text);
         out_raw(o, first ? "" : " ");
-        print_word(o, buf_slice(&word), first);
+        print_quoted_word(o, buf_slice(&word), first);
     }
     out_end_line(o);
     buf_close(&word);
-}
-
-static void print_directory_line(struct out *o, const struct query_session *s)
-{
-    if (s->cwd.p == NULL)
-        return;
-    session_header_print_label(o, "directory");
-    out_text(o, s->cwd);
-    out_end_line(o);
-}
-
-/* Prints the rule that selected the tools for the client. */
-static void print_rule_line(struct out *o, const struct query_session *s)
-{
-    if (s->tools_rule.p == NULL)
-        return;
-    session_header_print_label(o, "rule");
-    out_text(o, s->tools_rule);
-    out_end_line(o);
-}
-
-static void print_server_line(struct out *o, const struct query_session *s)
-{
-    session_header_print_label(o, "server");
-    out_styled(o, OUT_CYAN, s->name);
-    if (s->server_name.p != NULL) {
-        out_raw(o, " (");
-        print_header_name(o, s->server_name, s->server_version);
-        out_raw(o, ")");
-    }
-    out_end_line(o);
 }
 
 static void print_client_line(struct out *o, const struct query_session *s, bool sent)
@@ -142,16 +116,6 @@ static void print_client_line(struct out *o, const struct query_session *s, bool
         out_text(o, s->protocol_version);
     }
     out_raw(o, sent ? "; made by `send`" : "");
-    out_end_line(o);
-}
-
-static void print_start_line(struct out *o, const struct query_session *s,
-                             const struct session_view *v)
-{
-    session_header_print_label(o, "started");
-    out_printf(o, "%s, %s %s", clock_local(s->started_at_us).s,
-               v->state == SESSION_LIVE ? "so far" : "lasted",
-               units_format_duration(v->lasted_us).s);
     out_end_line(o);
 }
 
@@ -176,13 +140,6 @@ static void print_session_end_line(struct out *o, const struct query_session *s,
             out_printf(o, " (signal %d)", (int)(s->exit_status - 128));
     }
     out_style(o, OUT_PLAIN);
-    out_end_line(o);
-}
-
-static void print_evidence_line(struct out *o, const struct query_session *s)
-{
-    session_header_print_label(o, "evidence");
-    out_raw(o, session_evidence_name(s->evidence));
     out_end_line(o);
 }
 
@@ -240,14 +197,25 @@ void session_header_print(struct out *o, const struct query_session *s,
     out_raw(o, "  ");
     out_text(o, s->uid);
     out_end_line(o);
-    print_server_line(o, s);
+    session_header_print_label(o, "server");
+    out_styled(o, OUT_CYAN, s->name);
+    if (s->server_name.p != NULL) {
+        out_raw(o, " (");
+        print_header_name(o, s->server_name, s->server_version);
+        out_raw(o, ")");
+    }
+    out_end_line(o);
     print_command_line(o, s->command);
-    print_directory_line(o, s);
-    print_rule_line(o, s);
+    print_header_field(o, "directory", s->cwd);
+    print_header_field(o, "rule", s->tools_rule); /* it selected the tools for the client */
     print_client_line(o, s, v->sent);
-    print_start_line(o, s, v);
+    session_header_print_label(o, "started");
+    out_printf(o, "%s, %s %s", clock_local(s->started_at_us).s,
+               v->state == SESSION_LIVE ? "so far" : "lasted",
+               units_format_duration(v->lasted_us).s);
+    out_end_line(o);
     print_session_end_line(o, s, v);
-    print_evidence_line(o, s);
+    print_header_field(o, "evidence", slice_of(session_evidence_name(s->evidence)));
     print_traffic_line(o, &v->summary, requests);
     out_end_line(o);
 }

@@ -1,4 +1,4 @@
-/* session_header.h - prints what `show` prints above the messages of a session.
+/* session_header.h - prints the lines about a session that `show` has above the messages.
  *
  * Owns      nothing.
  * Errors    those of the output (cli/frame/out.h). */

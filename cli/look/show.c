@@ -37,6 +37,7 @@ static const char about[] =
     "nothing is truncated.\n";
 /* clang-format on */
 
+/* What the command shows, and how far it is. */
 struct showing {
     struct query *q;
     struct query_session session;
@@ -96,7 +97,8 @@ static int show_whole_session(struct showing *s)
 
 /* ---- --seq ---- */
 
-/* Returns the JSON text of params.NAME or params._meta.NAME; {NULL, 0} if there is none. */
+/* Returns the JSON text of params.NAME, or of params._meta.NAME if in_meta; {NULL, 0} if there is
+ * none. */
 static struct slice find_param(struct slice body, bool in_meta, const char *name)
 {
     struct json_scan scan;
@@ -112,13 +114,14 @@ static struct slice find_param(struct slice body, bool in_meta, const char *name
     return v.type != JSON_NONE ? v.text : (struct slice){0};
 }
 
+/* The message that --seq names. */
 struct target {
     int64_t seq;
     bool found;
-    int64_t request_seq;
+    int64_t request_seq; /* seq of the request that the message belongs to; 0: none */
 };
 
-static bool find_target(void *ctx, const struct query_message *m)
+static bool show_on_target(void *ctx, const struct query_message *m)
 {
     struct target *t = ctx;
     t->found = true;
@@ -126,7 +129,7 @@ static bool find_target(void *ctx, const struct query_message *m)
     return false;
 }
 
-static bool belongs_to_shown_call(struct showing *s, const struct query_message *m)
+static bool message_belongs_to_shown_call(struct showing *s, const struct query_message *m)
 {
     if (m->seq == s->seq || m->request_seq == s->seq || m->batch_seq == s->seq)
         return true;
@@ -139,7 +142,7 @@ static bool belongs_to_shown_call(struct showing *s, const struct query_message 
 static bool show_message_of_call(void *ctx, const struct query_message *m)
 {
     struct showing *s = ctx;
-    if (!belongs_to_shown_call(s, m))
+    if (!message_belongs_to_shown_call(s, m))
         return true;
     if (m->seq == s->seq && m->kind == KIND_REQUEST)
         buf_slice_add(&s->token, find_param(m->body, true, "progressToken"));
@@ -153,7 +156,7 @@ static bool show_message_of_call(void *ctx, const struct query_message *m)
 static bool measure_message_of_call(void *ctx, const struct query_message *m)
 {
     struct showing *s = ctx;
-    if (belongs_to_shown_call(s, m))
+    if (message_belongs_to_shown_call(s, m))
         timeline_measure_message(&s->timeline, m);
     return true;
 }
@@ -162,7 +165,7 @@ static int show_call(struct showing *s)
 {
     struct target t = {.seq = s->seq};
     int64_t last = s->view.summary.last_seq;
-    int st = query_timeline(s->q, s->session.id, s->seq, s->seq, find_target, NULL, &t);
+    int st = query_timeline(s->q, s->session.id, s->seq, s->seq, show_on_target, NULL, &t);
     if (st < 0)
         return st;
     if (!t.found) {
@@ -174,9 +177,8 @@ static int show_call(struct showing *s)
                       (long long)s->session.number, (long long)s->seq, (long long)last);
         return MI_ENOENT;
     }
-    if (t.request_seq > 0)
-        s->seq =
-            t.request_seq; /* the named message is an answer: shows the call from its request on */
+    if (t.request_seq > 0) /* the message belongs to a call: shows the call from its request on */
+        s->seq = t.request_seq;
     if (s->timeline.bodies != TIMELINE_JSON) {
         int64_t near = s->seq > last - MEASURED ? last : s->seq + MEASURED;
         st = query_timeline(s->q, s->session.id, s->seq, near, measure_message_of_call, NULL, s);
@@ -190,7 +192,7 @@ static int show_call(struct showing *s)
 
 /* ---- the command ---- */
 
-static int print_session(struct showing *s, const struct settings *settings)
+static int show_print_session(struct showing *s, const struct settings *settings)
 {
     enum timeline_bodies bodies = settings_is_on(settings, "json")     ? TIMELINE_JSON
                                   : settings_is_on(settings, "pretty") ? BODIES_PRETTY
@@ -227,7 +229,7 @@ static int show_command_messages(struct query *q, const struct settings *setting
     int st = session_read_view(q, &s.session, true, &s.view);
     if (st < 0)
         return session_fail(q, st);
-    status = print_session(&s, settings);
+    status = show_print_session(&s, settings);
     session_close(&s.view);
     return status;
 }

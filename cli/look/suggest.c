@@ -2,31 +2,38 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/make_path.h"
 #include "base/text.h"
 #include "base/when.h"
+#include "cli/frame/replace.h"
+#include "cli/frame/save.h"
 #include "cli/frame/session.h"
-#include "cli/look/suggest_apply.h"
+#include "cli/settings/config_edit.h"
+#include "cli/settings/paths.h"
 #include "cli/settings/tool_settings.h"
 #include "model/context.h"
 #include "vault/query/count.h"
 #include "wire/json/text.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #define NAME_SHOWN 100 /* bytes of a name in a message */
 
 /* ---- what was recorded ---------------------------------------------------------------------- */
 
+/* The sessions from which the rule is made. */
 struct basis {
     struct query *q;
     const char *server;
-    int64_t sessions, days, first_at_us;
-    char day[11]; /* of the last session counted; sessions are read newest first */
+    int64_t sessions, days, first_at_us; /* first_at_us: start of the oldest session */
+    char day[11]; /* day of the last counted session; sessions are read newest first */
     int status;
 };
 
-/* Counts sessions of real clients: neither imported ones nor those of `send`. */
+/* Counts a session of a real client. Skips imported sessions and those that `send` made. */
 static bool suggest_on_session(void *ctx, const struct query_session *s)
 {
     struct basis *b = ctx;
@@ -52,13 +59,6 @@ static int compare_tools_by_name(const void *a, const void *b)
     size_t n = size_min((*x)->name.n, (*y)->name.n);
     int c = n > 0 ? memcmp((*x)->name.p, (*y)->name.p, n) : 0;
     return c != 0 ? c : ((*x)->name.n > (*y)->name.n) - ((*x)->name.n < (*y)->name.n);
-}
-
-/* Whether a rule can name this tool. */
-static bool tool_name_fits_rule(struct slice name)
-{
-    return name.n > 0 && name.n <= TOOL_RULE_NAME_MAX && memchr(name.p, '\0', name.n) == NULL &&
-           memmem(name.p, name.n, "\xEF\xBF\xBD", 3) == NULL;
 }
 
 #define MARK "[redacted:" /* replaces a secret; ends with `]` */
@@ -91,6 +91,7 @@ static void add_pattern(struct buf *b, struct slice name)
     buf_close(&p);
 }
 
+/* The tools that were called, and the rule that keeps them. */
 struct used {
     /* owned; sorted by name; called tools that hide-tools and read-only do not hide */
     const struct tool **tool;
@@ -99,9 +100,9 @@ struct used {
     size_t called; /* number of called tools, including hidden ones */
     /* number of tools that were called successfully but are not in the list of tools */
     size_t gone;
-    struct buf names;          /* owned; value of `tools`: patterns for tool[] and `gone` */
-    struct buf hidden;         /* owned; list for people: called tools that stay hidden */
-    struct slice without;      /* a name that no pattern can match; n == 0: none */
+    struct buf names;          /* owned; value of `tools`: patterns for tool[] and the gone tools */
+    struct buf hidden;         /* owned; names of called tools that stay hidden, for a message */
+    struct slice without;      /* name of a called tool that no rule can name; n == 0: none */
     struct tool_rule in_force; /* owned; hide-tools and read-only of the configuration */
     struct tool_rule rule;     /* owned; rule made of `names` */
 };
@@ -116,69 +117,69 @@ static void used_tools_close(struct used *u)
 }
 
 /* Whether hide-tools and read-only of the configuration keep this tool. */
-static bool is_kept_by_configuration(const struct used *u, const struct tool *t)
+static bool configuration_keeps_tool(const struct used *u, const struct tool *t)
 {
     struct json_value hint = json_get((struct json_value){JSON_OBJECT, t->text}, "annotations");
     return (t->name.n > TOOL_RULE_NAME_MAX || tool_rule_keeps_name(&u->in_force, t->name)) &&
            (!u->in_force.read_only || json_get(hint, "readOnlyHint").type == JSON_TRUE);
 }
 
-static void add_name(struct used *u, struct slice name)
+/* Adds a pattern for the name to the rule. If no rule can name the tool, sets u->without. */
+static void add_name_to_rule(struct used *u, struct slice name)
 {
-    if (tool_name_fits_rule(name))
+    bool fits = name.n > 0 && name.n <= TOOL_RULE_NAME_MAX &&
+                memchr(name.p, '\0', name.n) == NULL &&
+                memmem(name.p, name.n, "\xEF\xBF\xBD", 3) == NULL; /* U+FFFD */
+    if (fits)
         add_pattern(&u->names, name);
     else if (u->without.n == 0)
         u->without = name.n > 0 ? name : slice_of("(an empty name)");
 }
 
-static int64_t calls_of_tool(const struct count *c, const char *server, struct slice tool,
-                             int64_t *ret_good)
+static int64_t count_calls_of_tool(const struct count *c, const char *server, struct slice tool)
 {
     for (size_t i = 0; i < c->tally.n; i++) {
         struct slice key = intern_text(&c->tally.keys, c->tally.group[i].key);
-        struct slice name = count_part(&key), of = count_part(&key);
-        if (slice_is(name, server) && slice_eq(of, tool)) {
-            *ret_good = c->tally.group[i].calls - c->tally.group[i].errors;
+        struct slice key_server = count_part(&key), key_tool = count_part(&key);
+        if (slice_is(key_server, server) && slice_eq(key_tool, tool))
             return c->tally.group[i].calls;
-        }
     }
     return 0;
 }
 
 /* Adds names that the server does not list, if a call with that name succeeded. */
-static void find_gone(const struct count *c, const char *server, const struct tool_list *list,
-                      struct used *u)
+static void find_gone_tools(const struct count *c, const char *server, const struct tool_list *list,
+                            struct used *u)
 {
     for (size_t i = 0; i < c->tally.n; i++) {
         struct slice key = intern_text(&c->tally.keys, c->tally.group[i].key);
-        struct slice name = count_part(&key), of = count_part(&key);
+        struct slice key_server = count_part(&key), key_tool = count_part(&key);
         bool listed = false;
         for (size_t k = 0; k < list->tools.n && !listed; k++)
-            listed = slice_eq(list->tools.tool[k].name, of);
-        if (listed || of.n == 0 || !slice_is(name, server) ||
+            listed = slice_eq(list->tools.tool[k].name, key_tool);
+        if (listed || key_tool.n == 0 || !slice_is(key_server, server) ||
             c->tally.group[i].calls <= c->tally.group[i].errors ||
-            !tool_rule_keeps_name(&u->in_force, of))
+            !tool_rule_keeps_name(&u->in_force, key_tool))
             continue;
         u->gone++;
-        add_name(u, of);
+        add_name_to_rule(u, key_tool);
     }
 }
 
-/* Finds the tools that were called. Refused calls count too, because a client needed the tool.
- * Returns 0; MI_ENOMEM; MI_EINVAL: the names make no valid rule, as `why` says. */
-static int find_used(const struct count *c, const char *server, const struct tool_list *list,
-                     struct used *u, struct buf *why)
+/* Finds the tools that were called. Rejected calls count, too, because a client needed the tool.
+ * Returns 0; MI_ENOMEM; MI_EINVAL: the names make no valid rule, and `why` has the reason. */
+static int find_used_tools(const struct count *c, const char *server, const struct tool_list *list,
+                           struct used *u, struct buf *why)
 {
-    int64_t good;
     u->tool = calloc(list->tools.n + 1, sizeof *u->tool);
     if (u->tool == NULL)
         return MI_ENOMEM;
     for (size_t i = 0; i < list->tools.n; i++) {
         const struct tool *t = &list->tools.tool[i];
-        int64_t calls = calls_of_tool(c, server, t->name, &good);
+        int64_t calls = count_calls_of_tool(c, server, t->name);
         u->calls += calls;
         u->called += calls > 0;
-        if (calls > 0 && is_kept_by_configuration(u, t)) {
+        if (calls > 0 && configuration_keeps_tool(u, t)) {
             u->tool[u->n++] = t;
         } else if (calls > 0) {
             buf_adds(&u->hidden, u->hidden.n > 0 ? ", " : "");
@@ -187,15 +188,121 @@ static int find_used(const struct count *c, const char *server, const struct too
     }
     qsort(u->tool, u->n, sizeof *u->tool, compare_tools_by_name);
     for (size_t i = 0; i < u->n; i++)
-        add_name(u, u->tool[i]->name);
-    find_gone(c, server, list, u);
+        add_name_to_rule(u, u->tool[i]->name);
+    find_gone_tools(c, server, list, u);
     if (u->names.failed || u->hidden.failed)
         return MI_ENOMEM;
     return u->names.n > 0 ? tool_rule_open(&u->rule, buf_str(&u->names), NULL, false, why) : 0;
 }
 
+/* ---- --apply -------------------------------------------------------------------------------- */
+
+static void print_marked_lines(const char *mark, struct slice text)
+{
+    while (text.n > 0) {
+        const char *nl = memchr(text.p, '\n', text.n);
+        size_t n = nl != NULL ? (size_t)(nl - text.p) : text.n;
+        struct buf b = {0};
+        text_visible(&b, (struct slice){text.p, n - (n > 0 && text.p[n - 1] == '\r')});
+        fprintf(stderr, "%s%s\n", mark, buf_str(&b));
+        buf_close(&b);
+        n += nl != NULL;
+        text = (struct slice){text.p + n, text.n - n};
+    }
+}
+
+/* Creates the missing file, and its directory if that is missing, too. Returns the exit status. */
+static int create_config_file(const char *path, struct slice text)
+{
+    struct save out;
+    char *dir = strdup(path);
+    char *slash = dir != NULL ? strrchr(dir, '/') : NULL;
+    if (slash != NULL)
+        *slash = '\0';
+    int st = dir == NULL ? MI_ENOMEM : slash != NULL && dir[0] != '\0' ? make_path(dir) : 0;
+    if (st < 0)
+        log_error("cannot make the directory of %s: %s", path,
+                  st == MI_ENOMEM ? "out of memory" : strerror(errno));
+    free(dir);
+    if (st < 0)
+        return EXIT_TROUBLE;
+    save_open(&out, path, SAVE_PRIVATE);
+    bool good = save_write(&out, text);
+    return save_close(&out, good);
+}
+
+/* Writes the changed configuration, and shows the change on stderr. Returns the exit status. */
+static int write_config_file(const char *path, struct replace *file, bool exists,
+                             const struct config_edit *e)
+{
+    struct slice old = buf_slice(&file->text);
+    size_t at = (size_t)(e->before.p - old.p), behind = at + e->before.n;
+    struct buf all = {0};
+    int status = EXIT_TROUBLE;
+    if (slice_eq(e->before, buf_slice(&e->now))) {
+        fprintf(stderr, "%s has this line already: nothing is written\n", path);
+        return EXIT_FINE;
+    }
+    buf_add(&all, old.p, at);
+    buf_slice_add(&all, buf_slice(&e->now));
+    buf_add(&all, old.p + behind, old.n - behind);
+    if (all.failed) {
+        log_error("out of memory");
+    } else if (all.n > CONFIG_FILE_MAX) {
+        log_error("the configuration would be longer than %d bytes: %s", CONFIG_FILE_MAX, path);
+    } else {
+        fprintf(stderr, "--- %s\n+++ %s\n", path, path);
+        print_marked_lines("-", e->before);
+        print_marked_lines("+", buf_slice(&e->now));
+        status = EXIT_FINE;
+        if (!exists)
+            status = create_config_file(path, buf_slice(&all));
+        else if (replace_write(file, buf_slice(&all)) < 0) {
+            log_error("cannot write %s: %s", path,
+                      file->error.n > 0 ? buf_str(&file->error) : "out of memory");
+            status = EXIT_TROUBLE;
+        }
+    }
+    buf_close(&all);
+    if (status == EXIT_FINE)
+        fprintf(stderr,
+                "written; a running client uses the rule after it has restarted the server\n");
+    return status;
+}
+
+/* Writes the rule into the configuration file, and shows the change on stderr. `names` is the value
+ * of `tools` for this server. An existing file is replaced; the new file has the same mode and
+ * owner, and a symbolic link stays one (cli/frame/replace.h). Returns the exit status. */
+static int suggest_apply(const struct settings *s, const char *server, const char *names)
+{
+    struct replace file = {0};
+    struct config_edit e = {0};
+    int status = EXIT_TROUBLE;
+    char *path = path_config(settings_text(s, "config"));
+    if (path == NULL) {
+        log_error("cannot locate the configuration file: use --config FILE");
+        return EXIT_TROUBLE;
+    }
+    int st = replace_open(&file, path);
+    bool missing = st == MI_EIO && access(path, F_OK) != 0 && errno == ENOENT;
+    if (st < 0 && !missing)
+        log_error("cannot read configuration %s: %s", path,
+                  file.error.n > 0 ? buf_str(&file.error) : "out of memory");
+    else if ((st = config_edit_server(buf_slice(&file.text), server, "tools", names, &e)) < 0)
+        log_error("%s", st == MI_ENOMEM ? "out of memory"
+                                        : "the name of this server cannot be the name of a section "
+                                          "in the configuration: use --tools of `proxy`");
+    else
+        status = write_config_file(path, &file, !missing, &e);
+    buf_close(&e.now);
+    replace_close(&file);
+    free(path);
+    return status;
+}
+
 /* ---- the command ---------------------------------------------------------------------------- */
 
+/* Whether enough is recorded for a rule. If not, logs the reason. */
 static bool basis_is_enough(const struct settings *s, const struct basis *b)
 {
     if (settings_is_on(s, "force") ||
@@ -224,7 +331,7 @@ static struct effect effect_of_rule(const struct tool_list *l, const struct used
         const struct tool *t = &l->tools.tool[i];
         int64_t tokens = context_definition_tokens(t->text);
         e.tokens_all += tokens;
-        if (!is_kept_by_configuration(u, t))
+        if (!configuration_keeps_tool(u, t))
             continue;
         if (tool_rule_keeps_name(&u->rule, t->name)) {
             kept++;
@@ -262,7 +369,8 @@ static void suggest_explain(const struct basis *b, const struct tool_list *l, st
                 buf_str(&u->hidden));
 }
 
-static int print_rule(const struct settings *s, const struct basis *b, const char *names)
+/* Prints the rule and, with --apply, writes it into the configuration. Returns the exit status. */
+static int print_and_apply_rule(const struct settings *s, const struct basis *b, const char *names)
 {
     struct out o;
     out_open(&o);
@@ -282,7 +390,7 @@ static int suggest_from_calls(const struct settings *s, const struct basis *b,
     int status = EXIT_FOUND;
     int st = settings_read_configured_tools(s, b->server, &u.in_force, &why);
     if (st == 0)
-        st = find_used(c, b->server, list, &u, &why);
+        st = find_used_tools(c, b->server, list, &u, &why);
     struct effect e = st == 0 && u.names.n > 0 ? effect_of_rule(list, &u) : (struct effect){0};
     struct buf without = {0};
     text_visible(&without, text_head(u.without, NAME_SHOWN));
@@ -309,7 +417,7 @@ static int suggest_from_calls(const struct settings *s, const struct basis *b,
                              : "all that clients see were called");
     else {
         suggest_explain(b, list, &u, &e);
-        status = print_rule(s, b, buf_str(&u.names));
+        status = print_and_apply_rule(s, b, buf_str(&u.names));
     }
     used_tools_close(&u);
     buf_close(&without);
@@ -326,7 +434,7 @@ int suggest_rule(struct query *q, const struct settings *s, const char *server,
     if (when_parse(since != NULL ? since : "30d", clock_wall_us(), &since_us) < 0)
         return EXIT_USAGE; /* cannot happen: the value was checked when the options were read */
     struct count c = {.by = COUNT_TOOL, .filter = FILTER_ANY, .requests = true};
-    /* a name with glob characters is compared later */
+    /* a name with glob characters is compared later, in suggest_on_session() */
     c.filter.server = filter_is_glob(server) ? NULL : server;
     c.filter.since_us = since_us;
     int st = query_matching_sessions(q, &c.filter, FILTER_BEGAN, 0, suggest_on_session, &b);

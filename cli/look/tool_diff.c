@@ -6,7 +6,7 @@
 #define DEPTH_MAX 32 /* values deeper than this are compared as a whole */
 
 struct walk {
-    struct buf pointer;
+    struct buf pointer; /* owned; JSON Pointer of the compared values */
     tool_diff_fn fn;
     void *ctx;
     int depth;
@@ -14,8 +14,8 @@ struct walk {
 
 static void compare_tool_values(struct walk *w, struct json_value a, struct json_value b);
 
-static void tool_diff_step(struct walk *w, struct slice key, struct json_value a,
-                           struct json_value b)
+static void compare_tool_members(struct walk *w, struct slice key, struct json_value a,
+                                 struct json_value b)
 {
     size_t at = w->pointer.n;
     pointer_add(&w->pointer, key);
@@ -23,28 +23,23 @@ static void tool_diff_step(struct walk *w, struct slice key, struct json_value a
     w->pointer.n = at;
 }
 
-static void compare_tool_objects(struct walk *w, struct json_value a, struct json_value b)
+static void compare_tool_values(struct walk *w, struct json_value a, struct json_value b)
 {
     struct slice key;
     struct json_value v;
-    for (struct json_walk x = json_walk_begin(a); json_walk_next(&x, &key, &v);)
-        tool_diff_step(w, key, v, json_get_raw(b, key));
-    for (struct json_walk x = json_walk_begin(b); json_walk_next(&x, &key, &v);)
-        if (json_get_raw(a, key).type == JSON_NONE)
-            tool_diff_step(w, key, (struct json_value){0}, v);
-}
-
-static void compare_tool_values(struct walk *w, struct json_value a, struct json_value b)
-{
     if (json_equal(a, b))
         return;
-    if (a.type == JSON_OBJECT && b.type == JSON_OBJECT && w->depth < DEPTH_MAX) {
-        w->depth++;
-        compare_tool_objects(w, a, b);
-        w->depth--;
+    if (a.type != JSON_OBJECT || b.type != JSON_OBJECT || w->depth >= DEPTH_MAX) {
+        w->fn(w->ctx, buf_slice(&w->pointer), a.text, b.text);
         return;
     }
-    w->fn(w->ctx, buf_slice(&w->pointer), a.text, b.text);
+    w->depth++;
+    for (struct json_walk x = json_walk_begin(a); json_walk_next(&x, &key, &v);)
+        compare_tool_members(w, key, v, json_get_raw(b, key));
+    for (struct json_walk x = json_walk_begin(b); json_walk_next(&x, &key, &v);)
+        if (json_get_raw(a, key).type == JSON_NONE)
+            compare_tool_members(w, key, (struct json_value){0}, v);
+    w->depth--;
 }
 
 void tool_diff_compare(struct slice before, struct slice now, tool_diff_fn fn, void *ctx)

@@ -14,7 +14,7 @@
 #include "wire/json/text.h"
 #include "wire/schema/tools_diff.h"
 
-#define VALUE_MAX 300 /* bytes of a value that are shown */
+#define VALUE_MAX 300 /* most bytes of a value that are shown */
 
 static const struct opt table_of_options[] = {
     {0, "diff", NULL, NULL, "print the changes from the newest session with a different list"},
@@ -57,7 +57,8 @@ static void print_tools_session(struct out *o, const char *mark, const struct to
 
 /* ---- the list ------------------------------------------------------------------------------- */
 
-/* Appends the properties of the inputSchema, such as "path, lines?"; `?` marks optional ones. */
+/* Appends the properties of an inputSchema, such as "path, lines?"; `?` marks an optional
+ * property. */
 static void append_arguments(struct buf *b, struct json_value schema)
 {
     struct slice key;
@@ -108,7 +109,7 @@ static void tools_add_row(struct table *t, const struct tool *tool, struct buf *
               OUT_PLAIN);
 }
 
-static int print_list(struct out *o, const struct tool_list *l, bool json)
+static int print_tool_list(struct out *o, const struct tool_list *l, bool json)
 {
     struct table t;
     struct buf b = {0};
@@ -134,7 +135,7 @@ static int print_list(struct out *o, const struct tool_list *l, bool json)
 
 /* ---- the difference ------------------------------------------------------------------------- */
 
-static void print_hint_value(struct out *o, const char *mark, enum out_style style,
+static void print_diff_value(struct out *o, const char *mark, enum out_style style,
                              struct slice value)
 {
     if (value.p == NULL)
@@ -155,8 +156,8 @@ static void tools_on_difference(void *ctx, struct slice pointer, struct slice be
     out_raw(p->o, "  ");
     out_text(p->o, pointer);
     out_end_line(p->o);
-    print_hint_value(p->o, "  - ", OUT_RED, before);
-    print_hint_value(p->o, "  + ", OUT_GREEN, now);
+    print_diff_value(p->o, "  - ", OUT_RED, before);
+    print_diff_value(p->o, "  + ", OUT_GREEN, now);
 }
 
 static void tools_on_change(void *ctx, enum tools_change change, struct slice name,
@@ -187,8 +188,9 @@ static void tools_on_change(void *ctx, enum tools_change change, struct slice na
         tool_diff_compare(before->text, now->text, tools_on_difference, p);
 }
 
-static int print_diff(struct out *o, struct query *q, const char *server, enum tool_list_from kind,
-                      const struct tool_list *now, bool json)
+/* Prints the differences from the newest earlier list of tools that differs. */
+static int print_tools_diff(struct out *o, struct query *q, const char *server,
+                            enum tool_list_from kind, const struct tool_list *now, bool json)
 {
     struct tool_list before = {.session_id = now->session_id};
     size_t n = 0, compared = 0;
@@ -251,8 +253,8 @@ static int tools_print_server(const struct settings *s, struct query *q, const c
         return suggested;
     }
     out_open(&o);
-    int status = settings_is_on(s, "diff") ? print_diff(&o, q, server, kind, &l, json)
-                                           : print_list(&o, &l, json);
+    int status = settings_is_on(s, "diff") ? print_tools_diff(&o, q, server, kind, &l, json)
+                                           : print_tool_list(&o, &l, json);
     int closed = out_close(&o);
     tool_list_close(&l);
     return closed != EXIT_FINE ? closed : status;

@@ -12,8 +12,8 @@
 
 #define TEXT_PART 200 /* messages of a step, if their bodies are searched */
 
-/* Whether the list of sessions takes this session. If the filter is about messages, narrow.c decides
- * later whether the session has a match. */
+/* Whether the list of sessions takes this session. If the filter is about messages, narrow.c
+ * decides later whether the session has a match. */
 static bool feed_takes_session(void *ctx, const struct query_session *s)
 {
     struct ui *u = ctx;
@@ -267,8 +267,8 @@ static void clear_list_filter(struct ui *u)
     u->filter[0] = '\0';
 }
 
-/* Chooses the newest session of the list, if no session is chosen, or the chosen one has no matching
- * call. */
+/* Chooses the newest session of the list, if no session is chosen, or the chosen one has no
+ * matching call. */
 static int choose_matching_session(struct ui *u)
 {
     const struct query_session *s = ui_chosen_session(u);
@@ -359,8 +359,8 @@ int feed_set_filter(struct ui *u, const char *text)
 
 /* ---- reading between keys ---- */
 
-/* Whether more sessions must be read now: in a vault, always until the list is complete; in a store,
- * only if the filter is about messages, or the cursor is near the end of the list. */
+/* Whether more sessions must be read now: in a vault, always until the list is complete; in a
+ * store, only if the filter is about messages, or the cursor is near the end of the list. */
 static bool feed_wants_sessions(const struct ui *u)
 {
     size_t at = sessions_place_of_id(&u->sessions, u->session_cursor.key), n = u->sessions.n;
@@ -409,7 +409,8 @@ static int reload_chosen_session(struct ui *u)
     return 0;
 }
 
-/* *ret: whether the vault has changed or, for a store, whether it is time to ask the store again. */
+/* *ret: whether the vault has changed or, for a store, whether it is time to ask the store
+ * again. */
 static int feed_vault_has_changed(struct ui *u, bool more, int64_t *ret_version, bool *ret)
 {
     int64_t now_us = clock_mono_us(), version = u->version;

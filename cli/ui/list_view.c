@@ -64,8 +64,8 @@ static void free_rows(struct list_view *v)
     buf_close(&v->note);
 }
 
-/* Whether two readings of the list have the same row. Compares the first column and, if the list has
- * these columns, session_id and seq. */
+/* Whether two readings of the list have the same row. Compares the first column and, if the list
+ * has these columns, session_id and seq. */
 static bool is_same_row(const struct show_list *l, const void *a, const void *b)
 {
     const struct show_column *const keys[] = {l->column, show_find(l, "session_id"),

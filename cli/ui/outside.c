@@ -121,8 +121,8 @@ static void run_in_terminal(char *const *argv, int in, enum after after)
     screen_resume();
 }
 
-/* Runs a command without the terminal, with `in` as its stdin (-1: /dev/null). Appends its stderr to
- * b. Its stdout is `out`; if that is -1, appends its stdout to b, too. */
+/* Runs a command without the terminal, with `in` as its stdin (-1: /dev/null). Appends its stderr
+ * to b. Its stdout is `out`; if that is -1, appends its stdout to b, too. */
 static int run_quietly(char *const *argv, int in, int out, struct buf *b)
 {
     int end[2];
@@ -275,8 +275,8 @@ int outside_run_send(struct ui *u, int64_t seq, bool edit)
 
 /* ---- a text for another program ---- */
 
-/* Writes the text to a temporary file, and its path to `path`. Returns a descriptor at the beginning
- * of the file; -1 on an error, which is shown. */
+/* Writes the text to a temporary file, and its path to `path`. Returns a descriptor at the
+ * beginning of the file; -1 on an error, which is shown. */
 static int write_temporary_text(struct ui *u, struct slice text, struct buf *path)
 {
     const char *dir = getenv("TMPDIR");

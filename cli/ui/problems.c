@@ -14,7 +14,7 @@
 #define REFRESH_US 1000000
 
 struct problems {
-    struct buf text; /* owned; text of the escalation that is shown */
+    struct buf text;               /* owned; text of the escalation that is shown */
     char name[PROBLEM_FILE_NAME];  /* file of that escalation */
     char asked[PROBLEM_FILE_NAME]; /* file of the escalation that the yes/no question is about */
     struct view view;              /* view that shows `text` */

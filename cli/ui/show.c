@@ -9,8 +9,8 @@
 #define SCAN_MAX 2000 /* messages after a request that are searched for its answer and stderr */
 #define BEFORE 50     /* messages before a request that are searched for stderr */
 #define AFTER 20      /* messages after the answer that are searched for stderr */
-/* Most bytes of large bodies that are read for a call, so that no key, not even a search, takes more
- * than 50 ms. */
+/* Most bytes of large bodies that are read for a call, so that no key, not even a search, takes
+ * more than 50 ms. */
 #define LARGE_MAX ((size_t)4 << 20)
 #define EVENT_PAGES 8
 
@@ -134,8 +134,8 @@ static bool event_names_request(const struct query_event *e, int64_t request)
     return json_int(json_get(detail, "seq"), &seq) && seq == request;
 }
 
-/* Returns a title if the event explains why the call failed: the server hung and was killed, crashed
- * during the call, or was asked whether it is alive. Otherwise returns NULL. */
+/* Returns a title if the event explains why the call failed: the server hung and was killed,
+ * crashed during the call, or was asked whether it is alive. Otherwise returns NULL. */
 static const char *title_if_event_explains(const struct query_event *e, const struct listed *call,
                                            int64_t asked_us)
 {

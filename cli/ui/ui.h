@@ -242,8 +242,8 @@ struct ui {
     char file_name[PROMPT_MAX + 1]; /* file of the export that may be replaced */
     char command[PROMPT_MAX + 1];   /* command of the last pipe */
     bool replaces_call;             /* true: the export is a call; false: a session */
-    struct buf message; /* owned; shown in the footer until the next key */
-    bool alarm;         /* the message is an error */
+    struct buf message;             /* owned; shown in the footer until the next key */
+    bool alarm;                     /* the message is an error */
 
     struct hint_place hint[HINTS_MAX]; /* hints of the footer */
     size_t hints_n;

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static void free_session(struct followed_session *s)
+static void followed_session_free(struct followed_session *s)
 {
     buf_close(&s->text);
     free(s);
@@ -12,13 +12,13 @@ static void free_session(struct followed_session *s)
 void followed_close(struct followed *l)
 {
     for (size_t i = 0; i < l->n; i++)
-        free_session(l->session[i]);
+        followed_session_free(l->session[i]);
     l->n = l->open_n = 0;
 }
 
-/* Copies a session's row; its texts go into one block, which must not move while slices point to
- * it. */
-static bool copy_row(struct followed_session *to, const struct query_session *s)
+/* Copies the row of a session. Its texts are copied to one block, which must not move while slices
+ * point to it. */
+static bool followed_copy_row(struct followed_session *to, const struct query_session *s)
 {
     if (!buf_reserve(&to->text, fields_text_bytes(&fields_of_session, s) + 1))
         return false;
@@ -35,7 +35,7 @@ int followed_add(struct followed *l, const struct query_session *s, struct follo
     if (l->n == FOLLOWED_MAX && s->id < l->session[0]->s.id)
         return 0;
     struct followed_session *x = calloc(1, sizeof *x);
-    if (x == NULL || !copy_row(x, s)) {
+    if (x == NULL || !followed_copy_row(x, s)) {
         free(x);
         return MI_ENOMEM;
     }
@@ -53,7 +53,7 @@ int followed_add(struct followed *l, const struct query_session *s, struct follo
 int followed_update(struct followed_session *s, const struct query_session *now)
 {
     buf_close(&s->text);
-    return copy_row(s, now) ? 0 : MI_ENOMEM;
+    return followed_copy_row(s, now) ? 0 : MI_ENOMEM;
 }
 
 void followed_drop(struct followed *l, size_t i)
@@ -64,7 +64,7 @@ void followed_drop(struct followed *l, size_t i)
         if (l->open[k].session_id != id)
             l->open[n++] = l->open[k];
     l->open_n = n;
-    free_session(l->session[i]);
+    followed_session_free(l->session[i]);
     l->n--;
     memmove(&l->session[i], &l->session[i + 1], (l->n - i) * sizeof l->session[0]);
 }

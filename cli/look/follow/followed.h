@@ -1,4 +1,4 @@
-/* followed.h - the sessions that `tail` follows, how far each has been read, and the open calls.
+/* followed.h - the sessions that `tail` follows, how far each session was read, and the open calls.
  *
  * Owns      copies of the rows of at most FOLLOWED_MAX sessions; followed_close() frees them.
  * Limits    the newest FOLLOWED_MAX sessions are followed; open calls beyond FOLLOWED_OPEN_MAX are
@@ -18,7 +18,7 @@ struct followed_session {
     struct buf text;        /* owned */
     int64_t seq, event;     /* last seq and last event id that were read */
     bool ended;             /* the end of the session is recorded */
-    bool unwanted;          /* the client has become known, and does not match --client */
+    bool unwanted;          /* the name of the client was recorded, and does not match --client */
 };
 
 struct followed_call {
@@ -37,14 +37,14 @@ struct followed {
 };
 
 void followed_close(struct followed *l);
-/* Adds a session. If the list is full, drops the oldest session; if s is older than all others,
- * does not add it. *ret is borrowed from the list, NULL if s was not added; ret may be NULL.
+/* Adds a session. If the list is full, drops the oldest session, or does not add s if s is older
+ * than all others. *ret is borrowed from the list, NULL if s was not added; ret may be NULL.
  * Returns 0 or MI_ENOMEM. */
 MI_MUST int followed_add(struct followed *l, const struct query_session *s,
                          struct followed_session **ret);
-MI_MUST int followed_update(struct followed_session *s,
-                            const struct query_session *now); /* replaces the row of the session */
-/* removes a session and its open calls */
+/* Replaces the row of the session. */
+MI_MUST int followed_update(struct followed_session *s, const struct query_session *now);
+/* Removes a session and its open calls. */
 void followed_drop(struct followed *l, size_t i);
 
 /* Add or remove an open call. Removing an unknown call does nothing. */

@@ -1,5 +1,6 @@
 #include "cli/look/follow/history.h"
 
+/* The rows of one session that are gathered. */
 struct gathering {
     struct newest *to;
     const struct filter *filter;
@@ -7,8 +8,8 @@ struct gathering {
     int status;
 };
 
-/* Returns false if a row of this time is too old; then all older rows are too. */
-static bool is_new_enough(const struct gathering *g, int64_t at_us)
+/* Whether a row of this time would be kept. If not, all older rows are too old as well. */
+static bool history_would_keep(const struct gathering *g, int64_t at_us)
 {
     return at_us >= g->filter->since_us && newest_would_keep(g->to, at_us);
 }
@@ -24,7 +25,7 @@ static bool history_on_message(void *ctx, const struct query_message *m)
 {
     struct gathering *g = ctx;
     int64_t started_us = g->session->started_at_us;
-    if (!is_new_enough(g, started_us + m->t_us))
+    if (!history_would_keep(g, started_us + m->t_us))
         return false;
     return history_add_row(g, started_us + m->t_us, m->seq, false);
 }
@@ -33,7 +34,7 @@ static bool history_on_event(void *ctx, const struct query_event *e)
 {
     struct gathering *g = ctx;
     int64_t at_us = g->session->started_at_us + e->t_us;
-    if (!is_new_enough(g, at_us))
+    if (!history_would_keep(g, at_us))
         return false;
     return !filter_includes_time(g->filter, at_us) || history_add_row(g, at_us, e->id, true);
 }
@@ -55,7 +56,7 @@ int history_add(struct newest *to, struct query *q, const struct filter *f,
     return st < 0 ? st : g.status;
 }
 
-size_t history_run(const struct newest *l, size_t i, size_t max)
+size_t history_run_end(const struct newest *l, size_t i, size_t max)
 {
     size_t end = i + 1;
     while (!l->row[i].is_event && end < l->n && end - i < max && !l->row[end].is_event &&

@@ -40,6 +40,7 @@ static void swap_newest_rows(struct newest_row *a, struct newest_row *b)
     *b = t;
 }
 
+/* Moves the first row down to its place in the heap. */
 static void newest_heap_down(struct newest *l)
 {
     for (size_t i = 0, child; (child = 2 * i + 1) < l->n; i = child) {
@@ -51,6 +52,7 @@ static void newest_heap_down(struct newest *l)
     }
 }
 
+/* Moves the last row up to its place in the heap. */
 static void newest_heap_up(struct newest *l)
 {
     for (size_t i = l->n - 1; i > 0 && newest_compare(&l->row[i], &l->row[(i - 1) / 2]) < 0;

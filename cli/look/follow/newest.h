@@ -1,7 +1,7 @@
-/* newest.h - keeps the newest rows of several sessions: the number of each row, not its content.
+/* newest.h - keeps the newest rows of several sessions: the seq or id of each row, not its content.
  *
  * Owns      the rows; newest_close() frees them.
- * Limits    `max` rows of 32 bytes each; beyond them, a newer row replaces the oldest.
+ * Limits    `max` rows of 32 bytes each; if the list is full, a newer row replaces the oldest.
  * Errors    MI_ENOMEM.
  * Blocks    never. Pure. */
 #ifndef MI_CLI_LOOK_FOLLOW_NEWEST_H
@@ -22,9 +22,9 @@ struct newest {
 
 void newest_open(struct newest *l, size_t max);
 void newest_close(struct newest *l);
-/* Whether a row of this time would be kept: not if there are `max` newer rows already. */
+/* Whether newest_add() would keep a row of this time: not if there are `max` newer rows already. */
 bool newest_would_keep(const struct newest *l, int64_t at_us);
 MI_MUST int newest_add(struct newest *l, const struct newest_row *row);
-void newest_sort(struct newest *l); /* sorts oldest first; then no more rows can be added */
+void newest_sort(struct newest *l); /* sorts the rows, oldest first; no row can be added later */
 
 #endif

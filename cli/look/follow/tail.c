@@ -19,7 +19,7 @@
 #define STORE_MS 2000   /* between two reads of a store, which does not report changes */
 #define STORE_NEW 64 /* number of newest sessions of a store that are searched for new sessions */
 #define RUN_MAX 64   /* messages of the history that are read at once */
-#define PRINTED_MAX ((size_t)32 << 10)
+#define PRINTED_MAX ((size_t)32 << 10) /* most bytes of output before they are written */
 
 static const struct opt table_of_options[] = {
     {'n', "last", "N", "20", "number of past messages to begin with"},
@@ -100,15 +100,15 @@ static void tail_print(struct tail *t)
 
 /* ---- reading ---- */
 
-static void set_session(struct tail *t, const struct followed_session *s)
+static void tail_set_session(struct tail *t, const struct followed_session *s)
 {
     t->of = s;
     tail_page_set_session(&t->page, &s->s);
 }
 
-/* Reads the current row of a session; *ret is valid until the next call. Returns false if it was
- * removed, or on an error, which sets t->status. */
-static bool load_row(struct tail *t, int64_t id, struct query_session *ret)
+/* Reads the current row of a session; *ret is valid until the next call. Returns false if the
+ * session was removed, or on an error, which sets t->status. */
+static bool tail_load_row(struct tail *t, int64_t id, struct query_session *ret)
 {
     int st = query_session_by_id(t->q, id, ret);
     if (st < 0 && st != MI_ENOENT) /* MI_ENOENT: the session was removed */
@@ -116,15 +116,15 @@ static bool load_row(struct tail *t, int64_t id, struct query_session *ret)
     return st == 0;
 }
 
-/* Whether the session's client is known. With --client, a session is read (from its start) only
- * after its client's name was recorded. */
+/* Whether session i can be read. With --client, a session is read (from its start) only after the
+ * name of its client was recorded. Sets `unwanted` if that client does not match. */
 static bool tail_client_is_known(struct tail *t, size_t i)
 {
     struct query_session now;
     struct followed_session *s = t->live.session[i];
     if (t->filter.client == NULL || s->s.client_name.p != NULL)
         return true;
-    if (!load_row(t, s->s.id, &now) || now.client_name.p == NULL)
+    if (!tail_load_row(t, s->s.id, &now) || now.client_name.p == NULL)
         return false;
     if (!filter_matches_session(&t->filter, FILTER_HOLDS, &now)) {
         s->unwanted = true;
@@ -135,7 +135,7 @@ static bool tail_client_is_known(struct tail *t, size_t i)
 }
 
 /* Reads one page of each session. Returns false if there was nothing new. */
-static bool read_round(struct tail *t)
+static bool tail_read_round(struct tail *t)
 {
     bool some = false;
     for (size_t i = 0; i < t->live.n && t->status == 0; i++) {
@@ -143,7 +143,7 @@ static bool read_round(struct tail *t)
         int64_t seq = s->seq, event = s->event;
         if (s->unwanted || !tail_client_is_known(t, i))
             continue;
-        set_session(t, s);
+        tail_set_session(t, s);
         tail_page_mark_stale(&t->page, s->s.id);
         int st =
             query_read_newer(t->q, s->s.id, &s->seq, &s->event, tail_on_message, tail_on_event, t);
@@ -154,22 +154,10 @@ static bool read_round(struct tail *t)
     return some;
 }
 
-/* Returns false if there is more to read; the caller first looks for new sessions. */
-static bool tail_read_all(struct tail *t)
-{
-    bool some = true;
-    for (int i = 0; i < ROUNDS_MAX && some && t->status == 0 && !out_has_ended(&t->page.out); i++) {
-        some = read_round(t);
-        tail_print(t);
-        out_flush(&t->page.out);
-    }
-    return !some;
-}
-
-/* Follows a session. In a vault, the newest sessions are followed; in a store, those that were
- * found first. *ret stays NULL if s is not followed. */
-static int follow_session(struct tail *t, const struct query_session *s,
-                          struct followed_session **ret)
+/* Follows a session. If there are too many sessions, the newest are followed in a vault; those that
+ * were found first in a store. *ret stays NULL if s is not followed. */
+static int tail_follow_session(struct tail *t, const struct query_session *s,
+                               struct followed_session **ret)
 {
     if (!query_is_store(t->q) || t->live.n < FOLLOWED_MAX)
         return followed_add(&t->live, s, ret);
@@ -177,8 +165,8 @@ static int follow_session(struct tail *t, const struct query_session *s,
     return 0;
 }
 
-/* Follows new sessions. In a store, a session gets a new highest id when it is first read, whatever
- * its position in the list. */
+/* Follows a session if it is new. In a store, a session gets the highest id when it is first read,
+ * wherever it is in the list. */
 static bool tail_on_new_session(void *ctx, const struct query_session *s)
 {
     struct tail *t = ctx;
@@ -188,7 +176,7 @@ static bool tail_on_new_session(void *ctx, const struct query_session *s)
     struct filter f = t->filter;
     f.client = s->client_name.p != NULL ? f.client : NULL;
     if (filter_matches_session(&f, FILTER_HOLDS, s))
-        t->status = follow_session(t, s, NULL);
+        t->status = tail_follow_session(t, s, NULL);
     return t->status == 0;
 }
 
@@ -205,13 +193,14 @@ static void find_new_sessions(struct tail *t)
     for (size_t i = 0; i < t->live.n && t->status == 0; i++) {
         if (t->live.session[i]->s.id <= t->newest)
             continue;
-        set_session(t, t->live.session[i]);
+        tail_set_session(t, t->live.session[i]);
         if (!filter_has_call(&t->filter))
             t->status = tail_page_add_session(&t->page, &t->of->s, false);
     }
     t->newest = t->seen;
 }
 
+/* Prints the end of sessions that have ended, and drops these sessions. */
 static void drop_ended_sessions(struct tail *t)
 {
     for (size_t i = t->live.n; i-- > 0 && t->status == 0;) {
@@ -220,8 +209,8 @@ static void drop_ended_sessions(struct tail *t)
         if (!s->ended && !s->unwanted)
             continue;
         if (s->ended && !s->unwanted && !filter_has_call(&t->filter) &&
-            tail_client_is_known(t, i) && load_row(t, s->s.id, &now)) {
-            set_session(t, s);
+            tail_client_is_known(t, i) && tail_load_row(t, s->s.id, &now)) {
+            tail_set_session(t, s);
             t->status = tail_page_add_session(&t->page, &now, true);
         }
         followed_drop(&t->live, i);
@@ -229,8 +218,9 @@ static void drop_ended_sessions(struct tail *t)
     tail_print(t);
 }
 
-/* Returns false if the caller must call this again without waiting. */
-static bool poll_vault(struct tail *t)
+/* Reads and prints what is new in the vault. Returns false if there is more: then the caller must
+ * not wait before the next call. */
+static bool tail_poll_vault(struct tail *t)
 {
     int64_t version = t->version;
     query_forget(t->q);
@@ -238,13 +228,19 @@ static bool poll_vault(struct tail *t)
     if (t->status < 0 || (version == t->version && !query_is_store(t->q)))
         return true;
     find_new_sessions(t);
-    /* Marks sessions whose end is recorded. The read after this returns all their rows. */
+    /* Marks sessions whose end is recorded, before the rest of their rows is read. */
     for (size_t i = 0; i < t->live.n && t->status == 0; i++) {
         int64_t at_us = 0;
         t->status = query_end(t->q, t->live.session[i]->s.id, &at_us);
         t->live.session[i]->ended = at_us != 0;
     }
-    if (!tail_read_all(t))
+    bool some = true;
+    for (int i = 0; i < ROUNDS_MAX && some && t->status == 0 && !out_has_ended(&t->page.out); i++) {
+        some = tail_read_round(t);
+        tail_print(t);
+        out_flush(&t->page.out);
+    }
+    if (some) /* there is more to read; the next call first looks for new sessions */
         return false;
     drop_ended_sessions(t);
     t->version = version;
@@ -261,17 +257,17 @@ static bool tail_on_open_call(void *ctx, const struct query_call *c)
     return true;
 }
 
-/* Follows the session from its current end or, with --client and while the client is unknown, from
- * its start. */
-static int follow_from_end(struct tail *t, const struct query_session *s, int64_t *ret_seq,
-                           int64_t *ret_event)
+/* Follows the session from its current end; with --client, while the client is unknown, from the
+ * start. *ret_seq, *ret_event: positions where that begins. */
+static int tail_follow_from_end(struct tail *t, const struct query_session *s, int64_t *ret_seq,
+                                int64_t *ret_event)
 {
     bool known = t->filter.client == NULL || s->client_name.p != NULL;
     int64_t seq = 0, event = 0;
     int st = known ? query_last_positions(t->q, s->id, &seq, &event) : 0;
     struct followed_session *added = NULL;
     if (st == 0)
-        st = follow_session(t, s, &added);
+        st = tail_follow_session(t, s, &added);
     if (st < 0 || added == NULL)
         return st;
     added->seq = *ret_seq = seq;
@@ -298,7 +294,7 @@ static bool tail_on_old_session(void *ctx, const struct query_session *s)
     if (!filter_matches_session(&f, FILTER_HOLDS, s))
         return true;
     if (is_open)
-        t->status = follow_from_end(t, s, &seq, &event);
+        t->status = tail_follow_from_end(t, s, &seq, &event);
     if (t->status == 0)
         t->status = history_add(&t->history, t->q, &t->filter, s, seq, event);
     return t->status == 0;
@@ -323,7 +319,7 @@ static void print_consecutive_rows(struct tail *t, size_t from, size_t end)
 {
     const struct newest_row *r = &t->history.row[from];
     struct query_session s;
-    if (!load_row(t, r->session_id, &s))
+    if (!tail_load_row(t, r->session_id, &s))
         return;
     tail_page_set_session(&t->page, &s);
     int st = r->is_event ? query_events_back(t->q, s.id, r->number, tail_on_old_event, t)
@@ -335,7 +331,7 @@ static void print_consecutive_rows(struct tail *t, size_t from, size_t end)
         out_flush(&t->page.out);
 }
 
-/* Prints the last `last` rows. */
+/* Prints the newest `last` rows that are recorded, and follows the running sessions from there. */
 static int tail_begin(struct tail *t, int64_t last)
 {
     newest_open(&t->history, (size_t)last);
@@ -350,7 +346,7 @@ static int tail_begin(struct tail *t, int64_t last)
         tail_page_print_titles(&t->page);
     for (size_t i = 0, end; i < t->history.n && t->status == 0 && !out_has_ended(&t->page.out);
          i = end) {
-        end = history_run(&t->history, i, RUN_MAX);
+        end = history_run_end(&t->history, i, RUN_MAX);
         print_consecutive_rows(t, i, end);
     }
     newest_close(&t->history);
@@ -363,7 +359,7 @@ static void tail_follow_until_end(struct tail *t)
     enum watch_result r = WATCH_LOOK;
     watch_open(&w, query_vault(t->q));
     while (t->status == 0 && !out_has_ended(&t->page.out) && r == WATCH_LOOK) {
-        bool done = poll_vault(t);
+        bool done = tail_poll_vault(t);
         if (t->live.left_out && !t->said_left_out)
             log_warn("only %d running sessions are followed", FOLLOWED_MAX);
         t->said_left_out = t->live.left_out;
@@ -413,7 +409,7 @@ static int tail_print_vault(struct query *q, const struct settings *s)
 
 /* Watches the vault or, until it exists, its nearest existing parent directory. Returns false if
  * this directory is already watched. */
-static bool watch_nearest(struct watch *w, char *watched, const char *vault)
+static bool watch_nearest_directory(struct watch *w, char *watched, const char *vault)
 {
     char at[PATH_MAX];
     snprintf(at, sizeof at, "%s", vault);
@@ -437,7 +433,8 @@ static bool wait_for_vault(const struct settings *s, struct query **q, int *ret_
     bool stored = false;
     *ret_status = vault != NULL ? EXIT_FINE : EXIT_TROUBLE;
     while (vault != NULL && *ret_status == EXIT_FINE && !stored) {
-        if (!watch_nearest(&w, watched, vault) && watch_wait(&w, WATCH_IDLE_MS) == WATCH_END)
+        if (!watch_nearest_directory(&w, watched, vault) &&
+            watch_wait(&w, WATCH_IDLE_MS) == WATCH_END)
             break;
         query_close(*q);
         *q = NULL;

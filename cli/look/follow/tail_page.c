@@ -48,7 +48,7 @@ void tail_page_mark_stale(struct tail_page *p, int64_t session_id)
         p->known[i].stale |= p->known[i].session_id == session_id;
 }
 
-/* Sets the operations that the timeline uses for the next line to those of the line's session. */
+/* Gives the timeline the operations of the session that the next line belongs to. */
 static int tail_page_use_operations(struct tail_page *p)
 {
     static const struct operation_list none; /* stays empty: operations of a store are not read */
@@ -133,7 +133,7 @@ static int compare_tail_lines(const void *a, const void *b)
     const struct tail_line *x = a, *y = b;
     if (x->at_us != y->at_us)
         return x->at_us < y->at_us ? -1 : 1;
-    /* makes the order stable, as qsort() is not */
+    /* qsort() is not stable: lines of the same time stay in the order in which they were added */
     return x->from < y->from ? -1 : x->from > y->from;
 }
 
@@ -158,7 +158,7 @@ void tail_page_hide_open(struct tail_page *p)
     p->open_shown = false;
 }
 
-static void print_open(struct tail_page *p, const struct followed *f)
+static void tail_page_print_open(struct tail_page *p, const struct followed *f)
 {
     struct out *o = &p->out;
     struct buf *b = &p->text;
@@ -179,7 +179,7 @@ void tail_page_show_open(struct tail_page *p, const struct followed *f)
 {
     if (p->shows_open) {
         tail_page_hide_open(p);
-        print_open(p, f);
+        tail_page_print_open(p, f);
     }
     out_flush(&p->out);
 }

@@ -3,8 +3,8 @@
  * Rules     a line says which call its message continues or ends (vault/query/operation_list.h),
  *           but not if the vault is a store. The operations of a session are read before its first
  *           line, and read again after tail_page_mark_stale(). Lines are kept until
- *           tail_page_print(). On a terminal, the last line lists the open calls. It is erased
- *           before other lines are printed.
+ *           tail_page_print(). On a terminal, the last line lists the open calls; that line is
+ *           erased before other lines are printed.
  * Owns      the output, the pending lines, the operations of the last TAIL_KNOWN sessions, and
  *           scratch buffers; tail_page_close() frees them.
  * Errors    MI_ENOMEM, and those of vault/query/reader.h.
@@ -25,6 +25,7 @@ struct tail_line {
     size_t from, to; /* range of the line's text in page.b */
 };
 
+/* The operations of a session. */
 struct tail_operations {
     int64_t session_id;         /* id of the session; 0: the entry is unused */
     bool stale;                 /* the session may have new operations */
@@ -38,7 +39,7 @@ struct tail_page {
     bool shows_open;
     bool open_shown; /* the last line lists the open calls */
     struct out out;
-    struct out page; /* only the buffer of this output is used, for lines that are not sorted yet */
+    struct out page;        /* its buffer has the pending lines, which are not sorted yet */
     struct tail_line *line; /* owned */
     size_t line_n, line_cap;
     struct timeline timeline;
@@ -55,18 +56,20 @@ MI_MUST int tail_page_close(struct tail_page *p);
 
 /* Sets the session of the next lines, which is borrowed. */
 void tail_page_set_session(struct tail_page *p, const struct query_session *s);
-/* Call it before new messages of this session are added: its operations are read again. */
+/* Must be called before new messages of this session are added. Its operations are read again. */
 void tail_page_mark_stale(struct tail_page *p, int64_t session_id);
 MI_MUST int tail_page_add_message(struct tail_page *p, const struct query_message *m);
 MI_MUST int tail_page_add_event(struct tail_page *p, const struct query_event *e);
 /* Adds a line for the start or the end of the session. */
 MI_MUST int tail_page_add_session(struct tail_page *p, const struct query_session *now, bool ended);
 
-/* Prints the column titles; call it before all lines. */
+/* Prints the column titles. Must be called before the first line. */
 void tail_page_print_titles(struct tail_page *p);
 /* Prints the pending lines. */
 MI_MUST int tail_page_print(struct tail_page *p);
+/* Shows the line of open calls, if p->shows_open, and writes the output. */
 void tail_page_show_open(struct tail_page *p, const struct followed *f);
+/* Erases the line of open calls. */
 void tail_page_hide_open(struct tail_page *p);
 
 #endif

@@ -29,7 +29,7 @@ bool watch_is_stopped(void)
 void watch_open(struct watch *w, const char *vault)
 {
     struct sigaction a = {.sa_handler = watch_on_signal};
-    /* watches the folder, because the log may be deleted and created again */
+    /* watches the folder, because the write-ahead log may be deleted and created again */
     *w = (struct watch){.fd = changes_open(vault), .input = -1, .output = STDOUT_FILENO};
     sigaction(SIGINT, &a, NULL);
     sigaction(SIGTERM, &a, NULL);
@@ -44,7 +44,7 @@ void watch_close(struct watch *w)
 
 /* Waits for a write to the vault, for input, for a signal, or for `ms`. If `written` is NULL,
  * writes are ignored. */
-static enum watch_result wait_for(const struct watch *w, int64_t ms, bool *written)
+static enum watch_result watch_wait_for(const struct watch *w, int64_t ms, bool *written)
 {
     struct pollfd p[] = {
         {w->output, 0, 0}, {w->input, POLLIN, 0}, {written != NULL ? w->fd : -1, POLLIN, 0}};
@@ -53,7 +53,7 @@ static enum watch_result wait_for(const struct watch *w, int64_t ms, bool *writt
     sigaddset(&all, SIGINT);
     sigaddset(&all, SIGTERM);
     sigaddset(&all, SIGWINCH);
-    /* The signals are delivered only during the wait, so that none is missed just before it. */
+    /* Signals are delivered only during the wait, so that no signal is missed just before it. */
     sigprocmask(SIG_BLOCK, &all, &before);
     bool alarm = w->alarm != NULL && *w->alarm != 0;
     int n = stop_requested ? 0 : signals_poll(p, MI_COUNT(p), alarm ? 0 : ms, &before);
@@ -70,7 +70,8 @@ static enum watch_result wait_for(const struct watch *w, int64_t ms, bool *writt
     return alarm || (n > 0 && (p[1].revents & POLLIN) != 0) ? WATCH_INPUT : WATCH_LOOK;
 }
 
-static int64_t next_poll_ms(const struct watch *w)
+/* Returns the longest pause before the next poll. */
+static int64_t watch_next_poll_ms(const struct watch *w)
 {
     /* pauses between polls after a write, 90 ms in total */
     static const int64_t after_write_ms[] = {10, 30, 50};
@@ -81,18 +82,18 @@ static int64_t next_poll_ms(const struct watch *w)
 
 enum watch_result watch_pause(const struct watch *w, int ms)
 {
-    return wait_for(w, ms, NULL);
+    return watch_wait_for(w, ms, NULL);
 }
 
 enum watch_result watch_wait(struct watch *w, int max_ms)
 {
     bool written = false;
     int64_t took_us = clock_mono_us() - w->last_us;
-    int64_t ms = next_poll_ms(w);
+    int64_t ms = watch_next_poll_ms(w);
     bool later = max_ms < ms;
     enum watch_result r = WATCH_LOOK;
     if (max_ms > 0)
-        r = wait_for(w, later ? max_ms : ms, &written);
+        r = watch_wait_for(w, later ? max_ms : ms, &written);
     if (written)
         changes_discard_events(w->fd);
     if (written || max_ms == 0) {
@@ -104,7 +105,7 @@ enum watch_result watch_wait(struct watch *w, int max_ms)
         ms = (gap_us - (clock_mono_us() - w->last_us)) / 1000;
         /* the next poll sees writes that happen during the pause as well */
         if (r == WATCH_LOOK && ms > 0)
-            r = wait_for(w, ms, NULL);
+            r = watch_wait_for(w, ms, NULL);
     } else if (!later && r != WATCH_INPUT) {
         w->looks++;
     }

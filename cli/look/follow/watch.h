@@ -1,11 +1,11 @@
 /* watch.h - waits for writes to the vault without busy polling.
  *
- * A commit writes to the write-ahead log, and base/os/changes.h reports this. The commit becomes
- * visible a moment later, when the writer has updated the shared memory; nothing reports that.
- * So after the last write the caller polls at once, and three times more within 90 ms. Under
- * load it polls at most every WATCH_GAP_MS, and pauses for twice as long as a poll took, to
- * leave the processor to the proxies. When idle, it polls every WATCH_IDLE_MS, or every
- * WATCH_BLIND_MS on a file system that reports nothing.
+ * A commit writes to the write-ahead log, and base/os/changes.h reports this write. The commit
+ * becomes visible a moment later, when the writer has updated the shared memory, which is not
+ * reported. So the caller polls at once after the last write, and three times more within 90 ms.
+ * Under load, the caller polls at most every WATCH_GAP_MS, and pauses for twice as long as a poll
+ * took, to leave the processor to the proxies. When idle, the caller polls every WATCH_IDLE_MS, or
+ * every WATCH_BLIND_MS if the file system does not report writes.
  *
  * Owns      a descriptor. After watch_open(), SIGINT and SIGTERM end the current or the next
  *           wait.
@@ -41,8 +41,8 @@ enum watch_result {
 
 void watch_open(struct watch *w, const char *vault);
 void watch_close(struct watch *w);
-bool watch_is_stopped(void); /* has SIGINT or SIGTERM arrived? */
-/* Waits for `ms`, input or the end, without watching the vault: for stores, which do not report
+bool watch_is_stopped(void); /* whether SIGINT or SIGTERM has arrived */
+/* Waits for `ms`, for input or for WATCH_END, but not for writes: for stores, which do not report
  * changes. */
 enum watch_result watch_pause(const struct watch *w, int ms);
 /* Waits for a write, at most max_ms. max_ms 0: only pauses before the next poll. */

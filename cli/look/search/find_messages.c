@@ -11,15 +11,15 @@
 #include <unistd.h>
 
 #define QUIET_US 1000000 /* time after which the progress of indexing is shown */
-/* limit for reading the candidates of a session one by one; if there are more, one pass over the
- * session is cheaper */
+/* Most candidates of a session that are read one by one. With more candidates, one pass over the
+ * session is cheaper. */
 #define TRY_EACH_MAX 32
 #define MATCHING 1024       /* messages that match the fields and are read at once */
 #define SERVER_NAME_MAX 256 /* bytes of a server name that are kept */
 
 struct session_row {
     struct search_session id;
-    bool wanted;
+    bool wanted; /* the session may have matching messages */
     int64_t number, started_at_us;
     size_t uid_shown; /* characters of the UID that identify the session */
     size_t name;      /* offset in finder.names */
@@ -48,8 +48,7 @@ struct finder {
     struct buf names; /* owned; NUL-terminated names of the servers */
     /* owned; buffers for the body and text of the current message */
     struct buf large, text;
-    /* ascending; messages of a session that may have the words */
-    struct seq_list candidates;
+    struct seq_list candidates; /* ascending; messages of a session that may have the words */
     const struct session_row *session; /* session of the messages in callbacks */
     /* for the progress: start, last display, number of messages */
     int64_t index_began_us, shown_us, indexed;
@@ -60,7 +59,8 @@ static bool finder_should_continue(const struct finder *f)
     return f->status == 0 && !f->ended;
 }
 
-static void set_status(struct finder *f, int status)
+/* Sets the status, unless it has an earlier error. */
+static void finder_set_status(struct finder *f, int status)
 {
     f->status = f->status == 0 ? status : f->status;
 }
@@ -95,7 +95,7 @@ static struct slice finder_read_text(struct finder *f, const struct query_messag
 {
     struct slice body, uid = slice_of(f->session->id.uid);
     const char *error;
-    set_status(f, session_read_body(f->q, uid, m, SIZE_MAX, &f->large, &body, &error));
+    finder_set_status(f, session_read_body(f->q, uid, m, SIZE_MAX, &f->large, &body, &error));
     return search_text_of_body(m->kind, body, &f->text);
 }
 
@@ -128,18 +128,19 @@ static bool finder_on_candidate(void *ctx, const struct query_message *m)
     return false;
 }
 
+/* Reads a message, and passes it to the callback if it matches. */
 static void try_message(struct finder *f, const struct session_row *r, int64_t seq)
 {
     f->session = r;
     if (!question_includes_position(f->question, r->id.id, seq))
         return;
     struct message_question x = {&f->question->filter, r->id.id, r->started_at_us, seq, seq};
-    set_status(f, query_timeline_of(f->q, &x, finder_on_candidate, NULL, f));
+    finder_set_status(f, query_timeline_of(f->q, &x, finder_on_candidate, NULL, f));
 }
 
 /* ---- the messages of one session ---- */
 
-static bool add_seq(struct finder *f, struct seq_list *l, int64_t seq)
+static bool finder_add_seq(struct finder *f, struct seq_list *l, int64_t seq)
 {
     if (!GROW(l->seq, l->n, l->cap)) {
         f->status = MI_ENOMEM;
@@ -149,7 +150,8 @@ static bool add_seq(struct finder *f, struct seq_list *l, int64_t seq)
     return true;
 }
 
-/* Tries the messages whose fields match, newest first. If `list` is given, only messages in it. */
+/* Tries the messages whose fields match, newest first. If `list` is not NULL, tries only messages
+ * in the list. */
 static void try_matching(struct finder *f, const struct session_row *r, const struct seq_list *list)
 {
     struct message_question x = {&f->question->filter, r->id.id, r->started_at_us, 1, INT64_MAX};
@@ -160,7 +162,7 @@ static void try_matching(struct finder *f, const struct session_row *r, const st
         x.to = list->seq[k - 1];
     }
     while (finder_should_continue(f) && n == MATCHING && (list == NULL || k > 0)) {
-        set_status(f, query_find_matching(f->q, &x, MATCHING, seq, &n));
+        finder_set_status(f, query_find_matching(f->q, &x, MATCHING, seq, &n));
         for (size_t i = 0; finder_should_continue(f) && i < n; i++) {
             while (k > 0 && list->seq[k - 1] > seq[i])
                 k--;
@@ -171,8 +173,8 @@ static void try_matching(struct finder *f, const struct session_row *r, const st
     }
 }
 
-/* Tries the messages in f->candidates, newest first. If the question has fields and the candidates
- * are many, one pass over the session without bodies is cheaper than reading each. */
+/* Tries the messages in f->candidates, newest first. If the question has fields and there are many
+ * candidates, one pass over the session without bodies is cheaper than reading each candidate. */
 static void try_candidates(struct finder *f, const struct session_row *r)
 {
     const struct seq_list *list = &f->candidates;
@@ -193,7 +195,7 @@ static bool finder_on_body(void *ctx, const struct query_message *m)
     if (st == MI_ENOENT)
         return true;
     f->status = st;
-    return st == 0 && add_seq(f, &f->candidates, m->seq);
+    return st == 0 && finder_add_seq(f, &f->candidates, m->seq);
 }
 
 /* Searches a session without the index: reads all bodies. */
@@ -205,7 +207,7 @@ static void scan_session(struct finder *f, const struct session_row *r)
         try_matching(f, r, NULL);
         return;
     }
-    set_status(f, query_message_bodies(f->q, r->id.id, 0, INT64_MAX, finder_on_body, f));
+    finder_set_status(f, query_message_bodies(f->q, r->id.id, 0, INT64_MAX, finder_on_body, f));
     if (f->status == 0)
         try_candidates(f, r);
 }
@@ -233,27 +235,24 @@ struct group {
     size_t at; /* index of the session of f->candidates; n: none */
 };
 
-/* The index returns messages in descending order; candidates must be ascending. */
-static void reverse_seq_list(struct seq_list *l)
-{
-    for (size_t i = 0; i < l->n / 2; i++) {
-        int64_t seq = l->seq[i];
-        l->seq[i] = l->seq[l->n - 1 - i];
-        l->seq[l->n - 1 - i] = seq;
-    }
-}
-
-static void finish_session(struct group *g)
+/* Tries the candidates that the index has found in the current session. */
+static void try_indexed_candidates(struct group *g)
 {
     struct finder *f = g->f;
-    if (finder_should_continue(f) && g->at < g->n && g->row[g->at].wanted && f->candidates.n > 0) {
-        reverse_seq_list(&f->candidates);
-        if (f->question->all_exact && f->candidates.n > TRY_EACH_MAX)
+    struct seq_list *l = &f->candidates;
+    if (finder_should_continue(f) && g->at < g->n && g->row[g->at].wanted && l->n > 0) {
+        /* the index returns messages in descending order; candidates must be ascending */
+        for (size_t i = 0; i < l->n / 2; i++) {
+            int64_t seq = l->seq[i];
+            l->seq[i] = l->seq[l->n - 1 - i];
+            l->seq[l->n - 1 - i] = seq;
+        }
+        if (f->question->all_exact && l->n > TRY_EACH_MAX)
             scan_session(f, &g->row[g->at]);
         else
             try_candidates(f, &g->row[g->at]);
     }
-    f->candidates.n = 0;
+    l->n = 0;
 }
 
 static bool finder_on_indexed(void *ctx, int64_t session, int64_t seq)
@@ -261,20 +260,22 @@ static bool finder_on_indexed(void *ctx, int64_t session, int64_t seq)
     struct group *g = ctx;
     struct finder *f = g->f;
     if (g->at == g->n || g->row[g->at].id.id != session) {
-        finish_session(g);
+        try_indexed_candidates(g);
         for (g->at = 0; g->at < g->n && g->row[g->at].id.id != session;)
             g->at++;
     }
     if (!finder_should_continue(f) || g->at == g->n || !g->row[g->at].wanted)
         return finder_should_continue(f);
     if (f->question->narrowed || f->question->all_exact)
-        return add_seq(f, &f->candidates, seq);
+        return finder_add_seq(f, &f->candidates, seq);
     /* tried at once, because a few matches may reach the limit */
     try_message(f, &g->row[g->at], seq);
     return finder_should_continue(f);
 }
 
-static int ask_index(struct finder *f, const struct session_row *row, size_t n)
+/* Searches the sessions of one index file with the index. Returns MI_EIO if the index cannot be
+ * used. */
+static int search_with_index(struct finder *f, const struct session_row *row, size_t n)
 {
     struct group g = {.f = f, .row = row, .n = n, .at = n};
     if (f->index == NULL)
@@ -288,11 +289,12 @@ static int ask_index(struct finder *f, const struct session_row *row, size_t n)
     if (st == 0)
         st = search_ask_words(f->index, ids, n, buf_str(&f->match), finder_on_indexed, &g);
     if (st == 0)
-        finish_session(&g);
+        try_indexed_candidates(&g);
     free(ids);
     return st;
 }
 
+/* Searches the sessions of one index file: with the index or, without one, by reading them. */
 static void search_group(struct finder *f)
 {
     const struct session_row *row = f->row;
@@ -303,10 +305,10 @@ static void search_group(struct finder *f)
     if (!wanted)
         return;
     int64_t left = f->left;
-    int st = ask_index(f, row, n);
-    if (st != MI_EIO ||
-        f->left != left) { /* no scan after a match, because the scan would find the match again */
-        set_status(f, st);
+    int st = search_with_index(f, row, n);
+    /* no scan after a match, because the scan would find the match again */
+    if (st != MI_EIO || f->left != left) {
+        finder_set_status(f, st);
         return;
     }
     for (size_t i = 0; finder_should_continue(f) && i < n; i++)
@@ -314,8 +316,8 @@ static void search_group(struct finder *f)
             scan_session(f, &row[i]);
 }
 
-/* Searches the sessions of each index file before older sessions are read, so that the first match
- * does not wait for the whole list. */
+/* Collects the sessions of an index file. Searches them before older sessions are read, so that the
+ * first match is found before the whole list is read. */
 static bool finder_on_session(void *ctx, const struct query_session *x)
 {
     struct finder *f = ctx;
@@ -330,23 +332,20 @@ static bool finder_on_session(void *ctx, const struct query_session *x)
     return finder_should_continue(f);
 }
 
-static int open_index(struct finder *f)
+static void finder_search_all(struct finder *f)
 {
-    int st = f->question->terms.n > 0 ? search_open(&f->index, f->q) : 0;
-    if (st == 0 && f->index != NULL && !search_query(f->index, &f->question->terms, &f->match)) {
+    const struct search_terms *terms = &f->question->terms;
+    finder_set_status(f, query_has_several_vaults(f->q, &f->several));
+    if (f->status == 0 && terms->n > 0)
+        f->status = search_open(&f->index, f->q);
+    if (f->status == 0 && f->index != NULL && !search_query(f->index, terms, &f->match)) {
         search_close(f->index); /* the index cannot be used for these terms */
         f->index = NULL;
     }
-    return st == 0 && f->match.failed ? MI_ENOMEM : st;
-}
-
-static void finder_search_all(struct finder *f)
-{
-    set_status(f, query_has_several_vaults(f->q, &f->several));
+    if (f->status == 0 && f->match.failed)
+        f->status = MI_ENOMEM;
     if (f->status == 0)
-        f->status = open_index(f);
-    if (f->status == 0)
-        set_status(f, query_sessions(f->q, 0, finder_on_session, f));
+        finder_set_status(f, query_sessions(f->q, 0, finder_on_session, f));
     if (finder_should_continue(f))
         search_group(f);
     if (f->shown_us != 0)

@@ -1,8 +1,8 @@
-/* find_messages.h - finds the messages that match a question, newest first, with the index or by reading all
- * messages.
+/* find_messages.h - finds the messages that match a question, newest first, with the index or by
+ * reading all messages.
  *
  * Errors    MI_ENOMEM, and those of vault/query/reader.h. An index that cannot be used is not an
- *           error: then the messages are read instead.
+ *           error: the messages are then read without the index.
  * Blocks    on the vault and its index. Building the index shows its progress on stderr if it is a
  *           terminal. */
 #ifndef MI_CLI_LOOK_SEARCH_FIND_MESSAGES_H
@@ -10,7 +10,7 @@
 
 #include "cli/look/search/question.h"
 
-/* A message that matches. Everything in it is borrowed for the call. */
+/* A message that matches. All members are borrowed for the call. */
 struct found {
     const struct query_message *message;
     int64_t session_id, session_number, started_at_us; /* as in struct query_session */
@@ -21,7 +21,7 @@ struct found {
     struct slice at;   /* the match, a part of `text` */
 };
 
-/* Returns false to end the search. */
+/* Called for each match. Returns false to end the search. */
 typedef bool (*find_fn)(void *ctx, const struct found *f);
 /* Finds at most `limit` messages; 0: all. */
 MI_MUST int find_messages(struct query *q, struct question *question, int64_t limit, find_fn fn,

@@ -42,8 +42,9 @@ void found_add_json_members(struct json_out *j, const struct found *f)
     json_out_text(j, "context", found_context(f, 100, 200));
 }
 
-/* Prints method and target; on a new line if `left` columns are too few. */
-static void print_subject(struct out *o, struct slice method, struct slice target, size_t left)
+/* Prints method and target; on a new line if they need more than `left` columns. */
+static void print_found_subject(struct out *o, struct slice method, struct slice target,
+                                size_t left)
 {
     size_t wanted = out_width(o, method) + 1 + out_width(o, target);
     if (wanted + 2 > left) {
@@ -59,7 +60,7 @@ static void print_subject(struct out *o, struct slice method, struct slice targe
     }
 }
 
-static void print_title(struct out *o, const struct found *f)
+static void print_found_title(struct out *o, const struct found *f)
 {
     const struct query_message *m = f->message;
     char number[32], seq[32];
@@ -84,13 +85,13 @@ static void print_title(struct out *o, const struct found *f)
         size_t used = out_width(o, session) + strlen(seq) + strlen(when.s) +
                       out_width(o, slice_of(f->server)) +
                       out_width(o, slice_of(out_arrow(o, to_server))) + strlen(what) + 8;
-        print_subject(o, method, target, o->columns > used ? o->columns - used : 0);
+        print_found_subject(o, method, target, o->columns > used ? o->columns - used : 0);
     }
     out_end_line(o);
 }
 
-/* Prints the match with as much text around it as fits. */
-static void print_context(struct out *o, const struct found *f)
+/* Prints the match with as much text before and after it as fits. */
+static void print_found_context(struct out *o, const struct found *f)
 {
     struct slice at = f->at;
     bool piped = o->columns == OUT_UNLIMITED;
@@ -110,7 +111,7 @@ static void print_context(struct out *o, const struct found *f)
 }
 
 /* Prints the preview of a message that was found by its fields alone, as in `show`. */
-static void print_summary(struct out *o, const struct found *f)
+static void print_found_preview(struct out *o, const struct found *f)
 {
     const struct query_message *m = f->message;
     bool piped = o->columns == OUT_UNLIMITED;
@@ -128,9 +129,9 @@ static void print_summary(struct out *o, const struct found *f)
 
 void found_text(struct out *o, const struct found *f)
 {
-    print_title(o, f);
+    print_found_title(o, f);
     if (f->at.n > 0)
-        print_context(o, f);
+        print_found_context(o, f);
     else
-        print_summary(o, f);
+        print_found_preview(o, f);
 }

@@ -28,15 +28,15 @@ const char *question_field(size_t field, const char **ret_values)
 
 /* ---- words ---- */
 
-/* Context while words are read. */
+/* Words that are read. */
 struct reading {
     struct question *x;
-    bool exact;
+    bool exact; /* option --exact: each text is searched byte for byte */
     struct buf *error;
 };
 
-/* Whether the word begins with letters and a colon, like `is:failed`, but not `http://x`,
- * `localhost:80` or `std::string`? */
+/* Whether n lower-case letters, a colon and a letter begin the word, as in `is:failed`, but not in
+ * `http://x`, `localhost:80` or `std::string`. */
 static bool looks_like_field(const char *word, size_t n)
 {
     size_t letters = 0;
@@ -45,8 +45,9 @@ static bool looks_like_field(const char *word, size_t n)
     return n > 0 && letters == n && isalpha((unsigned char)word[n + 1]);
 }
 
-/* Rejects a word such as `tools:x`, which is probably a misspelt field. With --exact it is text. */
-static int check_misspelt(const struct reading *r, const char *word)
+/* Rejects a word such as `tools:x`, which is probably a misspelt field. With --exact, accepts the
+ * word as text. */
+static int question_check_misspelt(const struct reading *r, const char *word)
 {
     char name[NEAREST_MAX + 1];
     size_t n = strcspn(word, ":");
@@ -66,7 +67,7 @@ static int check_misspelt(const struct reading *r, const char *word)
     return EXIT_USAGE;
 }
 
-/* Reads a field such as `tool:x`. Any other word with a colon is text. */
+/* Reads a field such as `tool:x`. *ret_taken stays false if the word is text. */
 static int question_take_field(const struct reading *r, const char *word, bool *ret_taken)
 {
     struct question *x = r->x;
@@ -86,7 +87,7 @@ static int question_take_field(const struct reading *r, const char *word, bool *
         }
         return EXIT_FINE;
     }
-    return check_misspelt(r, word);
+    return question_check_misspelt(r, word);
 }
 
 static int question_take_word(const struct reading *r, const char *word)
@@ -180,7 +181,7 @@ int question_read_words(struct question *x, char *const *words, bool exact, stru
     return EXIT_FINE;
 }
 
-static int read_words(struct question *x, const struct settings *s, struct buf *error)
+static int question_read_command(struct question *x, const struct settings *s, struct buf *error)
 {
     int st = question_begin(x);
     if (st < 0) {
@@ -199,7 +200,7 @@ static int read_words(struct question *x, const struct settings *s, struct buf *
 int question_open(struct question *x, const struct settings *s)
 {
     struct buf error = {0};
-    int status = read_words(x, s, &error);
+    int status = question_read_command(x, s, &error);
     if (status == EXIT_USAGE)
         (void)settings_fail_usage(s, "%s", buf_str(&error));
     else if (status != EXIT_FINE)

@@ -1,12 +1,12 @@
 /* question.h - what `search` searches for: texts in messages, and fields of messages and their
  * sessions.
  *
- * question_open() reads it from the operands and options of the command. Other callers use
+ * question_open() reads a question from the operands and options of the command. Other callers use
  * question_begin(), add texts and fields, and then call question_finish_reading().
  *
  * Rules     the operand `FIELD:VALUE` is a field; each field may be given once. An operand that
  *           looks like an unknown or misspelt field is an error; every other operand is a text. A
- *           message must match all of them.
+ *           message must match all texts and fields.
  * Owns      the terms and the query for the index; the values of fields are borrowed.
  * Errors    EXIT_USAGE or EXIT_TROUBLE; question_open() reports them on stderr.
  * Blocks    never. */
@@ -28,8 +28,8 @@ enum question_field {
 };
 
 struct question {
-    /* Filter of the options. question_finish_reading() makes it point to `fields`; a question must not be
-     * moved after that. */
+    /* Filter of the options. question_finish_reading() makes it point to `fields`, so the question
+     * must not be moved later. */
     struct filter filter;
     struct filter fields;
     /* borrowed; values that the fields must have; NULL: any value */
@@ -45,32 +45,32 @@ struct question {
 /* Returns the name of a field. *ret_values: its values as `a|b`; NULL: any value. */
 const char *question_field(size_t field, const char **ret_values);
 
-/* Returns EXIT_FINE, or the status to exit with. Call question_close() in any case. */
+/* Returns EXIT_FINE, or an exit status. question_close() must be called in any case. */
 MI_MUST int question_open(struct question *x, const struct settings *s);
 void question_close(struct question *x);
 
 /* Begins a question that matches every message. Returns 0, MI_ENOMEM, or MI_ESTORE: this SQLite has
- * no FTS5. Call question_close() in any case. */
+ * no FTS5. question_close() must be called in any case. */
 MI_MUST int question_begin(struct question *x);
 /* Sets a field, which must not be set yet. Returns false if the value is not one of
  * question_field(). */
 MI_MUST bool question_set(struct question *x, enum question_field field, const char *value);
 /* Adds a text. Returns 0, MI_EFULL or MI_ENOMEM. */
 MI_MUST int question_add(struct question *x, const char *text, bool exact);
-/* Call it after the last text and field, and after the filter was set. */
+/* Must be called after the last text and field were added, and after the filter was set. */
 void question_finish_reading(struct question *x);
 /* Adds words (fields or texts; the array ends with NULL) to a question that has begun, and makes it
- * ready. Returns EXIT_FINE; else EXIT_USAGE or EXIT_TROUBLE, with a sentence in `error`. */
+ * ready. Returns EXIT_FINE; or EXIT_USAGE or EXIT_TROUBLE, with a sentence in `error`. */
 MI_MUST int question_read_words(struct question *x, char *const *words, bool exact,
                                 struct buf *error);
 
-/* Makes the last word of each text a prefix, as a `*` at its end does. Returns false if nothing
- * changed. */
+/* Makes the last word of each text a prefix, as if the text ended with `*`. Returns false if no
+ * text has changed. */
 bool question_make_prefixes(struct question *x);
 
 /* Whether the session may have matching messages. */
 bool question_matches_session(const struct question *x, const struct query_session *s);
-/* Whether the message is not newer than the newest one to search. */
+/* Whether the message is not newer than newest_session and newest_seq. */
 bool question_includes_position(const struct question *x, int64_t session_id, int64_t seq);
 /* Whether the fields match. The text is not checked. */
 bool question_matches(const struct question *x, int64_t session_started_at_us,

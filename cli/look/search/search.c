@@ -63,6 +63,7 @@ static bool search_on_found(void *ctx, const struct found *f)
     return !out_has_ended(&s->out);
 }
 
+/* Ends the search at the first match. */
 static bool search_on_first(void *ctx, const struct found *f)
 {
     (void)f;

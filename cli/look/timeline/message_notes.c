@@ -3,7 +3,8 @@
 #include "base/units.h"
 #include "cli/frame/session.h"
 
-/* Whether the answer determines the status of its request. A dropped answer does not. */
+/* Whether the message is an answer that determines the status of its request. A dropped answer does
+ * not. */
 static bool answer_has_status(const struct query_message *m)
 {
     return call_answer_ends(m->kind, m->action);
@@ -42,7 +43,7 @@ static void message_notes_add_findings(struct buf *b, const struct query_message
     }
 }
 
-static void add_note(struct buf *b, const char *what, int64_t seq)
+static void message_notes_add(struct buf *b, const char *what, int64_t seq)
 {
     buf_adds(b, b->n > 0 ? ", " : "");
     buf_adds(b, what);
@@ -50,31 +51,28 @@ static void add_note(struct buf *b, const char *what, int64_t seq)
         buf_int(b, seq);
 }
 
-/* Whether the column WHAT already says that the interposer answered instead of the server. */
-static bool shows_origin(const struct query_message *m)
-{
-    enum call_status status = session_status_of_message(m);
-    return status == CALL_SERVER_GONE || status == CALL_INTERRUPTED || status == CALL_TIMEOUT;
-}
-
 void message_notes_append(struct buf *b, const struct query_message *m, bool unanswered)
 {
+    enum call_status status = session_status_of_message(m);
+    /* such a status, in the column WHAT, implies that the interposer answered for the server */
+    bool shows_origin =
+        status == CALL_SERVER_GONE || status == CALL_INTERRUPTED || status == CALL_TIMEOUT;
     if (m->action == ROW_REFUSED)
-        add_note(b, "refused", 0);
+        message_notes_add(b, "refused", 0);
     else if (m->action == ROW_SWALLOWED && m->kind != KIND_STDERR)
-        add_note(b, "swallowed", 0);
+        message_notes_add(b, "swallowed", 0);
     else if (m->action == ROW_ACTION_UNKNOWN)
-        add_note(b, "unknown action", 0);
+        message_notes_add(b, "unknown action", 0);
     if (m->direction == ROW_DIRECTION_UNKNOWN)
-        add_note(b, "unknown direction", 0);
-    if (m->origin == ROW_INTERPOSER && !shows_origin(m))
-        add_note(b, "by interposer", 0);
+        message_notes_add(b, "unknown direction", 0);
+    if (m->origin == ROW_INTERPOSER && !shows_origin)
+        message_notes_add(b, "by interposer", 0);
     if (unanswered)
-        add_note(b, "no answer", 0);
+        message_notes_add(b, "no answer", 0);
     if (m->batch_seq > 0)
-        add_note(b, "in batch ", m->batch_seq);
+        message_notes_add(b, "in batch ", m->batch_seq);
     if (m->request_seq > 0 && (!session_is_answer(m) || !m->has_request))
-        add_note(b, "to ", m->request_seq);
+        message_notes_add(b, "to ", m->request_seq);
     message_notes_add_findings(b, m);
 }
 
@@ -85,10 +83,10 @@ void operation_notes_append(struct buf *b, const struct query_message *m,
     const struct listed_operation *o = operation_list_ended_by(l, m->seq);
     const struct listed_operation *of = first != 0 ? operation_list_find(l, first) : NULL;
     if (of != NULL)
-        add_note(b, of->direction == m->direction ? "continues " : "for ", first);
+        message_notes_add(b, of->direction == m->direction ? "continues " : "for ", first);
     if (o == NULL)
         return;
-    add_note(b, "ends ", o->seq);
+    message_notes_add(b, "ends ", o->seq);
     buf_printf(b, ": %lld request%s in %s", (long long)o->requests, o->requests == 1 ? "" : "s",
                units_format_duration(o->duration_us).s);
     if (o->person_us > 0)

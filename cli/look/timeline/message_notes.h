@@ -8,7 +8,7 @@
 #include "cli/frame/out.h"
 #include "vault/query/operation_list.h"
 
-/* Returns the text of WHAT: the status that an answer gave to its request; for other messages the
+/* Returns the text of WHAT: for an answer, the status of its request; for other messages, the
  * kind. */
 const char *message_outcome_word(const struct query_message *m, enum out_style *ret_style);
 /* Appends notes such as "refused: not-json" or "by interposer, to 7"; nothing for an ordinary

@@ -16,7 +16,7 @@
 #define CONTENT_MIN 4        /* columns; less content is useless */
 #define NOTES_MIN 8          /* columns; with fewer, only NOTES_DOTS dots stand for the notes */
 #define NOTES_DOTS 3
-#define CONTENT_HEAD 12    /* columns of content that notes must leave */
+#define CONTENT_HEAD 12    /* columns that notes must leave for the content */
 #define PREVIEW_BYTES 2048 /* bytes of a preview; more than a line of a terminal */
 #define LARGE_HEAD 4096    /* bytes of a large body that are read for its preview on a terminal */
 
@@ -67,15 +67,15 @@ static size_t timeline_columns_left(const struct timeline *t)
     return timeline_is_piped(t) ? OUT_UNLIMITED : columns > t->taken ? columns - t->taken : 0;
 }
 
-static void add_gap(struct timeline *t, size_t n)
+static void timeline_add_gap(struct timeline *t, size_t n)
 {
     n = size_min(n, timeline_columns_left(t));
     out_printf(t->out, "%*s", (int)n, "");
     t->taken += n;
 }
 
-static void add_cell(struct timeline *t, struct slice text, size_t width, bool right,
-                     enum out_style style)
+static void timeline_add_cell(struct timeline *t, struct slice text, size_t width, bool right,
+                              enum out_style style)
 {
     width = size_min(width, timeline_columns_left(t));
     out_fixed_cell(t->out, style, text, width, right);
@@ -94,18 +94,19 @@ static void timeline_add_number(struct timeline *t, int64_t n, size_t width)
     buf_clear(&t->text);
     if (n > 0)
         buf_int(&t->text, n);
-    add_cell(t, buf_slice(&t->text), width, true, OUT_DIM);
+    timeline_add_cell(t, buf_slice(&t->text), width, true, OUT_DIM);
 }
 
 /* ---- METHOD ---- */
 
-/* Whether this is a line of stderr or noise. Such a line has its text in place of METHOD and the
- * later columns. */
-static bool is_text_line(const struct query_message *m)
+/* Whether the message is a line of stderr or noise. Its text replaces METHOD and the columns after
+ * METHOD. */
+static bool is_stderr_or_noise(const struct query_message *m)
 {
     return m->kind == KIND_STDERR || m->kind == KIND_NOISE;
 }
 
+/* Returns the method without what WHAT and the target imply. */
 static struct slice short_method(const struct query_message *m)
 {
     static const char prefix[] = "notifications/";
@@ -133,21 +134,17 @@ static struct slice timeline_method_text(struct timeline *t, const struct query_
     return buf_slice(&t->text);
 }
 
-static void timeline_widen_column(size_t *width, size_t n, size_t max)
-{
-    n = size_min(n, max);
-    *width = n > *width ? n : *width;
-}
-
 void timeline_measure_message(struct timeline *t, const struct query_message *m)
 {
     struct layout_widths *w = &t->widths;
-    if (is_text_line(m))
+    if (is_stderr_or_noise(m))
         return;
     size_t method = out_width(t->out, timeline_method_text(t, m, false));
     layout_add_method(w, method, out_width(t->out, timeline_method_text(t, m, true)));
-    if (m->rpc_id.p != NULL)
-        timeline_widen_column(&w->id, out_width(t->out, m->rpc_id), ID_MAX);
+    if (m->rpc_id.p != NULL) {
+        size_t id = size_min(out_width(t->out, m->rpc_id), ID_MAX);
+        w->id = id > w->id ? id : w->id;
+    }
     if (w->of_many)
         /* the level stays, because the lines already printed have its columns */
         layout_set(&t->layout, w, t->layout.level);
@@ -157,31 +154,27 @@ void timeline_measure_message(struct timeline *t, const struct query_message *m)
 
 /* ---- the beginning of a line ---- */
 
-static struct slice time_of_day(struct timeline *t, int64_t t_us)
-{
-    int64_t at_us = t->session->started_at_us + t_us;
-    buf_clear(&t->text);
-    buf_printf(&t->text, "%s.%03d", clock_local(at_us).s + 11, (int)(at_us / 1000 % 1000));
-    return (struct slice){buf_str(&t->text), size_min(t->text.n, t->layout.time)};
-}
-
 /* Adds the columns up to the arrow, and the gap after it. */
-static void begin_line(struct timeline *t, int64_t seq, int64_t t_us, const char *arrow,
-                       enum out_style style)
+static void timeline_begin_line(struct timeline *t, int64_t seq, int64_t t_us, const char *arrow,
+                                enum out_style style)
 {
     const struct layout *l = &t->layout;
     t->taken = 0;
     if (t->widths.of_many) {
-        add_cell(t, time_of_day(t, t_us), l->time, false, OUT_DIM);
-        add_gap(t, l->gap);
+        int64_t at_us = t->session->started_at_us + t_us;
+        buf_clear(&t->text);
+        buf_printf(&t->text, "%s.%03d", clock_local(at_us).s + 11, (int)(at_us / 1000 % 1000));
+        struct slice time = {buf_str(&t->text), size_min(t->text.n, l->time)};
+        timeline_add_cell(t, time, l->time, false, OUT_DIM);
+        timeline_add_gap(t, l->gap);
         if (l->session > 0) {
             timeline_add_number(t, t->session->number, l->session);
-            add_gap(t, 1);
+            timeline_add_gap(t, 1);
         }
-        add_cell(t, t->session->name, l->server, false, OUT_CYAN);
+        timeline_add_cell(t, t->session->name, l->server, false, OUT_CYAN);
     } else {
         timeline_add_number(t, seq, l->seq);
-        add_gap(t, l->gap);
+        timeline_add_gap(t, l->gap);
         long long ms = t_us / 1000;
         buf_clear(&t->text);
         if (t->widths.time <= 7)
@@ -189,16 +182,16 @@ static void begin_line(struct timeline *t, int64_t seq, int64_t t_us, const char
         else
             buf_printf(&t->text, "%lld:%02lld:%02lld.%03lld", ms / 3600000, ms / 60000 % 60,
                        ms / 1000 % 60, ms % 1000);
-        add_cell(t, buf_slice(&t->text), l->time, true, OUT_DIM);
+        timeline_add_cell(t, buf_slice(&t->text), l->time, true, OUT_DIM);
     }
-    add_gap(t, l->gap);
-    add_cell(t, slice_of(arrow), t->widths.arrow, false, style);
-    add_gap(t, l->gap);
+    timeline_add_gap(t, l->gap);
+    timeline_add_cell(t, slice_of(arrow), t->widths.arrow, false, style);
+    timeline_add_gap(t, l->gap);
 }
 
 static void timeline_add_title(struct timeline *t, const char *text, size_t width, bool right)
 {
-    add_cell(t, slice_of(text), width > 0 ? width : strlen(text), right, OUT_PLAIN);
+    timeline_add_cell(t, slice_of(text), width > 0 ? width : strlen(text), right, OUT_PLAIN);
 }
 
 void timeline_print_titles(struct timeline *t)
@@ -208,29 +201,29 @@ void timeline_print_titles(struct timeline *t)
     out_style(t->out, OUT_BOLD);
     if (t->widths.of_many) {
         timeline_add_title(t, "TIME", l->time, false);
-        add_gap(t, l->gap);
+        timeline_add_gap(t, l->gap);
         if (l->session > 0) {
             timeline_add_title(t, "ID", l->session, true);
-            add_gap(t, 1);
+            timeline_add_gap(t, 1);
         }
         timeline_add_title(t, "SERVER", l->server, false);
     } else {
         timeline_add_title(t, "SEQ", l->seq, true);
-        add_gap(t, l->gap);
+        timeline_add_gap(t, l->gap);
         timeline_add_title(t, "TIME", l->time, true);
     }
-    add_gap(t, 2 * l->gap + t->widths.arrow);
+    timeline_add_gap(t, 2 * l->gap + t->widths.arrow);
     timeline_add_title(t, "WHAT", l->what, false);
-    add_gap(t, 1);
+    timeline_add_gap(t, 1);
     timeline_add_title(t, "METHOD", l->method, false);
     if (l->id > 0) {
-        add_gap(t, l->gap);
+        timeline_add_gap(t, l->gap);
         timeline_add_title(t, "ID", l->id, true);
     }
-    add_gap(t, l->gap);
+    timeline_add_gap(t, l->gap);
     timeline_add_title(t, "TOOK", l->took, true);
     if (l->size > 0) {
-        add_gap(t, l->gap);
+        timeline_add_gap(t, l->gap);
         timeline_add_title(t, "SIZE", l->size, true);
     }
     out_style(t->out, OUT_PLAIN);
@@ -250,7 +243,7 @@ static void timeline_add_notes(struct timeline *t, const struct query_message *m
     message_notes_append(&t->text, m, query_summary_waits(&t->view->summary, m->seq));
     if (t->text.n == 0)
         return;
-    add_gap(t, gap);
+    timeline_add_gap(t, gap);
     size_t room = timeline_columns_left(t),
            others = 2 + (t->content.n > 0 && !whole ? 1 + CONTENT_HEAD : 0);
     room = room > others + NOTES_MIN ? room - others : NOTES_DOTS;
@@ -263,10 +256,10 @@ static void timeline_add_notes(struct timeline *t, const struct query_message *m
 }
 
 /* Adds the notes, and as much of the content as fits. */
-static void add_detail(struct timeline *t, const struct query_message *m, struct slice body,
-                       const char *error)
+static void timeline_add_detail(struct timeline *t, const struct query_message *m,
+                                struct slice body, const char *error)
 {
-    size_t gap = is_text_line(m) ? 0 : t->layout.gap;
+    size_t gap = is_stderr_or_noise(m) ? 0 : t->layout.gap;
     size_t before = t->taken;
     buf_clear(&t->content);
     if (error != NULL)
@@ -277,11 +270,11 @@ static void add_detail(struct timeline *t, const struct query_message *m, struct
     gap = t->taken > before ? 1 : gap;
     if (t->content.n == 0 || timeline_columns_left(t) < gap + CONTENT_MIN)
         return;
-    add_gap(t, gap);
+    timeline_add_gap(t, gap);
     timeline_add_text(t, buf_slice(&t->content), OUT_UNLIMITED, error != NULL ? OUT_RED : OUT_DIM);
 }
 
-static void print_body(struct timeline *t, struct slice body)
+static void timeline_print_body(struct timeline *t, struct slice body)
 {
     struct json_scan scan;
     if (body.p == NULL)
@@ -312,7 +305,7 @@ static void timeline_add_packed(struct timeline *t, const struct query_message *
         t, method, layout_max_method_width(&t->layout, timeline_columns_left(t), answered), style);
     add_message_duration(t, m);
     if (t->text.n > 0) {
-        add_gap(t, method.n > 0 ? 1 : 0);
+        timeline_add_gap(t, method.n > 0 ? 1 : 0);
         timeline_add_text(t, buf_slice(&t->text), OUT_UNLIMITED, OUT_PLAIN);
     }
 }
@@ -323,20 +316,20 @@ static void timeline_add_padded(struct timeline *t, const struct query_message *
     struct slice method = timeline_method_text(t, m, l->level >= LAYOUT_SHORT_NAMES);
     size_t width = size_min(out_width(t->out, method),
                             layout_max_method_width(l, timeline_columns_left(t), true));
-    add_cell(t, method, width > l->method ? width : l->method, false,
-             session_is_answer(m) ? OUT_DIM : OUT_PLAIN);
+    timeline_add_cell(t, method, width > l->method ? width : l->method, false,
+                      session_is_answer(m) ? OUT_DIM : OUT_PLAIN);
     if (l->id > 0) {
-        add_gap(t, l->gap);
-        add_cell(t, m->rpc_id, l->id, true, OUT_PLAIN);
+        timeline_add_gap(t, l->gap);
+        timeline_add_cell(t, m->rpc_id, l->id, true, OUT_PLAIN);
     }
-    add_gap(t, l->gap);
+    timeline_add_gap(t, l->gap);
     add_message_duration(t, m);
-    add_cell(t, buf_slice(&t->text), l->took, true, OUT_PLAIN);
+    timeline_add_cell(t, buf_slice(&t->text), l->took, true, OUT_PLAIN);
     if (l->size > 0) {
-        add_gap(t, l->gap);
+        timeline_add_gap(t, l->gap);
         buf_clear(&t->text);
         units_show_size(&t->text, m->size);
-        add_cell(t, buf_slice(&t->text), l->size, true, OUT_DIM);
+        timeline_add_cell(t, buf_slice(&t->text), l->size, true, OUT_DIM);
     }
 }
 
@@ -360,11 +353,12 @@ int timeline_print_message(struct timeline *t, const struct query_message *m)
         return 0;
     }
     struct slice what = slice_of(message_outcome_word(m, &style));
-    begin_line(t, m->seq, m->t_us, out_arrow(o, to_server), to_server ? OUT_CYAN : OUT_GREEN);
-    add_cell(t, what, what.n > l->what ? what.n : l->what, false, style);
-    add_gap(t, 1);
-    if (is_text_line(m)) {
-        add_detail(t, m, body, error);
+    timeline_begin_line(t, m->seq, m->t_us, out_arrow(o, to_server),
+                        to_server ? OUT_CYAN : OUT_GREEN);
+    timeline_add_cell(t, what, what.n > l->what ? what.n : l->what, false, style);
+    timeline_add_gap(t, 1);
+    if (is_stderr_or_noise(m)) {
+        timeline_add_detail(t, m, body, error);
         if (t->bodies != BODIES_SHORT) {
             out_raw(o, t->taken > layout_leading_columns(l, &t->widths) + l->what + 1 ? " " : "");
             out_text(o, body);
@@ -376,10 +370,10 @@ int timeline_print_message(struct timeline *t, const struct query_message *m)
         timeline_add_packed(t, m);
     else
         timeline_add_padded(t, m);
-    add_detail(t, m, body, error);
+    timeline_add_detail(t, m, body, error);
     out_end_line(o);
     if (t->bodies != BODIES_SHORT)
-        print_body(t, body);
+        timeline_print_body(t, body);
     return 0;
 }
 
@@ -393,15 +387,15 @@ void timeline_print_event(struct timeline *t, const struct query_event *e)
         out_end_line(o);
         return;
     }
-    begin_line(t, 0, e->t_us, o->utf8 ? "\xE2\x80\xA2" : "*", OUT_YELLOW);
+    timeline_begin_line(t, 0, e->t_us, o->utf8 ? "\xE2\x80\xA2" : "*", OUT_YELLOW);
     size_t width = out_width(o, e->kind); /* an event has no columns after its kind */
     width = width > t->layout.what ? width : t->layout.what;
-    add_cell(t, e->kind, width, false, OUT_YELLOW);
-    add_gap(t, 1);
+    timeline_add_cell(t, e->kind, width, false, OUT_YELLOW);
+    timeline_add_gap(t, 1);
     buf_clear(&t->text);
     event_words_append(&t->text, e->kind, e->detail);
     timeline_add_text(t, buf_slice(&t->text), OUT_UNLIMITED, OUT_PLAIN);
     out_end_line(o);
     if (t->bodies != BODIES_SHORT)
-        print_body(t, e->detail);
+        timeline_print_body(t, e->detail);
 }

@@ -79,7 +79,8 @@ void layout_add_method(struct layout_widths *w, size_t method, size_t short_meth
     w->by_width[true][size_min(short_method, LAYOUT_METHOD_MAX)]++;
 }
 
-/* Returns the width that two thirds of the METHODs do not exceed. */
+/* Returns the width that two thirds of the METHODs do not exceed; the widest METHOD if only that is
+ * known. */
 static size_t usual_method_width(const struct layout_widths *w, bool is_short)
 {
     size_t width = 0, n = w->by_width[is_short][0];
@@ -90,6 +91,7 @@ static size_t usual_method_width(const struct layout_widths *w, bool is_short)
     return width;
 }
 
+/* Whether the layout leaves enough columns for the content. */
 static bool layout_fits(const struct layout *l, const struct layout_widths *w)
 {
     size_t wanted = larger_width(METHOD_MIN, usual_method_width(w, l->level >= LAYOUT_SHORT_NAMES));

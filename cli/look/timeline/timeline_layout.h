@@ -1,9 +1,9 @@
 /* timeline_layout.h - which columns the lines of a timeline have, and how wide they are.
  *
- * Rules     in a pipe a line has all columns and nothing is truncated. On a terminal no line wraps,
- *           and the content of a message should have LAYOUT_CONTENT columns: levels are tried in
- *           order until it has. An unusually long METHOD does not count; it takes columns from the
- *           content of its own line.
+ * Rules     in a pipe, a line has all columns and nothing is truncated. On a terminal, no line
+ *           wraps, and the content of a message should have LAYOUT_CONTENT columns: levels are
+ *           tried in order until it has. An unusually long METHOD is not considered: its line has
+ *           fewer columns for the content.
  * Blocks    never. Pure. */
 #ifndef MI_CLI_LOOK_TIMELINE_TIMELINE_LAYOUT_H
 #define MI_CLI_LOOK_TIMELINE_TIMELINE_LAYOUT_H

@@ -5,6 +5,7 @@
 
 /* ---- folding -------------------------------------------------------------------------------- */
 
+/* Returns how many bytes of strings may still be unfolded. */
 static size_t detail_unfold_room(const struct detail *d)
 {
     size_t used = 0;
@@ -36,9 +37,8 @@ int detail_fold_line(struct detail *d, size_t line, enum detail_fold how, size_t
     bool found = s.part->has_view && view_find_target(v, &s.place, &t);
     if (found && how == DETAIL_FOLD && t.folded)
         found = view_find_enclosing(v, &t, &t);
-    if (found && t.view == v && t.depth == 0 &&
-        detail_hidden_bracket_lines(s.part) >
-            0) /* the brackets of this object or array are not shown */
+    /* the line that could be folded, the opening bracket, is not shown */
+    if (found && t.view == v && t.depth == 0 && detail_hidden_bracket_lines(s.part) > 0)
         found = false;
     if (how == DETAIL_UNFOLD && (!found || !t.folded))
         return MI_ENOENT;
@@ -61,60 +61,51 @@ void detail_fold_from_depth(struct detail *d, size_t depth)
 
 /* ---- searching ------------------------------------------------------------------------------ */
 
-static size_t choose_nearer_match(size_t a, size_t b, bool forward)
-{
-    if (a == FIND_NONE || b == FIND_NONE)
-        return a == FIND_NONE ? b : a;
-    return (a < b) == forward ? a : b;
-}
-
-static size_t find_in_text(const struct detail *d, const struct view *v, size_t at, bool forward)
+/* Returns the first match at or after `at` or, backwards, the last match before `at`. In JSON,
+ * searches all spellings of the needle. */
+static size_t find_in_view(const struct detail *d, const struct view *v, size_t at, bool forward)
 {
     const struct buf *needle[] = {&d->needle, &d->escaped_needle, &d->ascii_needle};
     size_t found = FIND_NONE, n = v->kind == VIEW_TEXT ? 1 : MI_COUNT(needle);
     for (size_t i = 0; i < n; i++) {
         struct slice s = buf_slice(needle[i]);
-        if (i == 0 || !slice_eq(s, buf_slice(needle[i - 1])))
-            found = choose_nearer_match(
-                found, forward ? find_next(v->text, at, s) : find_last(v->text, at, s), forward);
+        if (i > 0 && slice_eq(s, buf_slice(needle[i - 1])))
+            continue;
+        size_t match = forward ? find_next(v->text, at, s) : find_last(v->text, at, s);
+        if (found == FIND_NONE || (match != FIND_NONE && (match < found) == forward))
+            found = match; /* it is nearer than the match of another spelling */
     }
     return found;
 }
 
-static size_t find_in_rows(const struct detail *d, const struct head_rows *r, size_t at,
-                           bool forward)
-{
-    struct slice needle = buf_slice(&d->needle);
-    /* i - 1 below 0 wraps around, which also ends the loop */
-    for (size_t i = forward ? at : at - 1; i < r->n; forward ? i++ : i--)
-        if (find_next(head_text(r, i), 0, needle) != FIND_NONE)
-            return i;
-    return FIND_NONE;
-}
-
-/* Returns the first match at or after `at` or, backwards, the last one before `at`. */
+/* Returns the first match at or after `at` or, backwards, the last match before `at`. */
 static size_t find_in_part(const struct detail *d, const struct part *p, size_t at, bool forward)
 {
-    if (!p->has_view)
-        return find_in_rows(d, &p->rows, forward ? at : size_min(at, p->rows.n), forward);
-    size_t found = find_in_text(d, &p->view, at, forward);
-    /* values with their own part are not searched twice */
+    if (!p->has_view) {
+        size_t n = p->rows.n, i = forward ? at : size_min(at, n) - 1;
+        for (; i < n; forward ? i++ : i--) /* below 0, i wraps around, which also ends the loop */
+            if (find_next(head_text(&p->rows, i), 0, buf_slice(&d->needle)) != FIND_NONE)
+                return i;
+        return FIND_NONE;
+    }
+    size_t found = find_in_view(d, &p->view, at, forward);
+    /* skips values that have their own part, which is searched as well */
     while (p->kind == PART_MESSAGE && p->folded && found != FIND_NONE) {
         at = values_find_part(d, p->message, found, forward);
         if (at == SIZE_MAX)
             break;
-        found = find_in_text(d, &p->view, at, forward);
+        found = find_in_view(d, &p->view, at, forward);
     }
     return found;
 }
 
-/* Sets the part and the offset in it from which the search begins. */
+/* *ret_part, *ret_at: the part and the offset in the part where the search begins. */
 static void find_search_start(struct detail *d, size_t from, bool forward, size_t *ret_part,
                               size_t *ret_at)
 {
     struct spot s;
     size_t line = 0, column;
-    if (d->has_hit) { /* continue after the last hit, if the cursor is still there */
+    if (d->has_hit) { /* continues after the last match, if the cursor is still there */
         struct part *p = &d->part[d->hit_part];
         if (p->has_view)
             view_find_line_of(&p->view, d->hit_at, &line, &column);
@@ -138,7 +129,7 @@ static void find_search_start(struct detail *d, size_t from, bool forward, size_
 
 /* Unfolds the string that contains byte `at` of the view, because the match is beyond the right
  * edge. Returns 0 or, if the string stays folded, an error such as MI_EFULL. */
-static int unfold_hit(struct detail *d, struct view *v, size_t at, size_t line)
+static int unfold_string_of_hit(struct detail *d, struct view *v, size_t at, size_t line)
 {
     struct view_place place;
     struct view_target t;
@@ -147,6 +138,7 @@ static int unfold_hit(struct detail *d, struct view *v, size_t at, size_t line)
     return st == 0 ? view_unfold_around(v, at) : st;
 }
 
+/* Unfolds the match and remembers it. *ret: its line and column. */
 static int show_hit(struct detail *d, size_t part, size_t at, struct detail_hit *ret)
 {
     struct part *p = &d->part[part];
@@ -162,7 +154,7 @@ static int show_hit(struct detail *d, size_t part, size_t at, struct detail_hit 
             return st;
         view_find_line_of(&p->view, at, &ret->line, &ret->column);
         bool far = d->columns > 0 && ret->column + ROW_INDENT >= d->columns;
-        if (far && unfold_hit(d, &p->view, at, ret->line) == 0)
+        if (far && unfold_string_of_hit(d, &p->view, at, ret->line) == 0)
             view_find_line_of(&p->view, at, &ret->line, &ret->column);
         ret->column += ROW_INDENT;
         ret->line = detail_shown_line(p, ret->line);
@@ -175,7 +167,7 @@ static int show_hit(struct detail *d, size_t part, size_t at, struct detail_hit 
 }
 
 /* Adds JSON text as ASCII: other characters become \u escapes, as some programs write them. */
-static void add_ascii(struct buf *b, struct slice s)
+static void add_json_as_ascii(struct buf *b, struct slice s)
 {
     for (size_t i = 0, len; i < s.n; i += len) {
         len = text_utf8_len(s.p + i, s.n - i);
@@ -203,7 +195,7 @@ static int set_needle(struct detail *d, struct slice needle)
     text_json(&json, needle);
     if (!json.failed)
         buf_add(&d->escaped_needle, json.p + 1, json.n - 2);
-    add_ascii(&d->ascii_needle, buf_slice(&d->escaped_needle));
+    add_json_as_ascii(&d->ascii_needle, buf_slice(&d->escaped_needle));
     bool failed =
         json.failed || d->needle.failed || d->escaped_needle.failed || d->ascii_needle.failed;
     buf_close(&json);
@@ -219,7 +211,7 @@ int detail_search(struct detail *d, struct slice needle, size_t from, bool forwa
         return st < 0 ? st : MI_ENOENT;
     find_search_start(d, from, forward, &part, &at);
     ret->wrapped = false;
-    /* the first part is tried twice: the second time before `at` */
+    /* the first part is searched twice: the second time up to `at` */
     for (size_t tried = 0; tried <= d->n; tried++) {
         size_t found = find_in_part(d, &d->part[part], at, forward);
         if (found != FIND_NONE)
@@ -234,7 +226,7 @@ int detail_search(struct detail *d, struct slice needle, size_t from, bool forwa
 
 /* ---- copying -------------------------------------------------------------------------------- */
 
-static int copy_body(const struct detail *d, const struct part *p, struct buf *b)
+static int copy_part_body(const struct detail *d, const struct part *p, struct buf *b)
 {
     struct slice text = {0};
     if (p->kind == PART_MESSAGE || p->kind == PART_VALUE)
@@ -247,8 +239,8 @@ static int copy_body(const struct detail *d, const struct part *p, struct buf *b
     return b->failed ? MI_ENOMEM : 0;
 }
 
-/* Copies all lines of a part without a view. For the title of a call copies its request instead. */
-static int copy_rows(const struct detail *d, const struct part *p, struct buf *b)
+/* Copies all lines of a part without a view. For PART_HEAD and PART_ABOUT, copies the request. */
+static int copy_part_rows(const struct detail *d, const struct part *p, struct buf *b)
 {
     bool head = p->kind == PART_HEAD || p->kind == PART_ABOUT;
     if (head && d->s.messages_n > 0)
@@ -260,7 +252,9 @@ static int copy_rows(const struct detail *d, const struct part *p, struct buf *b
     return b->failed ? MI_ENOMEM : b->n == 0 ? MI_ENOENT : 0;
 }
 
-static int copy_value(const struct detail *d, struct spot *s, enum detail_copy what, struct buf *b)
+/* Copies from a part of the kind PART_VALUE. */
+static int copy_part_value(const struct detail *d, struct spot *s, enum detail_copy what,
+                           struct buf *b)
 {
     struct part *p = s->part;
     bool is_text = p->view.kind == VIEW_TEXT || p->text.n > 0;
@@ -282,12 +276,12 @@ int detail_copy(struct detail *d, size_t line, enum detail_copy what, struct buf
     if (!detail_find_spot(d, line, &s))
         return MI_ENOENT;
     if (what != DETAIL_COPY_BODY && s.part->kind == PART_VALUE)
-        return copy_value(d, &s, what, b);
+        return copy_part_value(d, &s, what, b);
     if (what == DETAIL_COPY_VALUE && s.title && s.part->kind != PART_MESSAGE &&
         s.part->kind != PART_POST_MORTEM)
-        return copy_rows(d, s.part, b);
+        return copy_part_rows(d, s.part, b);
     if (what == DETAIL_COPY_BODY || (what == DETAIL_COPY_VALUE && s.title))
-        return copy_body(d, s.part, b);
+        return copy_part_body(d, s.part, b);
     if (s.part->has_view && !s.title)
         return what == DETAIL_COPY_POINTER ? view_write_pointer(&s.part->view, &s.place, b)
                                            : view_copy_value(&s.part->view, &s.place, b);

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #define TEXTS_MAX 16 /* number of texts of a result that are unfolded when the result is opened */
-#define NOISE_MAX ((size_t)1 << 20) /* bytes; a longer noise line is not checked for JSON */
+#define NOISE_MAX ((size_t)1 << 20) /* in bytes; a longer line of noise is not checked for JSON */
 
 /* ---- opening -------------------------------------------------------------------------------- */
 
@@ -22,8 +22,8 @@ static bool body_is_json(const struct detail_message *m)
     return m->body.n <= NOISE_MAX && json_scan(m->body, NULL, NULL, &scan) == 0;
 }
 
-/* Unfolds one text of a result, such as a tool's. Returns false if there is none, or it cannot be
- * unfolded. */
+/* Unfolds the text `member` of element i of a list in a result. Returns false if there is no such
+ * element, or its text cannot be unfolded. */
 static bool unfold_result_text(struct view *v, const char *list, size_t i, const char *member)
 {
     struct buf pointer = {0};
@@ -43,7 +43,7 @@ static bool unfold_result_text(struct view *v, const char *list, size_t i, const
     return found;
 }
 
-static void unfold_texts(struct view *v)
+static void unfold_result_texts(struct view *v)
 {
     static const char *const places[][2] = {
         {"/result/content", "/text"},
@@ -56,9 +56,9 @@ static void unfold_texts(struct view *v)
                 break;
 }
 
-/* Adds a part for a message. In a call it starts folded if it is neither the request nor the
- * answer, or if its values have parts of their own. */
-static void open_message(struct detail *d, size_t message)
+/* Adds a part for a message. In a call, the part is folded if the message is neither the request
+ * nor the answer, or if its values have parts of their own. */
+static void add_message_part(struct detail *d, size_t message)
 {
     const struct detail_message *m = &d->s.message[message];
     struct part *p = detail_add_part(d, PART_MESSAGE);
@@ -75,10 +75,10 @@ static void open_message(struct detail *d, size_t message)
     view_open(&p->view, body_is_json(m) ? VIEW_JSON : VIEW_TEXT, m->body);
     view_fold_to_overview(&p->view);
     if (m->kind == KIND_RESULT && m->body.n <= 4 * DETAIL_TEXT_MAX)
-        unfold_texts(&p->view);
+        unfold_result_texts(&p->view);
 }
 
-static void open_post_mortem(struct detail *d)
+static void add_post_mortem_part(struct detail *d)
 {
     struct part *p = detail_add_part(d, PART_POST_MORTEM);
     struct slice text = d->s.post_mortem;
@@ -88,7 +88,7 @@ static void open_post_mortem(struct detail *d)
     view_open(&p->view, json ? VIEW_JSON : VIEW_TEXT, text);
 }
 
-static void open_stderr(struct detail *d)
+static void add_stderr_part(struct detail *d)
 {
     struct part *p = detail_add_part(d, PART_STDERR);
     for (size_t i = 0; i < d->s.stderr_n; i++) {
@@ -126,26 +126,35 @@ static int detail_add_notes(struct detail *d)
     return st == MI_EFULL ? 0 : st;
 }
 
-/* Whether head.c fills this part. */
-static bool is_filled_by_head(const struct part *p)
+/* Whether head_make_rows() makes the rows of this part. */
+static bool part_is_filled_by_head(const struct part *p)
 {
     return p->kind == PART_HEAD || p->kind == PART_FINDINGS || p->kind == PART_ABOUT;
 }
 
-static void open_messages(struct detail *d)
+/* Adds the parts in the order in which they are shown. */
+static void detail_add_parts(struct detail *d)
 {
-    for (size_t i = 0; i < d->s.messages_n; i++)
-        open_message(d, i);
-}
-
-static void open_call(struct detail *d)
-{
+    const struct detail_subject *s = &d->s;
     bool found = false;
-    values_open(d);
-    for (size_t i = 0; i < d->s.messages_n; i++)
-        found |= d->s.message[i].finding.n > 0;
-    if (found)
-        detail_add_part(d, PART_FINDINGS);
+    detail_add_part(d, PART_HEAD);
+    if (s->is_call) {
+        values_open(d);
+        for (size_t i = 0; i < s->messages_n; i++)
+            found |= s->message[i].finding.n > 0;
+        if (found)
+            detail_add_part(d, PART_FINDINGS);
+    }
+    for (size_t i = 0; i < s->messages_n && !s->is_call; i++)
+        add_message_part(d, i);
+    if (s->post_mortem.p != NULL)
+        add_post_mortem_part(d);
+    if (s->stderr_n > 0)
+        add_stderr_part(d);
+    if (s->is_call)
+        detail_add_part(d, PART_ABOUT)->folded = true;
+    for (size_t i = 0; i < s->messages_n && s->is_call; i++)
+        add_message_part(d, i);
 }
 
 int detail_open(struct detail **ret, const struct detail_subject *subject)
@@ -161,22 +170,10 @@ int detail_open(struct detail **ret, const struct detail_subject *subject)
     d->s = *subject;
     d->part = part;
     d->cap = max;
-    detail_add_part(d, PART_HEAD);
-    if (subject->is_call)
-        open_call(d);
-    else
-        open_messages(d);
-    if (subject->post_mortem.p != NULL)
-        open_post_mortem(d);
-    if (subject->stderr_n > 0)
-        open_stderr(d);
-    if (subject->is_call) {
-        detail_add_part(d, PART_ABOUT)->folded = true;
-        open_messages(d);
-    }
+    detail_add_parts(d);
     int st = detail_add_notes(d);
     for (size_t i = 0; i < d->n; i++) {
-        if (is_filled_by_head(&part[i]))
+        if (part_is_filled_by_head(&part[i]))
             head_make_rows(d, &part[i]);
         if (part[i].rows.failed)
             st = MI_ENOMEM;
@@ -210,7 +207,7 @@ void detail_set_width(struct detail *d, size_t columns, bool ascii)
     d->columns = columns;
     d->ascii = ascii;
     for (size_t i = 0; i < d->n; i++)
-        if (is_filled_by_head(&d->part[i]))
+        if (part_is_filled_by_head(&d->part[i]))
             head_make_rows(d, &d->part[i]);
         else if (d->part[i].has_view)
             view_set_width(&d->part[i].view, columns > ROW_INDENT ? columns - ROW_INDENT : columns,
@@ -327,7 +324,7 @@ int64_t detail_seq_at_line(struct detail *d, size_t line)
 
 /* ---- drawing -------------------------------------------------------------------------------- */
 
-static void draw_row(const struct head_rows *r, size_t i, struct cells *c)
+static void draw_part_row(const struct head_rows *r, size_t i, struct cells *c)
 {
     struct buf label = {0};
     head_write_label(r, i, &label);
@@ -356,7 +353,7 @@ bool detail_draw_line(struct detail *d, size_t line, size_t from, size_t width, 
     } else if (s.part->has_view) {
         view_draw_line(&s.part->view, &s.place, ROW_INDENT, c);
     } else {
-        draw_row(&s.part->rows, s.row, c);
+        draw_part_row(&s.part->rows, s.row, c);
     }
     if (d->needle.n > 0)
         cells_mark_matches(c, buf_slice(&d->needle));

@@ -1,5 +1,4 @@
-/* detail.h - one call, or one message, as a document of lines: what the detail pane of `ui`
- * shows.
+/* detail.h - one call, or one message, as a document of lines, for the detail pane of `ui`.
  *
  * Parts     each part begins with a title line. A call begins with what matters: its status, its
  *           error if it failed, its arguments, the contents of its result, its findings with
@@ -9,17 +8,17 @@
  * Folding   each object and array can be folded. A string that has lines, is JSON, or is long
  *           can be unfolded; it is then shown as lines or as JSON. Texts in the content of a
  *           tool's result are unfolded at first. The title line of a part folds the part.
- * Lines     are numbered from 0; folded lines are not counted. A number is valid until something
- *           is folded or unfolded. Lines are found when they are needed, and at first only the
+ * Lines     are numbered from 0; folded lines are not counted. A number is valid until a line is
+ *           folded or unfolded. Lines are found when they are needed, and at first only the
  *           beginning of a long message is read. So detail_count_lines() is an estimate until
- *           detail_end() was called, or a line near the end was asked for.
+ *           detail_end() was called, or a line near the end was needed.
  * Cost      the time to open does not depend on the size of the messages, except for unfolded
  *           texts (DETAIL_TEXT_MAX). Going to a line reads the messages up to that line once.
  *           Memory: about 1 KiB for each MiB of a message, and the text of unfolded strings.
  * Text      nothing in a message is trusted. Invalid JSON is shown up to the error, and cells.h
  *           makes characters safe.
- * Owns      what it has computed. The subject, and everything to which it points, is borrowed
- *           until detail_close().
+ * Owns      the computed lines and texts. The subject, and everything to which the subject points,
+ *           is borrowed until detail_close().
  * Errors    MI_ENOMEM; MI_ENOENT: there is no such line, or nothing was found.
  * Blocks    never. Pure. */
 #ifndef MI_CLI_UI_DETAIL_DETAIL_H
@@ -33,7 +32,7 @@
 #define DETAIL_TEXT_MAX ((size_t)256 << 10)
 /* only this many bytes of a message are searched for values */
 #define DETAIL_VALUES_MAX ((size_t)1 << 20)
-#define DETAIL_CONTENTS_MAX 16 /* contents of a result that get a part each */
+#define DETAIL_CONTENTS_MAX 16 /* contents of a result that have a part of their own */
 /* maximum size of all unfolded strings together, in bytes */
 #define DETAIL_UNFOLDED_MAX ((size_t)64 << 20)
 
@@ -57,10 +56,9 @@ struct detail_message {
 
 /* A finding about a place in a message. */
 struct detail_note {
-    size_t message; /* index of the message in detail_subject.message */
-    struct slice
-        pointer; /* JSON Pointer from the root of the message, such as /params/arguments/path */
-    struct slice text; /* text of the note, such as "must be a string, is a number" */
+    size_t message;       /* index of the message in detail_subject.message */
+    struct slice pointer; /* JSON Pointer in the message, such as /params/arguments/path */
+    struct slice text;    /* text of the note, such as "must be a string, is a number" */
     enum severity severity;
 };
 
@@ -71,13 +69,13 @@ struct detail_line {
 
 struct detail_subject {
     int64_t started_at_us; /* start of the session, since the Unix epoch; 0: unknown */
-    bool is_call; /* true: the subject is a request with its related messages; false: one message */
+    bool is_call; /* true: the subject is a request with its related messages; false: a message */
     enum call_status status; /* status of the call, if is_call */
     /* duration of the call; -1: the call is open, or the subject is one message */
     int64_t duration_us;
     int64_t waited_us; /* wait of an open call until now, or until the end of the recording */
     bool ended;        /* the session has ended: an open call will not be answered */
-    /* sentence about the operation, if it has several requests; else empty */
+    /* sentence about the operation that the call belongs to; empty: it has only one request */
     struct slice operation;
     /* messages in recorded order; a call begins with its request */
     const struct detail_message *message;
@@ -97,8 +95,8 @@ struct detail; /* opaque */
 
 MI_MUST int detail_open(struct detail **ret, const struct detail_subject *subject);
 void detail_close(struct detail *d); /* NULL is fine */
-/* Sets the mode, and the width to which texts are wrapped; 0: they are not wrapped. Call it after
- * opening and after a resize. Line numbers change. */
+/* Sets ASCII mode, and the width to which texts are wrapped; 0: texts are not wrapped. Must be
+ * called after opening and after a resize. Line numbers change. */
 void detail_set_width(struct detail *d, size_t columns, bool ascii);
 /* Updates an open call: how long it has waited, and whether the session has ended. */
 void detail_set_waited(struct detail *d, int64_t waited_us, bool ended);
@@ -119,12 +117,12 @@ size_t detail_next_part(struct detail *d, size_t line, bool forward);
 /* ---- folding ---- */
 
 enum detail_fold { DETAIL_TOGGLE, DETAIL_FOLD, DETAIL_UNFOLD };
-/* Folds or unfolds the value that begins at the line; if none does, folds the value that contains
- * the line. *ret_line is the line of that value, where the cursor belongs. MI_ENOENT: nothing to
- * do; MI_EFULL: more than DETAIL_UNFOLDED_MAX bytes. */
+/* Folds or unfolds the value that begins at the line; if no value begins there, folds the value
+ * that contains the line. *ret_line: first line of that value, for the cursor. MI_ENOENT: there is
+ * nothing to fold or unfold; MI_EFULL: unfolded strings would exceed DETAIL_UNFOLDED_MAX bytes. */
 MI_MUST int detail_fold_line(struct detail *d, size_t line, enum detail_fold how, size_t *ret_line);
-/* Unfolds objects and arrays above this depth of each message and folds the others: 0 folds
- * everything, SIZE_MAX unfolds everything, parts too. Unfolded strings are folded again. */
+/* In each message, unfolds objects and arrays above this depth and folds the others. 0 folds all;
+ * SIZE_MAX unfolds all, and the parts as well. Unfolded strings are folded again. */
 void detail_fold_from_depth(struct detail *d, size_t depth);
 
 /* ---- searching ---- */
@@ -133,26 +131,27 @@ struct detail_hit {
     size_t line, column; /* place of the match; column: of its first character */
     bool wrapped;        /* the search wrapped around at the end or the beginning */
 };
-/* Searches a text regardless of case (ASCII letters), also in folded parts, which it unfolds. The
- * search continues after the last match if that is in line `from`; else it begins at that line. If
- * the match is beyond the columns of the layout, its string is unfolded. detail_draw_line() highlights
- * the text until the next search; an empty text ends that. MI_ENOENT: not found. */
+/* Searches a text, regardless of the case of ASCII letters. A match in a folded part unfolds the
+ * part. The search continues after the last match if that match is in line `from`; otherwise, the
+ * search begins at that line. If the match is beyond the columns of the layout, its string is
+ * unfolded. detail_draw_line() highlights the text until the next search; an empty text ends the
+ * highlighting. MI_ENOENT: not found. */
 MI_MUST int detail_search(struct detail *d, struct slice needle, size_t from, bool forward,
                           struct detail_hit *ret);
 
 /* ---- copying ---- */
 
 enum detail_copy {
-    /* the value: a string unescaped, an object as JSON; other lines: their text; titles: the
-     * text of their part; the title of a call: its request */
+    /* the value of the line: a string is unescaped, an object is JSON. A line without a value: its
+     * text; a title: the text of its part; the title of a call: its request */
     DETAIL_COPY_VALUE,
     DETAIL_COPY_POINTER, /* JSON Pointer of the line in its message */
     DETAIL_COPY_BODY,    /* the message that the line belongs to */
 };
-/* Appends text as it was recorded, so it is not safe for a terminal. Returns MI_ENOENT if the line
- * has no such text. */
+/* Appends text as it was recorded, so the text is not safe for a terminal. Returns MI_ENOENT if the
+ * line has no such text. */
 MI_MUST int detail_copy(struct detail *d, size_t line, enum detail_copy what, struct buf *b);
-/* The `seq` of the message that the line belongs to; 0: none. */
+/* Returns the `seq` of the message that the line belongs to; 0: none. */
 int64_t detail_seq_at_line(struct detail *d, size_t line);
 
 #endif

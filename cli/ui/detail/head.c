@@ -1,4 +1,4 @@
-/* head.c - the head of a document: what is known about the call or message; also the titles of all
+/* head.c - the parts of a document with facts about the call or message, and the titles of all
  * parts. */
 #include "cli/ui/detail/parts.h"
 
@@ -30,7 +30,7 @@ static struct row *detail_head_add_row(struct head_rows *r, const char *label,
     return row;
 }
 
-/* Begins a row. What is added to r->text before head_end() is the row's text. */
+/* Begins a row. The row's text is what is added to r->text until head_end(). */
 static void head_begin(struct head_rows *r, const char *label, enum cells_style style)
 {
     (void)detail_head_add_row(r, label, style);
@@ -81,21 +81,14 @@ size_t head_value_column(const struct head_rows *r, size_t i)
 
 /* ---- the head ------------------------------------------------------------------------------- */
 
-static enum cells_style cells_style_of_status(enum call_status s)
-{
-    return s == CALL_OK ? CELLS_GOOD : call_status_failed(s) ? CELLS_BAD : CELLS_WAIT;
-}
-
-static enum cells_style cells_style_of_severity(enum severity s)
-{
-    return s == SEVERITY_ERROR ? CELLS_BAD : s == SEVERITY_WARNING ? CELLS_WAIT : CELLS_DIM;
-}
-
-static void add_status(const struct detail_subject *s, struct head_rows *r)
+static void head_add_status(const struct detail_subject *s, struct head_rows *r)
 {
     if (!s->is_call)
         return;
-    head_begin(r, "Status", cells_style_of_status(s->status));
+    head_begin(r, "Status",
+               s->status == CALL_OK            ? CELLS_GOOD
+               : call_status_failed(s->status) ? CELLS_BAD
+                                               : CELLS_WAIT);
     bool never = s->status == CALL_OPEN && s->ended;
     buf_adds(&r->text,
              never ? "no answer; the recording ends after " : call_status_name(s->status));
@@ -108,15 +101,6 @@ static void add_status(const struct detail_subject *s, struct head_rows *r)
         buf_adds(&r->text, " after ");
         units_show_duration(&r->text, s->duration_us);
     }
-    head_end(r);
-}
-
-static void detail_head_add_operation(const struct detail_subject *s, struct head_rows *r)
-{
-    if (s->operation.n == 0)
-        return;
-    head_begin(r, "Requests", CELLS_PLAIN);
-    buf_slice_add(&r->text, s->operation);
     head_end(r);
 }
 
@@ -135,7 +119,7 @@ static void detail_head_add_time(const struct detail_subject *s, struct head_row
     head_end(r);
 }
 
-static void add_redactions(const struct detail_subject *s, struct head_rows *r)
+static void head_add_redactions(const struct detail_subject *s, struct head_rows *r)
 {
     int64_t redactions = 0;
     for (size_t i = 0; i < s->messages_n; i++)
@@ -147,9 +131,9 @@ static void add_redactions(const struct detail_subject *s, struct head_rows *r)
     head_end(r);
 }
 
-/* Adds one line of our own text as rows, wrapped to the columns. */
-static void add_wrapped(const struct detail *d, struct head_rows *r, const char *label,
-                        enum cells_style style, struct slice text)
+/* Adds a text that is not from a recording as rows, wrapped to the columns. */
+static void head_add_wrapped(const struct detail *d, struct head_rows *r, const char *label,
+                             enum cells_style style, struct slice text)
 {
     size_t columns = d->columns > ROW_INDENT + ROW_LABEL + VIEW_WIDTH_MIN
                          ? d->columns - ROW_INDENT - ROW_LABEL
@@ -162,7 +146,7 @@ static void add_wrapped(const struct detail *d, struct head_rows *r, const char 
     }
 }
 
-/* Adds a row for each finding. Commas separate the names. */
+/* Adds a row for each finding of a message. Commas separate the names. */
 static void detail_head_add_findings(const struct detail *d, struct head_rows *r,
                                      struct slice names)
 {
@@ -173,8 +157,13 @@ static void detail_head_add_findings(const struct detail *d, struct head_rows *r
         struct finding_info info;
         if (finding_by_name(name, &info)) {
             struct buf text = {0};
+            enum severity s = info.severity;
             buf_printf(&text, "%s: %s", info.name, info.meaning);
-            add_wrapped(d, r, label, cells_style_of_severity(info.severity), buf_slice(&text));
+            head_add_wrapped(d, r, label,
+                             s == SEVERITY_ERROR     ? CELLS_BAD
+                             : s == SEVERITY_WARNING ? CELLS_WAIT
+                                                     : CELLS_DIM,
+                             buf_slice(&text));
             r->failed |= text.failed;
             buf_close(&text);
         } else {
@@ -185,15 +174,6 @@ static void detail_head_add_findings(const struct detail *d, struct head_rows *r
     }
 }
 
-static void detail_head_add_message(const struct detail_message *m, struct head_rows *r)
-{
-    static const char *const actions[] = {[ROW_REFUSED] = "rejected", [ROW_SWALLOWED] = "dropped"};
-    if (m->by_interposer)
-        head_add(r, "Sender", CELLS_WAIT, slice_of("the interposer"));
-    if (m->action == ROW_REFUSED || m->action == ROW_SWALLOWED)
-        head_add(r, "Action", CELLS_BAD, slice_of(actions[m->action]));
-}
-
 void head_make_rows(const struct detail *d, struct part *p)
 {
     const struct detail_subject *s = &d->s;
@@ -202,13 +182,19 @@ void head_make_rows(const struct detail *d, struct part *p)
     if (s->messages_n == 0)
         return;
     if (p->kind == PART_HEAD) {
-        add_status(s, r);
-        detail_head_add_operation(s, r);
-        detail_head_add_message(&s->message[0], r);
+        head_add_status(s, r);
+        if (s->operation.n > 0)
+            head_add(r, "Requests", CELLS_PLAIN, s->operation);
+        if (s->message[0].by_interposer)
+            head_add(r, "Sender", CELLS_WAIT, slice_of("the interposer"));
+        if (s->message[0].action == ROW_REFUSED)
+            head_add(r, "Action", CELLS_BAD, slice_of("rejected"));
+        else if (s->message[0].action == ROW_SWALLOWED)
+            head_add(r, "Action", CELLS_BAD, slice_of("dropped"));
     }
     if (p->kind == PART_ABOUT || !s->is_call) {
         detail_head_add_time(s, r);
-        add_redactions(s, r);
+        head_add_redactions(s, r);
     }
     for (size_t i = 0; i < s->messages_n && (p->kind == PART_FINDINGS || !s->is_call); i++)
         if (s->message[i].finding.p != NULL)

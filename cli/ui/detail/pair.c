@@ -79,15 +79,6 @@ static void add_added_rows(struct aligning *a, uint32_t node, uint32_t line)
         detail_pair_add_row(a, NO_LINE, line + i, PAIR_ADDED);
 }
 
-/* Adds the lines of two values of different types beside each other. */
-static void add_changed_rows(struct aligning *a, const uint32_t node[2], const uint32_t line[2])
-{
-    uint32_t left = a->lines[0][node[0]], right = a->lines[1][node[1]];
-    for (uint32_t i = 0; i < left || i < right; i++)
-        detail_pair_add_row(a, i < left ? line[0] + i : NO_LINE, i < right ? line[1] + i : NO_LINE,
-                            PAIR_CHANGED);
-}
-
 static const struct json_node *aligned_node(const struct aligning *a, int side, uint32_t i)
 {
     return &a->tree[side].node[i];
@@ -102,7 +93,7 @@ struct member {
 
 struct members {
     struct member *member;        /* owned; in the order of the text */
-    const struct member **sorted; /* owned; sorted by name; NULL until it is needed */
+    const struct member **sorted; /* owned; sorted by name; NULL until find_member() needs it */
     size_t n;
 };
 
@@ -216,7 +207,9 @@ static void align_values(struct aligning *a, const uint32_t node[2], const uint3
         bool equal = json_equal(left->value, right->value);
         detail_pair_add_row(a, line[0], line[1], equal ? PAIR_EQUAL : PAIR_CHANGED);
     } else if (left->value.type != right->value.type || lines[0] == 1 || lines[1] == 1) {
-        add_changed_rows(a, node, line);
+        for (uint32_t i = 0; i < lines[0] || i < lines[1]; i++)
+            detail_pair_add_row(a, i < lines[0] ? line[0] + i : NO_LINE,
+                                i < lines[1] ? line[1] + i : NO_LINE, PAIR_CHANGED);
     } else {
         detail_pair_add_row(a, line[0], line[1], PAIR_EQUAL);
         if (left->value.type == JSON_OBJECT)
@@ -229,8 +222,8 @@ static void align_values(struct aligning *a, const uint32_t node[2], const uint3
 
 /* ---- sections ------------------------------------------------------------------------------- */
 
-/* Counts the lines of each node. Goes from the last node to the first, because children follow
- * their parents. */
+/* Counts the lines of each node, from the last node to the first, because children follow their
+ * parents. */
 static int count_lines(const struct json_tree *t, uint32_t **ret)
 {
     uint32_t *lines = calloc(t->n, sizeof *lines);
@@ -245,7 +238,7 @@ static int count_lines(const struct json_tree *t, uint32_t **ret)
     return 0;
 }
 
-static int read_value(struct aligning *a, int side, struct slice text)
+static int pair_parse_value(struct aligning *a, int side, struct slice text)
 {
     struct json_scan scan;
     if (text.n > PAIR_TEXT_MAX)
@@ -262,7 +255,7 @@ static int add_values(struct pair *p, const struct slice text[2])
     struct aligning a = {.p = p};
     for (int side = 0; side < 2 && a.st == 0; side++)
         if (text[side].p != NULL)
-            a.st = read_value(&a, side, text[side]);
+            a.st = pair_parse_value(&a, side, text[side]);
     if (a.st == 0 && text[0].p != NULL && text[1].p != NULL)
         align_values(&a, (uint32_t[]){0, 0}, (uint32_t[]){0, 0});
     else if (a.st == 0 && text[0].p != NULL)
@@ -283,8 +276,9 @@ static int pair_append_row(struct pair *p, enum pair_mark mark)
     return a.st;
 }
 
-static int add_section(struct pair *p, const char *title, const struct slice text[2],
-                       const size_t size[2])
+/* Adds a section. If `text` is NULL, or a limit is exceeded, the section shows only the sizes. */
+static int pair_add_section(struct pair *p, const char *title, const struct slice text[2],
+                            const size_t size[2])
 {
     size_t before = p->n;
     if (p->sections_n == PAIR_SECTIONS_MAX)
@@ -314,12 +308,12 @@ static int add_section(struct pair *p, const char *title, const struct slice tex
 
 int pair_add(struct pair *p, const char *title, struct slice left, struct slice right)
 {
-    return add_section(p, title, (struct slice[]){left, right}, (size_t[]){left.n, right.n});
+    return pair_add_section(p, title, (struct slice[]){left, right}, (size_t[]){left.n, right.n});
 }
 
 int pair_add_sizes(struct pair *p, const char *title, const size_t size[2])
 {
-    return add_section(p, title, NULL, size);
+    return pair_add_section(p, title, NULL, size);
 }
 
 int pair_open(struct pair **ret)
@@ -356,15 +350,7 @@ static bool append_shown_row(struct pair *p, const struct pair_row *r)
     return true;
 }
 
-/* Returns the end of the run of equal rows that begins at row i. */
-static size_t end_of_equal_rows(const struct pair *p, size_t i)
-{
-    while (i < p->n && p->row[i].mark == PAIR_EQUAL)
-        i++;
-    return i;
-}
-
-/* Shows the first and last rows of a run of equal rows, with a gap between them. */
+/* Shows the first and last of the equal rows [from, to), with a gap between them. */
 static bool show_equal_rows(struct pair *p, size_t from, size_t to)
 {
     size_t head = from > 0 && row_is_difference(&p->row[from - 1]) ? PAIR_CONTEXT : 0;
@@ -390,7 +376,9 @@ int pair_set_shown(struct pair *p, bool all)
     p->all = all;
     p->shown_n = 0;
     for (size_t i = 0; i < p->n;) {
-        size_t to = end_of_equal_rows(p, i);
+        size_t to = i; /* the end of the equal rows that begin at row i */
+        while (to < p->n && p->row[to].mark == PAIR_EQUAL)
+            to++;
         if (to > i ? !show_equal_rows(p, i, to) : !append_shown_row(p, &p->row[i]))
             return MI_ENOMEM;
         i = to > i ? to : i + 1;
@@ -419,7 +407,7 @@ size_t pair_count_differences(const struct pair *p)
 size_t pair_next(const struct pair *p, size_t row, bool forward)
 {
     for (size_t i = forward ? row + 1 : row - 1; i < p->shown_n; forward ? i++ : i--)
-        /* i - 1 below 0 wraps around, which also ends the loop */
+        /* below 0, i wraps around, which also ends the loop */
         if (begins_difference(p->shown, i))
             return i;
     return row;

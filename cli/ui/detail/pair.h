@@ -1,14 +1,13 @@
-/* pair.h - two values, such as the results of two calls, side by side and line by line. Their
- * members are aligned.
+/* pair.h - compares two values, such as the results of two calls, side by side and line by line.
  *
  * Rules     members with the same name, and elements with the same index, stand beside each
  *           other. A member or element that only one side has stands alone. The order of
  *           members, white space, and the spelling of strings and numbers make no difference.
  * Sections  each pair_add() adds a section, such as the params or the results. A section begins
  *           with a title.
- * Limits    each value has at most PAIR_TEXT_MAX bytes, and the limits of wire/json/tree.h. A
- *           pair has at most PAIR_ROWS_MAX rows. If a value exceeds a limit, it is not compared,
- *           and its section says so. So a section takes at most some 10 ms and 10 MB.
+ * Limits    a value has at most PAIR_TEXT_MAX bytes; the limits of wire/json/tree.h also apply. A
+ *           pair has at most PAIR_ROWS_MAX rows. If a limit is exceeded, the two values are not
+ *           compared, and their section says so. So a section takes at most about 10 ms and 10 MB.
  * Owns      the rows, 12 bytes each, and the index of both texts. The texts are borrowed until
  *           pair_close().
  * Blocks    never. Pure. */

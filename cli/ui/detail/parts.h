@@ -12,8 +12,8 @@
 struct row {
     const char *label; /* static; NULL: none */
     int64_t t_us;      /* if not -1: a time, shown as the label of the row */
-    struct slice text; /* borrowed; {NULL, 0}: the text is in rows.text, at `at` */
-    size_t at, n;      /* if text.p is NULL: offset and length of the row's text in rows.text */
+    struct slice text; /* borrowed; {NULL, 0}: the text is in head_rows.text, at `at` */
+    size_t at, n;      /* if text.p is NULL: offset and length of the text in head_rows.text */
     enum cells_style style;
 };
 
@@ -77,15 +77,15 @@ struct spot {
 bool detail_find_spot(struct detail *d, size_t line, struct spot *ret);
 /* returns the exact number of the line with the part's title */
 size_t detail_first_line(struct detail *d, size_t part);
-/* d->n < d->cap */
+/* Adds a part. There must be room: d->n < d->cap. */
 static inline struct part *detail_add_part(struct detail *d, enum part_kind kind)
 {
     struct part *p = &d->part[d->n++];
     *p = (struct part){.kind = kind};
     return p;
 }
-/* Returns 1 if the brackets around the value are not shown, because the title stands for them; else
- * 0. */
+/* Returns 1 if the part does not show the brackets around its value, because the title replaces
+ * them; otherwise 0. */
 size_t detail_hidden_bracket_lines(const struct part *p);
 /* Converts a line of the part's view to a line below the part's title. */
 size_t detail_shown_line(struct part *p, size_t line);
@@ -97,15 +97,15 @@ struct slice head_text(const struct head_rows *r, size_t i);
 void head_write_label(const struct head_rows *r, size_t i, struct buf *b);
 size_t head_value_column(const struct head_rows *r, size_t i); /* column of the row's text */
 
-/* Fills the rows of a head, of findings or of PART_ABOUT; replaces the earlier rows. */
+/* Makes the rows of PART_HEAD, PART_FINDINGS or PART_ABOUT; replaces the earlier rows. */
 void head_make_rows(const struct detail *d, struct part *p);
 /* Adds the title of a part to c, after its fold marker. */
 void head_draw_title(const struct detail *d, const struct part *p, struct cells *c);
 
 /* values.c: adds parts for the values of a call. */
 void values_open(struct detail *d);
-/* If the byte of the message is in a value with its own part, returns the end of that value or,
- * backwards, its beginning; else SIZE_MAX. */
+/* If byte `at` of the message is in a value that has its own part, returns the end of that value
+ * or, if not `forward`, its beginning. Otherwise returns SIZE_MAX. */
 size_t values_find_part(const struct detail *d, size_t message, size_t at, bool forward);
 
 #endif

@@ -16,12 +16,12 @@ static bool read_message(const struct detail_message *m, struct rpc *ret)
     return m->body.p != NULL && m->body.n <= SCHEMA_NOTES_BODY_MAX && rpc_read(m->body, ret) == 0;
 }
 
-/* `below`: the pointer of the value to which the fault's pointer is relative. */
-static void add_note(struct schema_notes *f, size_t message, const char *below,
-                     const struct schema_fault *fault)
+/* value: JSON Pointer of the value that has the fault; the fault's pointer is relative to it. */
+static void schema_notes_add(struct schema_notes *f, size_t message, const char *value,
+                             const struct schema_fault *fault)
 {
     struct buf *pointer = &f->pointer[f->n];
-    buf_adds(pointer, below);
+    buf_adds(pointer, value);
     buf_slice_add(pointer, buf_slice(&fault->pointer));
     if (pointer->failed || fault->pointer.failed || fault->reason.failed)
         return;
@@ -43,17 +43,17 @@ void schema_notes_find(struct schema_notes *f, struct tools *t, const struct det
         !read_message(&m[0], &call) || call.kind != RPC_REQUEST)
         return;
     if ((tools_check_call(t, &call, &tool, &f->of_call) & RULE(RULE_INVALID_ARGUMENTS)) != 0)
-        add_note(f, 0, call.arguments.type != JSON_NONE ? "/params/arguments" : "/params",
-                 &f->of_call);
+        schema_notes_add(f, 0, call.arguments.type != JSON_NONE ? "/params/arguments" : "/params",
+                         &f->of_call);
     for (size_t i = 1; tool != NULL && i < n; i++) {
         if (m[i].kind != KIND_RESULT || m[i].from_client == m[0].from_client ||
             !read_message(&m[i], &answer))
             continue;
         if ((tools_check_result(t, json_string_raw(call.name), &answer, &tool, &f->of_result) &
              RULE(RULE_INVALID_STRUCTURED_CONTENT)) != 0)
-            add_note(f, i,
-                     answer.structured.type != JSON_NONE ? "/result/structuredContent" : "/result",
-                     &f->of_result);
+            schema_notes_add(
+                f, i, answer.structured.type != JSON_NONE ? "/result/structuredContent" : "/result",
+                &f->of_result);
         return;
     }
 }

@@ -1,8 +1,8 @@
 /* schema_notes.h - finds where a call and its result violate the schemas of the tool, and makes
  * notes for a document.
  *
- * A recording has only the names of findings; the place and the reason are found again, with the
- * session's tools.
+ * A recording has only the names of findings. So the place and the reason of a violation are found
+ * again, with the schemas of the session's tools.
  * Limits    messages of more than SCHEMA_NOTES_BODY_MAX bytes are not checked.
  * Owns      the texts of the notes; schema_notes_close() frees them. They are valid until then.
  * Blocks    never. Pure. */

@@ -1,7 +1,7 @@
-/* token.h - finds the tokens of JSON text, which may be invalid: never reads outside of the text.
+/* token.h - finds the tokens of JSON text. The text may be invalid; no function reads beyond it.
  *
  * In valid JSON the results are exact. In invalid text each byte belongs to some token, and each
- * token has at least one byte, so that reading always ends. The functions return an offset.
+ * token has at least one byte, so that reading always ends. The functions return offsets.
  * Blocks    never. Pure. */
 #ifndef MI_CLI_UI_DETAIL_TOKEN_H
 #define MI_CLI_UI_DETAIL_TOKEN_H

@@ -10,15 +10,15 @@
 
 #include <stdio.h>
 
-/* A value found in the beginning of a message; its end may be missing, because only the beginning
- * is searched. */
+/* A value of a message. Of a long message, only the beginning is searched, so the end of the value
+ * may be missing. */
 struct found {
     struct json_value v;
-    bool cut;
+    bool cut; /* the end of the value is missing */
 };
 
-/* Returns the first DETAIL_TEXT_MAX bytes of an escaped string, without a cut escape or character
- * at the end. */
+/* Returns the first DETAIL_TEXT_MAX bytes of an escaped string. Removes an incomplete escape or
+ * character at the end. */
 static struct slice beginning_of_string(struct slice raw)
 {
     struct slice s = text_head(raw, DETAIL_TEXT_MAX);
@@ -27,7 +27,8 @@ static struct slice beginning_of_string(struct slice raw)
         i++;
     if (i < s.n && s.p[s.n - i] == '\\')
         s.n -= i;
-    const char *last = s.n >= 6 ? s.p + s.n - 6 : NULL; /* \uD83D: the first half of a character */
+    /* an escape such as \uD83D at the end is the first half of a character */
+    const char *last = s.n >= 6 ? s.p + s.n - 6 : NULL;
     if (last != NULL && memcmp(last, "\\u", 2) == 0 && strchr("dD", last[2]) != NULL &&
         strchr("89abAB", last[3]) != NULL)
         s.n -= 6;
@@ -36,8 +37,8 @@ static struct slice beginning_of_string(struct slice raw)
     return s;
 }
 
-static void open_found_value(struct detail *d, size_t message, const struct found *found,
-                             const char *pointer, const char *title)
+static void add_found_value_part(struct detail *d, size_t message, const struct found *found,
+                                 const char *pointer, const char *title)
 {
     struct json_value v = found->v;
     bool cut = found->cut, text = v.type == JSON_STRING;
@@ -67,13 +68,14 @@ static void open_found_value(struct detail *d, size_t message, const struct foun
     view_fold_to_overview(&p->view);
 }
 
-static void open_value(struct detail *d, size_t message, struct json_value v, const char *pointer,
-                       const char *title)
+static void add_value_part(struct detail *d, size_t message, struct json_value v,
+                           const char *pointer, const char *title)
 {
-    open_found_value(d, message, &(struct found){v, false}, pointer, title);
+    add_found_value_part(d, message, &(struct found){v, false}, pointer, title);
 }
 
-/* Returns the title of an image or other binary content, with its type and size. */
+/* Returns the title of a content that is not text. If it is binary data, such as an image, the
+ * title has its type and size. */
 static const char *content_title(char room[PART_TITLE], const char *title, struct json_value item)
 {
     struct slice type = text_head(json_string_raw(json_get(item, "mimeType")), 20);
@@ -85,8 +87,8 @@ static const char *content_title(char room[PART_TITLE], const char *title, struc
     return room;
 }
 
-/* Opens the texts of a tool's result as text and its other contents as JSON. */
-static void open_contents(struct detail *d, size_t message, const struct rpc *m)
+/* Adds parts for the contents of a tool's result: texts as text, others as JSON. */
+static void add_content_parts(struct detail *d, size_t message, const struct rpc *m)
 {
     const char *title = m->is_error.type == JSON_TRUE ? "error" : "result";
     struct json_walk w = json_walk_begin(m->content);
@@ -97,30 +99,22 @@ static void open_contents(struct detail *d, size_t message, const struct rpc *m)
         struct json_value text = json_get(item, "text");
         bool is_text = text.type == JSON_STRING;
         snprintf(pointer, sizeof pointer, "/result/content/%zu%s", i, is_text ? "/text" : "");
-        open_value(d, message, is_text ? text : item, pointer,
-                   is_text ? title : content_title(room, title, item));
+        add_value_part(d, message, is_text ? text : item, pointer,
+                       is_text ? title : content_title(room, title, item));
     }
-    open_value(d, message, m->structured, "/result/structuredContent", "structured result");
+    add_value_part(d, message, m->structured, "/result/structuredContent", "structured result");
 }
 
-/* ---- a long message: only values that begin in its first DETAIL_VALUES_MAX bytes ---- */
+/* ---- long messages: only values that begin in the first DETAIL_VALUES_MAX bytes are found ---- */
 
 static bool message_is_long(const struct detail *d, size_t message)
 {
     return d->s.message[message].body.n > DETAIL_VALUES_MAX;
 }
 
-static enum json_type json_type_of_value_at(struct slice s, size_t at)
-{
-    return s.p[at] == '"'   ? JSON_STRING
-           : s.p[at] == '{' ? JSON_OBJECT
-           : s.p[at] == '[' ? JSON_ARRAY
-                            : JSON_NUMBER; /* a number, true, false or null */
-}
-
 /* Returns false if there is no such value. */
-static bool open_value_at_pointer(struct detail *d, size_t message, const char *pointer,
-                                  const char *title)
+static bool add_part_at_pointer(struct detail *d, size_t message, const char *pointer,
+                                const char *title)
 {
     struct slice head = {d->s.message[message].body.p, DETAIL_VALUES_MAX};
     struct view v;
@@ -131,13 +125,16 @@ static bool open_value_at_pointer(struct detail *d, size_t message, const char *
     if (!found || at >= head.n)
         return false;
     size_t end = token_skip_value(head, at, &children);
-    struct found value = {{json_type_of_value_at(head, at), {head.p + at, end - at}},
-                          end == head.n};
-    open_found_value(d, message, &value, pointer, title);
+    enum json_type type = head.p[at] == '"'   ? JSON_STRING
+                          : head.p[at] == '{' ? JSON_OBJECT
+                          : head.p[at] == '[' ? JSON_ARRAY
+                                              : JSON_NUMBER; /* or true, false, null */
+    struct found value = {{type, {head.p + at, end - at}}, end == head.n};
+    add_found_value_part(d, message, &value, pointer, title);
     return true;
 }
 
-static void open_long_answer(struct detail *d, size_t message)
+static void add_long_answer_parts(struct detail *d, size_t message)
 {
     const char *title = call_status_failed(d->s.status) ? "error" : "result";
     char pointer[PART_POINTER];
@@ -145,57 +142,57 @@ static void open_long_answer(struct detail *d, size_t message)
     bool more = true;
     for (; more && i < DETAIL_CONTENTS_MAX; i++) {
         snprintf(pointer, sizeof pointer, "/result/content/%zu/text", i);
-        more = open_value_at_pointer(d, message, pointer, title);
+        more = add_part_at_pointer(d, message, pointer, title);
         pointer[strlen(pointer) - strlen("/text")] = '\0';
-        more = more || open_value_at_pointer(d, message, pointer, title);
+        more = more || add_part_at_pointer(d, message, pointer, title);
     }
     bool contents = i > 1;
-    contents |= open_value_at_pointer(d, message, "/result/structuredContent", "structured result");
-    if (!contents && !open_value_at_pointer(d, message, "/result", title)) {
-        (void)open_value_at_pointer(d, message, "/error/message", title);
-        (void)open_value_at_pointer(d, message, "/error/data", "error data");
+    contents |= add_part_at_pointer(d, message, "/result/structuredContent", "structured result");
+    if (!contents && !add_part_at_pointer(d, message, "/result", title)) {
+        (void)add_part_at_pointer(d, message, "/error/message", title);
+        (void)add_part_at_pointer(d, message, "/error/data", "error data");
     }
 }
 
 /* ---- the parts ---- */
 
-static void open_answer(struct detail *d, size_t message, const struct rpc *m)
+static void add_answer_parts(struct detail *d, size_t message, const struct rpc *m)
 {
     char title[PART_TITLE] = "error";
     if (message_is_long(d, message)) {
-        open_long_answer(d, message);
+        add_long_answer_parts(d, message);
     } else if (m->error.type == JSON_OBJECT) {
         if (m->error_code.type == JSON_NUMBER)
             snprintf(title, sizeof title, "error %.*s", (int)size_min(m->error_code.text.n, 20),
                      m->error_code.text.p);
-        open_value(d, message, m->error_message, "/error/message", title);
-        open_value(d, message, json_get(m->error, "data"), "/error/data", "error data");
+        add_value_part(d, message, m->error_message, "/error/message", title);
+        add_value_part(d, message, json_get(m->error, "data"), "/error/data", "error data");
     } else if (m->content.type == JSON_ARRAY) {
-        open_contents(d, message, m);
+        add_content_parts(d, message, m);
     } else {
-        open_value(d, message, m->result, "/result", "result");
+        add_value_part(d, message, m->result, "/result", "result");
     }
 }
 
 /* Returns false if the message cannot be read. */
-static bool read_message(const struct detail *d, size_t i, struct rpc *ret)
+static bool read_message_for_values(const struct detail *d, size_t i, struct rpc *ret)
 {
     struct slice body = d->s.message[i].body;
     return body.p != NULL && (message_is_long(d, i) || rpc_read(body, ret) == 0);
 }
 
-static void open_request(struct detail *d)
+static void add_request_parts(struct detail *d)
 {
     struct rpc request;
-    if (d->s.messages_n == 0 || !read_message(d, 0, &request))
+    if (d->s.messages_n == 0 || !read_message_for_values(d, 0, &request))
         return;
     if (message_is_long(d, 0)) {
-        if (!open_value_at_pointer(d, 0, "/params/arguments", "arguments"))
-            (void)open_value_at_pointer(d, 0, "/params", "params");
+        if (!add_part_at_pointer(d, 0, "/params/arguments", "arguments"))
+            (void)add_part_at_pointer(d, 0, "/params", "params");
     } else if (request.arguments.type != JSON_NONE) {
-        open_value(d, 0, request.arguments, "/params/arguments", "arguments");
+        add_value_part(d, 0, request.arguments, "/params/arguments", "arguments");
     } else {
-        open_value(d, 0, request.params, "/params", "params");
+        add_value_part(d, 0, request.params, "/params", "params");
     }
 }
 
@@ -206,15 +203,15 @@ void values_open(struct detail *d)
     while (at < d->s.messages_n && d->s.message[at].kind != KIND_RESULT &&
            d->s.message[at].kind != KIND_ERROR)
         at++;
-    bool answered = at < d->s.messages_n && read_message(d, at, &answer);
+    bool answered = at < d->s.messages_n && read_message_for_values(d, at, &answer);
     bool failed = answered && (message_is_long(d, at) ? call_status_failed(d->s.status)
                                                       : answer.error.type == JSON_OBJECT ||
                                                             answer.is_error.type == JSON_TRUE);
     if (failed)
-        open_answer(d, at, &answer);
-    open_request(d);
+        add_answer_parts(d, at, &answer);
+    add_request_parts(d);
     if (answered && !failed)
-        open_answer(d, at, &answer);
+        add_answer_parts(d, at, &answer);
 }
 
 size_t values_find_part(const struct detail *d, size_t message, size_t at, bool forward)

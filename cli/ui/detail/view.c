@@ -56,15 +56,7 @@ void view_set_width(struct view *v, size_t width, bool ascii)
         view_forget_lines(v, 0);
 }
 
-static void view_mark_line(struct view *v, const struct view_place *p)
-{
-    size_t last = v->marks_n > 0 ? v->mark[v->marks_n - 1].at : 0;
-    if (p->below == 0 && p->at > last && p->at - last >= MARK_BYTES &&
-        GROW(v->mark, v->marks_n, v->marks_cap))
-        v->mark[v->marks_n++] = *p;
-}
-
-/* Moves p to the next line below the same place. Returns false if there is none. */
+/* Moves p to the next line that belongs to the same place. Returns false if there is none. */
 static bool view_step_below(struct view *v, struct view_place *p, size_t value)
 {
     struct view_place ignored;
@@ -77,25 +69,23 @@ static bool view_step_below(struct view *v, struct view_place *p, size_t value)
     return true;
 }
 
-static bool view_step_place(struct view *v, struct view_place *p)
-{
-    if (v->kind == VIEW_TEXT)
-        return view_text_step(v, p);
-    if ((v->notes_n > 0 || v->inner_n > 0) && view_step_below(v, p, view_value_offset(v, p)))
-        return true;
-    return view_json_step(v, p);
-}
-
 bool view_step_line(struct view *v, struct view_place *p)
 {
-    bool more = view_step_place(v, p);
-    if (more) {
-        view_mark_line(v, p);
-    } else if (!v->whole) {
+    bool more = false;
+    if (v->kind == VIEW_JSON && (v->notes_n > 0 || v->inner_n > 0))
+        more = view_step_below(v, p, view_value_offset(v, p));
+    if (!more)
+        more = v->kind == VIEW_TEXT ? view_text_step(v, p) : view_json_step(v, p);
+    if (!more) {
+        v->lines = v->whole ? v->lines : p->line + 1;
         v->whole = true;
-        v->lines = p->line + 1;
+        return false;
     }
-    return more;
+    size_t last = v->marks_n > 0 ? v->mark[v->marks_n - 1].at : 0;
+    if (p->below == 0 && p->at > last && p->at - last >= MARK_BYTES &&
+        GROW(v->mark, v->marks_n, v->marks_cap))
+        v->mark[v->marks_n++] = *p;
+    return true;
 }
 
 /* Returns the last remembered place at or before this line. */
@@ -117,9 +107,9 @@ static struct view_place find_marked_place(const struct view *v, size_t line)
     return p;
 }
 
-/* If p is in the lines of an unfolded string, moves it to `line`, or to the string's last line if
- * that comes first. */
-static void skip_inner(struct view *v, struct view_place *p, size_t line)
+/* If p is at an unfolded string, moves p to `line`, or to the string's last line if `line` is
+ * beyond the string. */
+static void view_skip_inner(struct view *v, struct view_place *p, size_t line)
 {
     struct view_place ignored;
     struct inner *in;
@@ -145,7 +135,7 @@ bool view_seek_line(struct view *v, size_t line, struct view_place *ret)
     struct view_place p = find_marked_place(v, line);
     for (;;) {
         if (p.line < line)
-            skip_inner(v, &p, line);
+            view_skip_inner(v, &p, line);
         if (p.line >= line)
             break;
         if (!view_step_line(v, &p))
@@ -176,7 +166,7 @@ size_t view_count(struct view *v)
     struct view_place p;
     while (!v->whole) {
         bool found = view_seek_line(v, SIZE_MAX, &p);
-        (void)found; /* `found` is false if the view has too few lines */
+        (void)found; /* false: no view has so many lines */
     }
     return v->lines;
 }

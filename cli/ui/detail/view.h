@@ -1,12 +1,12 @@
 /* view.h - lines of one text: JSON, indented and foldable, or plain text, wrapped to a width.
  *
  * A line of JSON begins where its key, value or closing bracket begins. A line of text begins
- * after a newline, or where the previous line was wrapped. Such a line is a place. Lines that
- * belong to a place may follow it: its notes and, if it is an unfolded string, the lines of that
- * string. These lines are another view (struct inner).
+ * after a newline, or where the previous line was wrapped. Such a line is a place. Further lines
+ * may follow a place and belong to it: notes and, if the value is an unfolded string, the lines of
+ * that string. The lines of the string are another view (struct inner).
  *
- * Index     the view remembers about one place in 32 KiB that it has passed. Other lines are
- *           found step by step from there.
+ * Index     while the view steps through the text, it remembers one place in about 32 KiB. Other
+ *           lines are found step by step from a remembered place.
  * Folding   objects and arrays are folded from a depth on. A list has the exceptions.
  * Owns      the index, the exceptions, and the texts of unfolded strings. The text is borrowed.
  * Errors    MI_ENOMEM. If the index cannot grow, lines are found more slowly.
@@ -22,7 +22,7 @@
 #define VIEW_LONG_STRING 96 /* in bytes; a longer string can be unfolded whatever it contains */
 #define VIEW_EXCEPTIONS_MAX 65536
 #define VIEW_NOTES_MAX 256
-#define VIEW_LEVELS_MAX 512 /* values nested deeper have no pointer */
+#define VIEW_LEVELS_MAX 512 /* most levels; values nested deeper have no pointer */
 #define VIEW_CACHE 64
 #define VIEW_WIDTH_MIN 24 /* minimum number of columns for the text of a string, at any depth */
 
@@ -48,7 +48,7 @@ struct inner {
     struct view *view; /* owned */
 };
 
-/* The end of an object, array or long string. */
+/* An entry of a cache: the end of an object, array or long string. */
 struct view_end {
     size_t at, end, children; /* end 0: the entry is free */
 };
@@ -103,7 +103,8 @@ struct view_target {
     size_t line; /* number of the line in v */
     bool folded;
 };
-/* Returns false if there is nothing to fold: a text, or a root that is not an object or array. */
+/* Returns false if nothing can be folded: in plain text, or if the root is not an object or
+ * array. */
 bool view_find_target(struct view *v, const struct view_place *p, struct view_target *ret);
 /* Finds the object or array around the target, or the string that contains the target. Returns
  * false if the target is the root. */
@@ -111,7 +112,7 @@ bool view_find_enclosing(struct view *v, const struct view_target *t, struct vie
 /* Folds or unfolds the target. Returns 0; MI_ENOMEM; MI_EFULL: unfolded strings need more than
  * `room` bytes, or there are too many exceptions; MI_ENOENT: it is not a valid string. */
 MI_MUST int view_toggle_target(struct view *v, const struct view_target *t, size_t room);
-/* Folds JSON for its first display: short JSON is not folded, other JSON is folded to few lines. */
+/* Folds JSON for its first display: short JSON is not folded; other JSON is folded to few lines. */
 void view_fold_to_overview(struct view *v);
 void view_fold_from(struct view *v, size_t depth);
 /* returns the size of all unfolded strings in bytes */
@@ -125,7 +126,7 @@ MI_MUST int view_add_note(struct view *v, const struct view_note *n);
 
 /* ---- places ---- */
 
-/* The way from the root to a place. */
+/* The objects and arrays that contain a place, from the root on. */
 struct view_level {
     size_t at;    /* offset of the object or array */
     size_t index; /* index of the element that contains the place */
@@ -139,7 +140,8 @@ struct view_path {
 void view_find_path(const struct view *v, size_t at, struct view_path *ret);
 /* Finds the value that a JSON Pointer names. Returns false if there is none. */
 bool view_find_pointer(const struct view *v, struct slice pointer, size_t *ret_at);
-/* Finds the line and column of a byte. Reads the text up to the byte. Call view_unfold_around() first. */
+/* Finds the line and column of a byte. Reads the text up to the byte. view_unfold_around() must be
+ * called before. */
 void view_find_line_of(struct view *v, size_t at, size_t *ret_line, size_t *ret_column);
 /* Returns the offset of the line's value, after its key, or of its closing bracket; v->text.n if
  * the text is empty. */
@@ -167,12 +169,12 @@ bool view_is_folded(const struct view *v, size_t at, size_t depth);
 size_t view_first_exception(const struct view *v, size_t at);
 size_t view_first_inner(const struct view *v, size_t at);
 size_t view_first_note(const struct view *v, size_t at);
-/* the unfolded string at `at`; NULL if it is folded */
+/* returns the unfolded string at `at`; NULL if the string is folded */
 struct inner *view_find_inner(const struct view *v, size_t at);
 /* returns the number of notes of the value at this offset */
 size_t view_count_notes(const struct view *v, size_t at);
-/* call it if the lines of the value at this byte have changed: drops the line index from there on
- * */
+/* Must be called if the lines of the value at this byte have changed: drops the index from
+ * there. */
 void view_forget_lines(struct view *v, size_t at);
 /* Converts an offset `to` in the valid string at `at` to an offset in its unescaped text. */
 size_t view_count_unescaped(const struct view *v, size_t at, size_t to);

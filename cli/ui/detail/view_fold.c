@@ -57,7 +57,8 @@ void view_fold_to_overview(struct view *v)
     view_fold_from(v, 2);
 }
 
-static int open_inner(const struct view *v, size_t at, size_t end, struct view *ret)
+/* Opens the view of the string at [at, end). */
+static int open_inner_view(const struct view *v, size_t at, size_t end, struct view *ret)
 {
     struct buf text = {0};
     if (!view_unescape(v, at, end, &text)) {
@@ -81,7 +82,7 @@ static int view_unfold_string(struct view *v, size_t at, size_t depth, size_t ro
     struct inner in = {.at = at, .indent = view_indent_columns(depth) + 4, .view = NULL};
     if (!GROW(v->inner, v->inner_n, v->inner_cap) || (in.view = malloc(sizeof *in.view)) == NULL)
         return MI_ENOMEM;
-    int st = open_inner(v, at, end, in.view);
+    int st = open_inner_view(v, at, end, in.view);
     if (st < 0) {
         free(in.view);
         return st;
@@ -125,18 +126,6 @@ static int view_toggle_exception(struct view *v, size_t at)
     return 0;
 }
 
-static int view_toggle_string(struct view *v, size_t at, size_t depth, size_t room)
-{
-    struct inner *in = view_find_inner(v, at);
-    int st = 0;
-    if (in != NULL)
-        view_fold_string(v, in);
-    else
-        st = view_unfold_string(v, at, depth, room);
-    view_forget_lines(v, at);
-    return st;
-}
-
 /* Returns the unfolded string of v whose view is w or contains w; NULL if there is none. */
 static struct inner *find_inner_with_view(const struct view *v, const struct view *w)
 {
@@ -148,15 +137,22 @@ static struct inner *find_inner_with_view(const struct view *v, const struct vie
 
 int view_toggle_target(struct view *v, const struct view_target *t, size_t room)
 {
+    int st = 0;
     if (t->view != v) {
         struct inner *in = find_inner_with_view(v, t->view);
-        int st = view_toggle_target(in->view, t, room);
+        st = view_toggle_target(in->view, t, room);
         view_forget_lines(v, in->at);
         return st;
     }
     if (token_opens_container(v->text.p[t->at]))
         return view_toggle_exception(v, t->at);
-    return view_toggle_string(v, t->at, t->depth, room);
+    struct inner *in = view_find_inner(v, t->at);
+    if (in != NULL)
+        view_fold_string(v, in);
+    else
+        st = view_unfold_string(v, t->at, t->depth, room);
+    view_forget_lines(v, t->at);
+    return st;
 }
 
 int view_unfold_around(struct view *v, size_t at)
@@ -189,7 +185,7 @@ static struct view_target view_target_at(struct view *v, size_t at, size_t depth
     return t;
 }
 
-/* Finds the object or array that contains the byte. */
+/* Finds the innermost object or array that contains the byte. */
 static bool view_find_container(struct view *v, size_t at, struct view_target *ret)
 {
     struct view_path path;
@@ -200,7 +196,9 @@ static bool view_find_container(struct view *v, size_t at, struct view_target *r
     return true;
 }
 
-static bool target_of_place(struct view *v, const struct view_place *p, struct view_target *ret)
+/* Finds the target of a line that is not in an unfolded string. */
+static bool view_target_of_place(struct view *v, const struct view_place *p,
+                                 struct view_target *ret)
 {
     size_t at = view_value_offset(v, p), inside;
     if (at >= v->text.n)
@@ -226,7 +224,7 @@ bool view_find_target(struct view *v, const struct view_place *p, struct view_ta
     size_t at = view_value_offset(v, p), notes = view_count_notes(v, at);
     struct inner *in = p->below > notes ? view_find_inner(v, at) : NULL;
     if (in == NULL)
-        return target_of_place(v, p, ret);
+        return view_target_of_place(v, p, ret);
     if (!view_seek_line(in->view, p->below - notes - 1, &inside) ||
         !view_find_target(in->view, &inside, ret)) {
         *ret = view_target_at(v, at, p->depth);

@@ -42,8 +42,8 @@ bool view_json_step(struct view *v, struct view_place *p)
 /* ---- drawing -------------------------------------------------------------------------------- */
 
 #define ESCAPE 6 /* bytes of \uXXXX */
-/* a long token is passed to cells in pieces of this many bytes, so that drawing stops soon after
- * the line is full */
+/* A long token is added to the line in pieces of this many bytes, so that drawing stops soon after
+ * the line is full. */
 #define PIECE_MAX 512
 
 static bool is_unicode_escape(struct slice s)
@@ -96,7 +96,7 @@ void view_add_token(struct cells *c, enum cells_style style, struct slice token)
         cells_add(c, style, (struct slice){token.p + from, token.n - from});
 }
 
-static void draw_marker(const struct view *v, bool folded, struct cells *c)
+static void draw_fold_marker(const struct view *v, bool folded, struct cells *c)
 {
     if (v->ascii)
         cells_add_str(c, CELLS_FOLD, folded ? "+ " : "- ");
@@ -104,7 +104,7 @@ static void draw_marker(const struct view *v, bool folded, struct cells *c)
         cells_add_str(c, CELLS_FOLD, folded ? "▸ " : "▾ ");
 }
 
-static void draw_container(struct view *v, size_t at, size_t depth, struct cells *c)
+static void draw_json_container(struct view *v, size_t at, size_t depth, struct cells *c)
 {
     bool object = v->text.p[at] == '{';
     size_t children;
@@ -133,7 +133,7 @@ static enum cells_style style_of_token(struct slice token)
     return CELLS_BAD;
 }
 
-static void draw_scalar(struct view *v, size_t at, struct cells *c)
+static void draw_json_scalar(struct view *v, size_t at, struct cells *c)
 {
     size_t children;
     struct inner *in = view_find_inner(v, at);
@@ -149,25 +149,25 @@ static void draw_scalar(struct view *v, size_t at, struct cells *c)
     view_add_token(c, style_of_token(token), token);
 }
 
-/* Draws a comma if one follows the value or bracket. */
-static void draw_comma(struct view *v, size_t end, struct cells *c)
+/* Draws a comma if a comma follows the value or bracket that ends at `end`. */
+static void draw_json_comma(struct view *v, size_t end, struct cells *c)
 {
     end = token_skip_blank(v->text, end);
     if (end < v->text.n && v->text.p[end] == ',')
         cells_add_str(c, CELLS_DIM, ",");
 }
 
-static void draw_value(struct view *v, const struct view_place *p, size_t at, struct cells *c)
+static void draw_json_value(struct view *v, const struct view_place *p, size_t at, struct cells *c)
 {
     size_t children;
     bool opens = token_opens_container(v->text.p[at]);
     if (opens)
-        draw_container(v, at, p->depth, c);
+        draw_json_container(v, at, p->depth, c);
     else
-        draw_scalar(v, at, c);
+        draw_json_scalar(v, at, c);
     if (!cells_are_full(c) &&
         (!opens || view_json_is_empty(v, at) || view_is_folded(v, at, p->depth)))
-        draw_comma(v, view_value_end(v, at, &children), c);
+        draw_json_comma(v, view_value_end(v, at, &children), c);
 }
 
 void view_json_draw(struct view *v, const struct view_place *p, struct cells *c)
@@ -179,16 +179,16 @@ void view_json_draw(struct view *v, const struct view_place *p, struct cells *c)
     if (token_closes_container(s.p[key])) {
         cells_add_blanks(c, view_indent_columns(p->depth - (p->depth > 0)) + 2);
         cells_add(c, CELLS_DIM, (struct slice){s.p + key, 1});
-        draw_comma(v, key + 1, c);
+        draw_json_comma(v, key + 1, c);
         return;
     }
     cells_add_blanks(c, view_indent_columns(p->depth));
     if (v->fixed)
         cells_add_blanks(c, 2);
     else if (at < s.n && token_opens_container(s.p[at]) && !view_json_is_empty(v, at))
-        draw_marker(v, view_is_folded(v, at, p->depth), c);
+        draw_fold_marker(v, view_is_folded(v, at, p->depth), c);
     else if (at < s.n && (view_find_inner(v, at) != NULL || view_is_text(v, at)))
-        draw_marker(v, view_find_inner(v, at) == NULL, c);
+        draw_fold_marker(v, view_find_inner(v, at) == NULL, c);
     else
         cells_add_blanks(c, 2);
     if (at != key) {
@@ -196,5 +196,5 @@ void view_json_draw(struct view *v, const struct view_place *p, struct cells *c)
         cells_add_str(c, CELLS_DIM, ": ");
     }
     if (at < s.n)
-        draw_value(v, p, at, c);
+        draw_json_value(v, p, at, c);
 }

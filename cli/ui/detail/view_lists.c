@@ -5,7 +5,7 @@
 
 #include "wire/json/scan.h"
 
-#define FAR 4096 /* bytes; nearer ends of values are not cached */
+#define FAR 4096 /* in bytes; the ends of shorter values are not cached */
 
 size_t view_indent_columns(size_t depth)
 {
@@ -16,7 +16,7 @@ size_t view_value_offset(const struct view *v, const struct view_place *p)
 {
     size_t at = token_next(v->text, p->at);
     size_t value = token_value_of_member(v->text, at);
-    /* in invalid JSON a key may have no value: then the key counts as the value */
+    /* in invalid JSON, a key may have no value: the key is then used as the value */
     return value >= v->text.n || token_closes_container(v->text.p[value]) ? at : value;
 }
 
@@ -53,15 +53,11 @@ size_t view_first_note(const struct view *v, size_t at)
     return first_index_at_offset(v->note, v->notes_n, sizeof *v->note, at);
 }
 
-static bool view_is_exception(const struct view *v, size_t at)
-{
-    size_t i = view_first_exception(v, at);
-    return i < v->exceptions_n && v->exception[i] == at;
-}
-
 bool view_is_folded(const struct view *v, size_t at, size_t depth)
 {
-    return (depth >= v->folded_from) != (v->exceptions_n > 0 && view_is_exception(v, at));
+    size_t i = view_first_exception(v, at);
+    bool is_exception = i < v->exceptions_n && v->exception[i] == at;
+    return (depth >= v->folded_from) != is_exception;
 }
 
 struct inner *view_find_inner(const struct view *v, size_t at)

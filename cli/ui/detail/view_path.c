@@ -34,9 +34,9 @@ static struct view_level *innermost_level(struct view_path *p)
     return p->n > 0 && p->n <= VIEW_LEVELS_MAX ? &p->level[p->n - 1] : NULL;
 }
 
-/* Reads the key at i, if there is one, and enters the value into the path. Returns the value's
- * offset. */
-static size_t begin_value(const struct view *v, struct view_path *p, size_t i)
+/* Begins the member or element at i: sets its index and key in the path. Returns the offset of its
+ * value. */
+static size_t path_begin_value(const struct view *v, struct view_path *p, size_t i)
 {
     struct slice s = v->text;
     size_t value = token_value_of_member(s, i);
@@ -64,7 +64,7 @@ void view_find_path(const struct view *v, size_t at, struct view_path *ret)
         }
         if (i > at)
             break;
-        i = begin_value(v, ret, i);
+        i = path_begin_value(v, ret, i);
         if (i >= at)
             break;
         size_t end = token_opens_container(s.p[i]) ? i + 1 : token_end(s, i);
@@ -81,7 +81,7 @@ void view_find_path(const struct view *v, size_t at, struct view_path *ret)
 }
 
 /* Appends the text of a quoted key, unescaped if it is a valid string. */
-static void add_key(struct buf *b, const struct view *v, struct slice key)
+static void add_unescaped_key(struct buf *b, const struct view *v, struct slice key)
 {
     size_t at = (size_t)(key.p - v->text.p);
     if (!view_unescape(v, at, at + key.n, b))
@@ -99,16 +99,15 @@ void view_write_path(const struct view *v, const struct view_path *path, struct 
             continue;
         }
         buf_clear(&key);
-        add_key(&key, v, l->key);
+        add_unescaped_key(&key, v, l->key);
         pointer_add(b, buf_slice(&key));
         b->failed |= key.failed;
     }
     buf_close(&key);
 }
 
-/* Whether the pointer's token names this member or element. The token may have pointer escapes,
- * the key
- * JSON escapes. */
+/* Whether a token of a pointer names this member or element. The token may have pointer escapes;
+ * the key may have JSON escapes. */
 static bool pointer_token_names_member(const struct view *v, struct slice key, size_t index,
                                        struct slice token)
 {
@@ -121,7 +120,7 @@ static bool pointer_token_names_member(const struct view *v, struct slice key, s
         buf_add(&text, key.p + 1, key.n - (key.n > 1 ? 2 : 1));
         if (!slice_eq(buf_slice(&text), token)) {
             buf_clear(&text);
-            add_key(&text, v, key);
+            add_unescaped_key(&text, v, key);
         }
     }
     bool same = !text.failed && !plain.failed && slice_eq(buf_slice(&text), token);
@@ -130,8 +129,8 @@ static bool pointer_token_names_member(const struct view *v, struct slice key, s
     return same;
 }
 
-/* Finds a member or element of the object or array at `at`. If a key is duplicate, the last one
- * counts, as in most parsers. */
+/* Finds the member or element of the object or array at `at` that the token names. If several
+ * members have the same key, finds the last one, as most parsers do. */
 static bool view_find_child(const struct view *v, size_t at, struct slice token, size_t *ret)
 {
     struct slice s = v->text;

@@ -20,14 +20,12 @@ static struct view_place view_place_at_offset(struct view *v, size_t at)
     return p;
 }
 
-/* Returns the width in columns of a part of a line. */
+/* Returns how many columns the bytes [from, to) of a line take. */
 static size_t view_columns_between(const struct view *v, size_t from, size_t to)
 {
     struct slice text = {v->text.p + from, to > from ? to - from : 0};
-    struct cells c = {.from = SIZE_MAX,
-                      /* the window begins right of the whole text, so that columns are only
-                       * counted */
-                      .ascii = v->ascii};
+    /* the window begins right of the whole text, so that columns are only counted */
+    struct cells c = {.from = SIZE_MAX, .ascii = v->ascii};
     if (v->kind == VIEW_TEXT)
         return cells_tabbed_columns(text, v->ascii);
     view_add_token(&c, CELLS_PLAIN, text);

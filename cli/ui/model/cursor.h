@@ -1,8 +1,8 @@
 /* cursor.h - the selected row of a list, and the part of the list that is on the screen.
  *
- * The rows of a list have keys, and both ends of a list may grow. So the cursor remembers the
- * key of its row, and the line of the screen on which the row stands. The caller finds where the
- * row now is in the list, and passes that in.
+ * The rows of a list have keys, and both ends of a list may grow. So the cursor remembers the key
+ * of the selected row, and the line of the screen that shows the row. The caller finds the current
+ * index of the row in the list, and passes it as `at`.
  *
  * Blocks    never. Pure. */
 #ifndef MI_CLI_UI_MODEL_CURSOR_H

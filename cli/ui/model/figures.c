@@ -11,7 +11,7 @@ void figures_close(struct figures *f)
     *f = (struct figures){0};
 }
 
-/* *ret is NULL if there are too many names. */
+/* Finds the figures of a tool or method, or adds them. *ret is NULL if there are too many names. */
 static int figures_find(struct figures *f, struct slice method, struct slice target,
                         struct tool_figures **ret)
 {
@@ -19,7 +19,7 @@ static int figures_find(struct figures *f, struct slice method, struct slice tar
     struct slice name = tool ? target : method.p != NULL ? method : slice_of("");
     uint32_t i;
     *ret = NULL;
-    /* the table is full: only names that it has already are found */
+    /* the table is full: no name can be added */
     if (f->tools == FIGURES_TOOLS) {
         for (i = 0; i < f->tools; i++)
             if (slice_eq(intern_text(&f->names, i), name))
@@ -48,8 +48,8 @@ int figures_count_request(struct figures *f, struct slice method, struct slice t
     return 0;
 }
 
-static void add_recent(struct tool_figures *t, bool failed, int64_t took_us,
-                       enum figures_order order)
+static void figures_add_recent(struct tool_figures *t, bool failed, int64_t took_us,
+                               enum figures_order order)
 {
     took_us = failed ? -1 - took_us : took_us;
     if (order == FIGURES_OLDER) {
@@ -70,7 +70,7 @@ static void figures_end(struct tool_figures *t, enum call_status status, int64_t
     if (took_us < 0)
         return;
     latency_add(&t->latency, took_us);
-    add_recent(t, call_status_failed(status), took_us, order);
+    figures_add_recent(t, call_status_failed(status), took_us, order);
 }
 
 int figures_count_answer(struct figures *f, struct slice method, struct slice target,

@@ -1,5 +1,5 @@
-/* figures.h - how many calls a session has, how they ended, and how long they took: of all
- * calls, and of each tool.
+/* figures.h - how many calls a session has, how they ended, and how long they took: totals for all
+ * calls, and for each tool.
  *
  * Rules     calls of a tool are counted under the name of the tool, other requests under their
  *           method. After FIGURES_TOOLS different names, calls with further names are counted
@@ -29,10 +29,9 @@ struct tool_figures {
 
 struct figures {
     struct tool_figures all;
-    /* numbers of the server's requests, which are also in the list */
-    int64_t others, others_failed;
-    struct intern names;       /* owned */
-    struct tool_figures *tool; /* owned; tool i has name i */
+    int64_t others, others_failed; /* numbers of requests that the server has sent */
+    struct intern names;           /* owned */
+    struct tool_figures *tool;     /* owned; tool i has name i */
     size_t tools, cap;
 };
 
@@ -40,7 +39,7 @@ struct figures {
 enum figures_order { FIGURES_OLDER, FIGURES_NEWER };
 
 void figures_close(struct figures *f);
-/* Counts an open call, by method and target of its request. */
+/* Counts an open call, under the method or target of its request. */
 MI_MUST int figures_count_request(struct figures *f, struct slice method, struct slice target);
 /* Counts the end of an open call. took_us below 0: unknown. */
 MI_MUST int figures_count_answer(struct figures *f, struct slice method, struct slice target,

@@ -1,7 +1,7 @@
 #include "cli/ui/model/latency.h"
 
-/* Returns the bucket of a duration. Below 16 us each value has its own bucket; above, a bucket is
- * given by the highest bit and the 4 bits after it. */
+/* Returns the bucket of a duration. Below 16 us, each value has its own bucket. Above, durations
+ * with the same highest bit and the same 4 bits after it share a bucket. */
 static size_t latency_bucket(int64_t us)
 {
     size_t shift = 0;

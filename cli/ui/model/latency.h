@@ -1,8 +1,7 @@
 /* latency.h - a distribution of durations, in constant memory.
  *
- * Durations are counted in LATENCY_BUCKETS ranges: 16 for each power of two. A percentile is the
- *           middle of its range, at most 4 % away from the exact value.
- *
+ * Buckets   durations are counted in LATENCY_BUCKETS ranges: 16 for each power of two. A percentile
+ *           is the middle of a range, at most 4 % away from the exact value.
  * Units     microseconds.
  * Blocks    never. Pure. */
 #ifndef MI_CLI_UI_MODEL_LATENCY_H

@@ -29,7 +29,7 @@ static int listing_put_request(struct listing_requests *r, const struct listing_
         r->request[i] = *x;
         return 0;
     }
-    /* the table is full, so the request will count as open, or as not matching */
+    /* the table is full: the call stays open in the figures, or does not match */
     if (r->n == LISTING_OPEN_MAX)
         return 0;
     if (!GROW(r->request, r->n, r->cap))
@@ -39,7 +39,7 @@ static int listing_put_request(struct listing_requests *r, const struct listing_
     return 0;
 }
 
-/* Removes a request. Returns false if it is not there. */
+/* Removes a request. Returns false if the table does not have it. */
 static bool listing_take_request(struct listing_requests *r, int64_t seq,
                                  struct listing_request *ret)
 {
@@ -59,7 +59,8 @@ static bool listing_keeps_rows(const struct listing *l)
     return l->mode == LISTING_CALLS || !l->every;
 }
 
-static int add_old(struct listing *l, const struct listed *row)
+/* Adds a row before all others. */
+static int listing_add_oldest(struct listing *l, const struct listed *row)
 {
     if (l->old_n + l->young_n >= LISTING_MAX)
         return MI_EFULL;
@@ -105,7 +106,7 @@ size_t listing_place_of_seq(const struct listing *l, int64_t seq)
 
 /* Adds a row in order of seq: a call may begin to match only when it ends, after later calls were
  * added. If the list is full, drops the oldest row. */
-static int add_young(struct listing *l, const struct listed *row)
+static int listing_insert_row(struct listing *l, const struct listed *row)
 {
     size_t at = listing_place_of_seq(l, row->seq), n = l->old_n + l->young_n;
     if (n >= LISTING_MAX && l->old_n > 0)
@@ -128,7 +129,7 @@ static int add_young(struct listing *l, const struct listed *row)
     return 0;
 }
 
-static struct listed *find_row(struct listing *l, int64_t seq)
+static struct listed *listing_find_row(struct listing *l, int64_t seq)
 {
     size_t at = listing_place_of_seq(l, seq);
     if (!listing_keeps_rows(l) || at == listing_count_rows(l) || listing_row_at(l, at).seq != seq)
@@ -153,7 +154,7 @@ int listing_add_message(struct listing *l, const struct query_message *m, bool m
         return 0;
     if (l->mode == LISTING_CALLS)
         return request.seq > 0 ? listing_put_request(&l->matched, &request) : 0;
-    return end == LISTING_OLDER ? add_old(l, &row) : add_young(l, &row);
+    return end == LISTING_OLDER ? listing_add_oldest(l, &row) : listing_insert_row(l, &row);
 }
 
 static struct listed listed_row_of_call(const struct query_call *c)
@@ -161,7 +162,7 @@ static struct listed listed_row_of_call(const struct query_call *c)
     return (struct listed){c->request_seq, c->closing_seq, c->duration_us, c->status};
 }
 
-static int count_ended(struct listing *l, const struct query_call *c, enum listing_end end)
+static int listing_count_ended(struct listing *l, const struct query_call *c, enum listing_end end)
 {
     return figures_count_answer(&l->figures, c->method, c->target, c->status, c->duration_us,
                                 end == LISTING_OLDER ? FIGURES_OLDER : FIGURES_NEWER);
@@ -187,16 +188,16 @@ int listing_add_call(struct listing *l, const struct query_call *c, enum listing
     if (st == 0 && c->status == CALL_OPEN)
         st = listing_put_request(&l->open, &open);
     else if (st == 0 && open.counted)
-        st = count_ended(l, c, end);
+        st = listing_count_ended(l, c, end);
     if (st < 0 || !matches || l->mode == LISTING_MESSAGES)
         return st;
-    return end == LISTING_OLDER ? add_old(l, &row) : add_young(l, &row);
+    return end == LISTING_OLDER ? listing_add_oldest(l, &row) : listing_insert_row(l, &row);
 }
 
 int listing_add_continuation(struct listing *l, int64_t seq, int64_t first)
 {
     struct listing_request match;
-    if (!listing_take_request(&l->matched, seq, &match) || find_row(l, first) != NULL)
+    if (!listing_take_request(&l->matched, seq, &match) || listing_find_row(l, first) != NULL)
         return 0;
     return listing_put_request(&l->matched, &(struct listing_request){.seq = first});
 }
@@ -210,19 +211,19 @@ int listing_update_call(struct listing *l, const struct query_call *c)
         return 0;
     bool matches = listing_take_match(l, c);
     if (c->status == CALL_OPEN)
-        return matches && l->mode == LISTING_CALLS && find_row(l, row.seq) == NULL
-                   ? add_young(l, &row)
+        return matches && l->mode == LISTING_CALLS && listing_find_row(l, row.seq) == NULL
+                   ? listing_insert_row(l, &row)
                    : 0;
     matches |= l->every;
     if (listing_take_request(&l->open, c->request_seq, &open)) {
         l->figures.others_failed += !open.counted && call_status_failed(c->status);
-        st = open.counted ? count_ended(l, c, LISTING_NEWER) : 0;
+        st = open.counted ? listing_count_ended(l, c, LISTING_NEWER) : 0;
     }
     if (st < 0 || l->mode == LISTING_MESSAGES)
         return st;
-    struct listed *old = find_row(l, row.seq);
+    struct listed *old = listing_find_row(l, row.seq);
     if (old == NULL)
-        return matches ? add_young(l, &row) : 0;
+        return matches ? listing_insert_row(l, &row) : 0;
     *old = row;
     return 0;
 }

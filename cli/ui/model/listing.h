@@ -1,18 +1,18 @@
 /* listing.h - the calls, or the messages, of one session that match a filter, and the figures of
- * all its calls.
+ * all calls of the session.
  *
  * A session may have millions of messages. So the caller reads them in parts, from the newest
  * backwards: first the messages, if the list has a filter or shows messages, then the calls that
- * began among them. This way the end of the list is complete at once. What is recorded meanwhile
- * is added at the other end. The list holds only the numbers of messages; the screen reads the
- * rows that it shows (row_cache.h).
+ * began among them. This way the end of the list is complete at once. Messages that are recorded
+ * meanwhile are added at the other end. The list holds only the seqs of messages; the screen reads
+ * the rows that it shows (row_cache.h).
  *
  * Calls     requests of both sides, as vault/query/reader.h gives them. A call matches if its
  *           request, or the message that ended it, matches. If a call consisted of several
- *           requests, it matches if one of them does. The figures count all calls of the client,
- *           whether they match or not.
- * Messages  without a filter the list needs no memory: its rows are all numbers up to the last.
- * Owns      its rows: 32 bytes each, at most LISTING_MAX; listing_close() frees them.
+ *           requests, it matches if one of these requests matches. The figures count all calls of
+ *           the client, whether they match or not.
+ * Messages  without a filter, the list needs no memory: its rows are all seqs from 1 to the last.
+ * Owns      the rows: 32 bytes each, at most LISTING_MAX; listing_close() frees them.
  * Errors    MI_ENOMEM; MI_EFULL: the list is full, so older messages cannot be added.
  * Blocks    never. Pure. */
 #ifndef MI_CLI_UI_MODEL_LISTING_H
@@ -21,7 +21,7 @@
 #include "cli/ui/model/figures.h"
 
 #define LISTING_MAX ((size_t)4 << 20)
-/* Most open calls, and most requests that match whose calls were not added yet. */
+/* Most requests in each table: open calls, and matching requests whose calls were not added yet. */
 #define LISTING_OPEN_MAX ((size_t)1 << 16)
 
 enum listing_mode { LISTING_CALLS, LISTING_MESSAGES };
@@ -33,7 +33,7 @@ struct listed {
     enum call_status status;
 };
 
-/* A request that was seen, known by its seq. */
+/* A request that was read before its call was added or has ended. */
 struct listing_request {
     int64_t seq;
     bool counted; /* for an open request: whether the figures count it */
@@ -47,8 +47,8 @@ struct listing_requests {
 struct listing {
     enum listing_mode mode;
     bool every; /* true: no filter is set, so every message matches */
-    int64_t first,
-        last; /* range of messages that were added; first 1: all older messages were added */
+    /* range of messages that were added; first 1: all older messages were added */
+    int64_t first, last;
     struct listed *old, *young; /* owned; old: newest first; young: oldest first */
     size_t old_n, old_cap, young_n, young_cap;
     struct listing_requests open;    /* calls that were added and are still open */
@@ -63,21 +63,21 @@ void listing_close(struct listing *l); /* safe to call twice */
 /* Which end of the list is extended. */
 enum listing_end { LISTING_OLDER, LISTING_NEWER };
 
-/* Adds the message before the first, or after the last; seq may skip numbers. If it matches, the
- * call that it begins or ends will match too, when that is added. */
+/* Adds the message before the first, or after the last; seq may skip numbers. If the message
+ * matches, the call that it begins or ends will match too, when the call is added. */
 MI_MUST int listing_add_message(struct listing *l, const struct query_message *m, bool matches,
                                 enum listing_end end);
-/* May this message end the task of a call? Such a notification does not name the call. */
+/* Whether this message may end the task of a call. Such a notification does not name the call. */
 static inline bool listing_may_end_task(const struct query_message *m)
 {
     return m->kind == KIND_NOTIFICATION && m->request_seq == 0 &&
            slice_begins(m->method, "notifications/tasks");
 }
-/* Adds the call before the first, or after the last. With a filter, only if one of its added
- * messages matches. */
+/* Adds the call before the first, or after the last. With a filter, adds a row only if one of the
+ * call's messages that were added matches. */
 MI_MUST int listing_add_call(struct listing *l, const struct query_call *c, enum listing_end end);
-/* Request `seq` continues the call of request `first`: if the request matches, the call does. Call
- * it before the call is added or changed. */
+/* Declares that request `seq` continues the call of request `first`: if the request matches, so
+ * does the call. Must be called before the call is added or updated. */
 MI_MUST int listing_add_continuation(struct listing *l, int64_t seq, int64_t first);
 /* Updates a call that may have been added as open, or that may match only now. */
 MI_MUST int listing_update_call(struct listing *l, const struct query_call *c);
@@ -86,8 +86,8 @@ void listing_note_range(struct listing *l, int64_t first, int64_t last);
 
 size_t listing_count_rows(const struct listing *l);
 struct listed listing_row_at(const struct listing *l, size_t at);
-/* Returns the index of the first row with this seq or a higher one; listing_count_rows() if there is
- * none. */
+/* Returns the index of the first row with this seq or a higher one; listing_count_rows() if there
+ * is none. */
 size_t listing_place_of_seq(const struct listing *l, int64_t seq);
 
 #endif

@@ -5,8 +5,9 @@
 #include <stdlib.h>
 
 #define TEXTS 6
-#define STORE_BLOCK                                                                                \
-    64 /* messages that are read from a store at once, as the neighbours are shown too */
+/* Number of messages that are read from a store at once: the screen also shows a row's
+ * neighbours. */
+#define STORE_BLOCK 64
 
 void row_cache_close(struct row_cache *r)
 {
@@ -28,6 +29,7 @@ int row_cache_set_session(struct row_cache *r, int64_t session_id)
     return 0;
 }
 
+/* A message that is copied to the cache. */
 struct copying {
     struct row_copy *to;
     int64_t seq;

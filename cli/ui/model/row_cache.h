@@ -1,9 +1,9 @@
-/* row_cache.h - the messages that the list shows. Each is read when it is first needed.
+/* row_cache.h - the messages that the list shows. Each message is read when it is first needed.
  *
  * Owns      copies of the last rows, at most ROW_CACHE_MAX. A copy has no body, but a preview of
- *           it (cli/frame/preview.h). row_cache_close() frees them.
- * Lifetime  a row is valid until another row takes its place. This happens after ROW_CACHE_MAX -
- *           1 messages in sequence at the earliest.
+ *           the body (cli/frame/preview.h). row_cache_close() frees the copies.
+ * Lifetime  a row is valid until a message whose seq has the same remainder modulo ROW_CACHE_MAX
+ *           is read.
  * Errors    those of vault/query/reader.h. MI_ENOENT: there is no such message.
  * Blocks    on the vault, if the row was not read before. */
 #ifndef MI_CLI_UI_MODEL_ROW_CACHE_H
@@ -22,11 +22,11 @@ struct row_copy {
 
 struct row_cache {
     int64_t session_id;
-    struct row_copy
-        *row; /* owned; ROW_CACHE_MAX rows, or NULL. A message's row is seq % ROW_CACHE_MAX */
+    /* owned; ROW_CACHE_MAX rows, or NULL; the row of a message is seq % ROW_CACHE_MAX */
+    struct row_copy *row;
 };
 
-/* Selects a session; drops rows of another one. Returns 0 or MI_ENOMEM. */
+/* Selects a session, and drops the rows of any other session. Returns 0 or MI_ENOMEM. */
 MI_MUST int row_cache_set_session(struct row_cache *r, int64_t session_id);
 void row_cache_close(struct row_cache *r);
 MI_MUST int row_cache_get(struct row_cache *r, struct query *q, int64_t seq,

@@ -54,7 +54,7 @@ static size_t ui_sessions_place_of(const struct sessions *l, int64_t id)
     return from;
 }
 
-static int add_id(struct sessions *l, int64_t id)
+static int sessions_add_id(struct sessions *l, int64_t id)
 {
     size_t at = ui_sessions_place_of(l, id);
     if (at < l->n && l->id[at] == id)
@@ -66,9 +66,10 @@ static int add_id(struct sessions *l, int64_t id)
     return 0;
 }
 
-/* Reads the rows of sessions without an end at once, because they may be live and the header counts
- * live sessions. Skips it in a store, where nobody knows whether sessions are live. */
-static int read_unended(struct sessions *l, struct query *q, const struct page_row *page)
+/* Reads at once the rows of sessions that have no end: they may be live, and the header counts live
+ * sessions. Does nothing in a store, which does not know whether sessions are live. */
+static int sessions_read_unended_rows(struct sessions *l, struct query *q,
+                                      const struct page_row *page)
 {
     const struct session_row *row;
     int st = 0;
@@ -88,11 +89,11 @@ int sessions_read_older(struct sessions *l, struct query *q)
         l->oldest = p->session.id;
         l->newest = p->session.id > l->newest ? p->session.id : l->newest;
         if (ui_sessions_takes_session(l, &p->session))
-            st = add_id(l, p->session.id);
+            st = sessions_add_id(l, p->session.id);
     }
     l->complete = st == 0 && n < SESSIONS_PAGE;
     if (st == 0)
-        st = read_unended(l, q, page);
+        st = sessions_read_unended_rows(l, q, page);
     page_free(page);
     return st;
 }
@@ -101,12 +102,12 @@ int sessions_add(struct sessions *l, struct query *q, int64_t id)
 {
     /* reads the row of the session now, because the session may be live */
     const struct session_row *row;
-    int st = add_id(l, id);
+    int st = sessions_add_id(l, id);
     st = st == 0 ? sessions_get(l, q, id, &row) : st;
     return st == MI_ENOENT ? 0 : st;
 }
 
-/* Reads the rows of sessions again that had not ended. In a store, rows are read only when they are
+/* Reads again the rows of sessions that had not ended. In a store, rows are read only when they are
  * shown. */
 static int sessions_refresh_rows(struct sessions *l, struct query *q)
 {
@@ -124,9 +125,9 @@ static int sessions_refresh_rows(struct sessions *l, struct query *q)
     return st;
 }
 
-/* Reads sessions that were recorded since the last call. In a store, reads the newest ones, so that
- * rows that had not ended are read again. */
-static int read_newest(struct sessions *l, struct query *q, struct page_row **ret)
+/* Reads sessions recorded since the last call. In a store, reads the newest SESSIONS_PAGE sessions,
+ * so that the caller also knows which of them may have ended. */
+static int sessions_read_newest(struct sessions *l, struct query *q, struct page_row **ret)
 {
     int64_t newest = 0;
     if (l->store != NULL)
@@ -137,13 +138,13 @@ static int read_newest(struct sessions *l, struct query *q, struct page_row **re
                : page_read_sessions(q, NULL, l->newest + 1, INT64_MAX, INT64_MAX, ret);
 }
 
-/* Sessions that were not read before have higher ids, in a store too. */
+/* Sessions that were not read before have higher ids, also in a store. */
 int sessions_read_changes(struct sessions *l, struct query *q)
 {
     struct page_row *page = NULL;
     int st = sessions_refresh_rows(l, q);
     if (st == 0)
-        st = read_newest(l, q, &page);
+        st = sessions_read_newest(l, q, &page);
     bool first = l->oldest == INT64_MAX;
     int64_t newest = l->newest;
     for (const struct page_row *p = page; st == 0 && p != NULL; p = p->next) {
@@ -155,10 +156,10 @@ int sessions_read_changes(struct sessions *l, struct query *q)
         l->newest = id > l->newest ? id : l->newest;
         l->oldest = first ? id : l->oldest;
         if (ui_sessions_takes_session(l, &p->session))
-            st = add_id(l, id);
+            st = sessions_add_id(l, id);
     }
     if (st == 0)
-        st = read_unended(l, q, page);
+        st = sessions_read_unended_rows(l, q, page);
     page_free(page);
     return st;
 }
@@ -171,7 +172,8 @@ static bool sessions_on_failed_call(void *ctx, const struct query_call *c)
     return true;
 }
 
-static int count_part(const struct sessions *l, struct session_row *r, struct query *q)
+/* Counts the failed calls among the next SESSIONS_COUNTED messages of a session. */
+static int sessions_count_part(const struct sessions *l, struct session_row *r, struct query *q)
 {
     struct filter f = FILTER_ANY;
     int64_t id = r->page->session.id, to = r->counted + SESSIONS_COUNTED;
@@ -202,7 +204,7 @@ int sessions_count(struct sessions *l, struct query *q, bool *ret_more)
              now_us - r->counted_us < SESSIONS_RECOUNT_US))
             continue;
         *ret_more = true;
-        return count_part(l, r, q);
+        return sessions_count_part(l, r, q);
     }
     return 0;
 }
@@ -213,9 +215,10 @@ size_t sessions_place_of_id(const struct sessions *l, int64_t id)
     return at < l->n && l->id[at] == id ? at : l->n;
 }
 
-/* Fills in the number of messages, the last time and, in a store, the failed calls. A store's
- * summaries are read for several sessions at once. */
-static int count_messages(struct sessions *l, struct query *q, int64_t id, struct session_row *r)
+/* Fills in the number of messages, the time of the last message and, in a store, the number of
+ * failed calls. A store's summaries are read for several sessions at once. */
+static int session_row_fill_counts(struct sessions *l, struct query *q, int64_t id,
+                                   struct session_row *r)
 {
     struct query_summary s;
     if (l->store == NULL)
@@ -248,7 +251,7 @@ int sessions_get(struct sessions *l, struct query *q, int64_t id, const struct s
         now.failed = r->failed;
         now.counted_us = r->counted_us;
     }
-    st = count_messages(l, q, id, &now);
+    st = session_row_fill_counts(l, q, id, &now);
     if (st < 0) {
         page_free(page);
         return st;

@@ -1,10 +1,10 @@
 /* session_list.h - the sessions of a vault, newest first, as a list of their ids.
  *
- * The list grows at its end while older sessions are read, a page at a time. It grows at its
- * beginning when new sessions are recorded. What the screen shows of a session is read when it
- * is needed, and kept: of an ended session for good, of others until sessions_read_changes().
- * If the vault is a store, the list is in the order of time, which the ids do not tell.
- * sessions_read_changes() then looks only at the newest SESSIONS_PAGE sessions, because each question
+ * The list grows at its end while older sessions are read, a page at a time. The list grows at its
+ * beginning when new sessions are recorded. The row of a session is read when the screen needs it,
+ * and kept. The row of a session that had not ended is read again in sessions_read_changes().
+ * If the vault is a store, the list is in the order of time, which differs from the order of ids.
+ * sessions_read_changes() then reads only the newest SESSIONS_PAGE sessions, because each question
  * takes time.
  *
  * Owns      the ids, and at most SESSIONS_KEPT rows; sessions_close() frees them.
@@ -28,12 +28,12 @@ struct session_row {
     int64_t failed;              /* number of failed calls; -1: not counted yet */
     /* counting: number of failed calls among messages 1..counted; final if counted >= messages */
     int64_t counting, counted;
-    int64_t counted_us;
-    bool stale;
+    int64_t counted_us; /* when `failed` was counted; 0: not counted yet */
+    bool stale;         /* the row must be read again */
 };
 
-/* Should the list have this session? Called once for each; a rejected session may be added
- * later. */
+/* Returns whether the list takes this session. Called once for each session; sessions_add() may add
+ * a rejected session later. */
 typedef bool (*sessions_takes_fn)(void *ctx, const struct query_session *s);
 
 struct sessions {
@@ -54,7 +54,7 @@ void sessions_open(struct sessions *l, const struct query *q, sessions_takes_fn 
 void sessions_close(struct sessions *l);
 /* Adds a page of older sessions. */
 MI_MUST int sessions_read_older(struct sessions *l, struct query *q);
-/* Adds sessions that were recorded since the last call, and reads the rows of sessions again that
+/* Adds sessions that were recorded since the last call, and reads again the rows of sessions that
  * had not ended. */
 MI_MUST int sessions_read_changes(struct sessions *l, struct query *q);
 /* Whether the list reaches back to this session. */

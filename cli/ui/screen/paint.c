@@ -6,7 +6,7 @@
 /* Colours below 8 exist on every terminal with colours; -1 is the terminal's default colour. */
 struct paint {
     attr_t attribute;  /* attributes on terminals with colours */
-    short few, many;   /* few: foreground colour of 8 or 16 colours; many: of 256 colours */
+    short few, many;   /* foreground colour with 8 or 16 colours; with 256 colours */
     attr_t colourless; /* attributes on terminals without colours */
 };
 
@@ -68,7 +68,7 @@ void paint_open(void)
     }
 }
 
-/* Attribute of a whole line. With few colours or none, the line is reversed. */
+/* Returns the attribute of a whole line. Without 256 colours, attributes replace the background. */
 static attr_t line_attribute(enum screen_line kind)
 {
     switch (kind) {

@@ -35,7 +35,7 @@ static void on_hangup(int number)
     raise(SIGTERM);
 }
 
-/* Adds a control sequence, without delays such as `$<5/>`, which only old terminals need. */
+/* Adds a control sequence. Skips delays such as `$<5/>`, which only old terminals need. */
 static void rescue_add(const char *sequence)
 {
     if (sequence == NULL)

@@ -39,8 +39,8 @@ static struct {
 
 /* ---- opening ---- */
 
-/* Turns bracketed paste on or off: the terminal then marks both ends of pasted text. */
-static void mark_pasted(bool on)
+/* Turns bracketed paste on or off. If it is on, the terminal marks both ends of pasted text. */
+static void set_bracketed_paste(bool on)
 {
     int st = write_all(STDOUT_FILENO, slice_of(on ? "\033[?2004h" : "\033[?2004l"));
     (void)st; /* if this fails, pasted text is treated as typed keys */
@@ -58,7 +58,7 @@ static bool screen_has_variable(const char *variable)
     return v != NULL && v[0] != '\0';
 }
 
-/* Does the locale's name end with UTF-8, as in `de_DE.UTF-8`? */
+/* Whether the name of the locale ends with UTF-8, as in `de_DE.UTF-8`. */
 static bool locale_names_utf8(void)
 {
     const char *variable = screen_has_variable("LC_ALL")     ? "LC_ALL"
@@ -69,6 +69,7 @@ static bool locale_names_utf8(void)
            (strncasecmp(charset, ".UTF-8", 6) == 0 || strncasecmp(charset, ".UTF8", 5) == 0);
 }
 
+/* If this machine does not have the locale, sets C.UTF-8 instead. */
 static void set_locale(void)
 {
     bool known = setlocale(LC_CTYPE, "") != NULL;
@@ -130,7 +131,7 @@ int screen_open(struct buf *error)
     curs_set(0);
     define_key("\033[200~", KEY_PASTE);
     define_key("\033[201~", KEY_PASTE_END);
-    mark_pasted(true);
+    set_bracketed_paste(true);
     paint_open();
     return 0;
 }
@@ -139,7 +140,7 @@ void screen_close(void)
 {
     if (screen.terminal == NULL)
         return;
-    mark_pasted(false);
+    set_bracketed_paste(false);
     endwin();
     if (screen.keys != NULL)
         delwin(screen.keys);
@@ -151,7 +152,7 @@ void screen_close(void)
 
 void screen_suspend(void)
 {
-    mark_pasted(false);
+    set_bracketed_paste(false);
     endwin();
 }
 
@@ -160,7 +161,7 @@ void screen_resume(void)
     screen_resized = 1;
     clearok(curscr, TRUE);
     refresh();
-    mark_pasted(true);
+    set_bracketed_paste(true);
 }
 
 bool screen_is_ascii(void)
@@ -195,8 +196,8 @@ static void screen_put_char(int x, int y, const wchar_t *text, attr_t attribute,
         mvadd_wch(y, x, &c);
 }
 
-/* Takes the first character of the text and its combining characters. Returns their number of
- * bytes. */
+/* Copies the first character of s and its combining characters to `text`. Returns how many bytes of
+ * s they are. */
 static size_t screen_take_char(struct slice s, wchar_t text[MARKS + 1], size_t *ret_columns)
 {
     size_t len = text_utf8_len(s.p, s.n), marks = 1;
@@ -222,6 +223,7 @@ static size_t screen_take_char(struct slice s, wchar_t text[MARKS + 1], size_t *
     return i;
 }
 
+/* Returns the column after the text. */
 static size_t screen_put_span(size_t x, size_t y, struct slice s, attr_t attribute, short pair)
 {
     wchar_t text[MARKS + 1];
@@ -319,9 +321,9 @@ static void read_mouse(struct press *ret)
         ret->key = PRESS_CLICK;
 }
 
-/* Called after an Esc. Does the next character continue an escape sequence? curses reports an Esc
- * at once if it knows no such key; a person does not type the next key that fast. Returns false if
- * it was the key Esc. */
+/* Called after an Esc. Returns whether the next character continues an escape sequence; if not, a
+ * person has pressed the key Esc. curses reports the Esc of an unknown sequence at once, and a
+ * person does not type the next key that fast. */
 static bool esc_begins_sequence(void)
 {
     wint_t c;
@@ -336,18 +338,9 @@ static bool esc_begins_sequence(void)
     return false;
 }
 
-/* Whether the character belongs to pasted text. */
-static bool char_is_pasted(void)
-{
-    int64_t now_us = clock_mono_us();
-    screen.pasting &= now_us - screen.pasted_us < PASTE_PAUSE_US;
-    screen.pasted_us = now_us;
-    return screen.pasting;
-}
-
-/* Whether this input from curses is not a key: the start or end of a paste, a resize, or part of
- * an escape sequence. */
-static bool is_no_key(int kind, wint_t c)
+/* Handles input from curses that is not a key: the start or end of a paste, a resize, or part of an
+ * escape sequence. Returns false if the input is a key, or if there is no input. */
+static bool handle_input_without_key(int kind, wint_t c)
 {
     if (kind == OK && sequence_takes_char(&screen.sequence, c, clock_mono_us()))
         return true;
@@ -373,10 +366,13 @@ bool screen_read(struct press *ret)
     *ret = (struct press){.key = PRESS_OTHER};
     do
         kind = wget_wch(screen.keys, &c);
-    while (is_no_key(kind, c));
+    while (handle_input_without_key(kind, c));
     if (kind == ERR)
         return false;
-    ret->pasted = char_is_pasted();
+    int64_t now_us = clock_mono_us();
+    screen.pasting &= now_us - screen.pasted_us < PASTE_PAUSE_US;
+    screen.pasted_us = now_us;
+    ret->pasted = screen.pasting;
     if (kind != KEY_CODE_YES) {
         ret->key = c == '\n' ? PRESS_ENTER : c == 0x7F || c == 0x08 ? PRESS_BACKSPACE : (int)c;
         return true;

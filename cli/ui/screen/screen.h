@@ -1,17 +1,17 @@
-/* screen.h - the terminal: its size, its keys, lines of text in styles. Only this module uses
+/* screen.h - the terminal: its size, its keys, and lines of text in styles. Only this folder uses
  * ncurses.
  *
  * Text      only lines that cells.h has made safe are shown. If the C library does not know the
  *           width of a character, or has another width for it, the character is shown as `?`.
  * Colours   as many as the terminal has: 256 or 8. With NO_COLOR there are none; text is then
  *           bold, dim, underlined or reversed.
- * Unicode   if the locale is UTF-8. If this machine does not have the files of the locale,
+ * Unicode   used if the locale is UTF-8. If this machine does not have the files of the locale,
  *           C.UTF-8 is used. If that does not exist either, ASCII is used.
- * Owns      the terminal between screen_open() and screen_close(). A fatal signal restores it,
- *           too.
- * Errors    screen_open(): MI_ENOENT, then error holds a sentence.
- * Keys      escape sequences that are not keys are skipped. Pasted text is told from keys, if
- *           the terminal does so.
+ * Owns      the terminal between screen_open() and screen_close(). A fatal signal also restores
+ *           the terminal.
+ * Errors    screen_open(): MI_ENOENT; `error` then has a sentence.
+ * Keys      escape sequences that are not keys are skipped. Pasted text is distinguished from keys
+ *           if the terminal marks it.
  * Blocks    screen_show_changes() while the terminal does not read. */
 #ifndef MI_CLI_UI_SCREEN_SCREEN_H
 #define MI_CLI_UI_SCREEN_SCREEN_H
@@ -48,12 +48,12 @@ void screen_clear(void); /* call before the lines of the next picture */
 /* Draws a line at column x, padded with blanks to `width`. */
 void screen_put(size_t x, size_t y, size_t width, enum screen_line kind, const struct cells *c);
 void screen_draw_rule(size_t x, size_t y, size_t height); /* a vertical line */
-/* position of the cursor in the next picture */
+/* Shows the cursor at this position of the picture. */
 void screen_set_cursor(size_t x, size_t y);
-void screen_show_changes(void);
+void screen_show_changes(void); /* sends what was drawn since the last call to the terminal */
 void screen_repaint(void); /* draws everything again, after the terminal's content was damaged */
-/* Shows a text in the last line at once, until the next screen_show_changes(). The text must be safe to
- * show (base/text.h). */
+/* Shows a text in the last line at once, until the next screen_show_changes(). The text must be
+ * safe to show (base/text.h). */
 void screen_show_notice(const char *text);
 
 /* Reads the next key. Returns false if no key is waiting. */
@@ -61,7 +61,7 @@ bool screen_read(struct press *ret);
 /* Copies a text to the terminal's clipboard (OSC 52). Returns false if the text is longer than
  * terminals accept. */
 bool screen_copy(struct slice text);
-/* in bytes; base64 makes 100,000 bytes of them, the limit of xterm */
+/* Longest text in bytes. As base64, it has 100,000 bytes, the limit of xterm. */
 #define SCREEN_COPY_MAX ((size_t)74994)
 
 #endif

@@ -18,10 +18,10 @@
 struct sequence {
     enum {
         SEQUENCE_NONE,
-        SEQUENCE_CONTROL,
-        SEQUENCE_ONE,
-        SEQUENCE_STRING,
-        SEQUENCE_ESC, /* an Esc has ended the string; it may begin another sequence */
+        SEQUENCE_CONTROL, /* after `ESC [` */
+        SEQUENCE_ONE,     /* after `ESC O`: one more byte */
+        SEQUENCE_STRING,  /* after `ESC ]` and similar */
+        SEQUENCE_ESC,     /* an Esc has ended the sequence; the Esc may begin another one */
     } part;
     size_t n;      /* number of bytes of the sequence so far */
     int64_t at_us; /* when the last byte arrived */

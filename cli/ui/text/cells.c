@@ -66,14 +66,15 @@ static size_t plain_run_len(struct slice s, size_t max)
     return n;
 }
 
+/* How a character is shown. */
 struct shown {
-    struct slice text; /* bytes of the line, or escape_text */
+    struct slice text; /* the character itself, or escape_text */
     size_t columns;
     bool escape;
     char escape_text[TEXT_ESCAPE_MAX];
 };
 
-/* Fills *ret with how the first character of s is shown. Returns its number of bytes. */
+/* *ret: how the first character of s is shown. Returns how many bytes of s the character has. */
 static size_t cells_show_char(struct slice s, bool ascii, struct shown *ret)
 {
     size_t len = text_utf8_len(s.p, s.n);
@@ -136,7 +137,7 @@ void cells_add_blanks(struct cells *c, size_t columns)
 }
 
 /* Adds a character. A wide character that is only half in the window becomes a blank. */
-static void add_character(struct cells *c, enum cells_style style, const struct shown *s)
+static void cells_add_character(struct cells *c, enum cells_style style, const struct shown *s)
 {
     size_t after = c->column + s->columns;
     c->marks = 0;
@@ -169,8 +170,9 @@ static bool cells_join_last(struct cells *c, const struct shown *s)
     return true;
 }
 
-/* Adds one character that is not plain. Returns its number of bytes. */
-static size_t add_special_character(struct cells *c, enum cells_style style, struct slice text)
+/* Adds the first character of the text, which is not plain. Returns how many bytes it has. */
+static size_t cells_add_special_character(struct cells *c, enum cells_style style,
+                                          struct slice text)
 {
     struct shown s;
     if (*text.p == '\t' && c->tabs) {
@@ -187,7 +189,7 @@ static size_t add_special_character(struct cells *c, enum cells_style style, str
         cells_add_plain(c, CELLS_ESCAPE, s.text);
         c->join = CELLS_JOIN_NONE;
     } else {
-        add_character(c, style, &s);
+        cells_add_character(c, style, &s);
     }
     return len;
 }
@@ -214,7 +216,7 @@ void cells_add(struct cells *c, enum cells_style style, struct slice text)
         if (n > 0)
             cells_add_plain(c, style, (struct slice){text.p, n});
         else
-            n = add_special_character(c, style, text);
+            n = cells_add_special_character(c, style, text);
         text.p += n;
         text.n -= n;
     }
@@ -326,7 +328,7 @@ size_t cells_fitting_len(struct slice text, bool ascii, size_t columns)
         if (n > 0) {
             cells_add_plain(&c, CELLS_PLAIN, (struct slice){rest.p, n});
         } else {
-            n = add_special_character(&c, CELLS_PLAIN, rest);
+            n = cells_add_special_character(&c, CELLS_PLAIN, rest);
             if (c.column > columns && i > 0)
                 break;
         }
@@ -343,9 +345,8 @@ size_t cells_line_len(struct slice text, bool ascii, size_t columns, size_t *ret
     *ret_next = n;
     if (n < text.n && (text.p[n] == '\n' || text.p[n] == ' ')) {
         *ret_next = n + 1;
-    } else if (
-        n <
-        text.n) { /* inside a word: the line ends before the word, unless the word began the line */
+    } else if (n < text.n) {
+        /* inside a word: the line ends before the word, unless the word began the line */
         size_t blank = n;
         while (blank > 0 && text.p[blank - 1] != ' ')
             blank--;

@@ -4,8 +4,8 @@
  *           are shown as they are (width_printable()). All other characters, and invalid bytes,
  *           become escapes such as \n, \x1b or \u{202e} in the style CELLS_ESCAPE. A combining
  *           character joins the character before it. At the beginning of a text, and after
- *           CELLS_MARKS_MAX others, it becomes an escape. In ASCII mode, every character outside
- *           ASCII becomes an escape.
+ *           CELLS_MARKS_MAX combining characters, a combining character becomes an escape. In
+ *           ASCII mode, every character outside ASCII becomes an escape.
  * Window    columns [from, from + width) of the line. If an end of the window cuts a wide
  *           character in half, a blank replaces the half. The time to add a text depends on its
  *           columns up to the end of the window, not on its length.
@@ -50,8 +50,8 @@ struct cells_span {
     bool found; /* set by cells_mark_matches() */
 };
 
-/* How a combining character is added: as an escape; dropped, as its character is left of the
- * window; or to the last character. */
+/* How the next combining character is added: CELLS_JOIN_NONE: as an escape; CELLS_JOIN_HIDDEN: not
+ * at all, because its character is not shown; CELLS_JOIN: to the last character. */
 enum cells_join { CELLS_JOIN_NONE, CELLS_JOIN_HIDDEN, CELLS_JOIN };
 
 struct cells {
@@ -69,16 +69,16 @@ struct cells {
     bool failed;
 };
 
-/* Begins a line and keeps the memory of the last one. A zeroed struct is valid. */
+/* Begins a line, in the memory of the last line. A zeroed struct is valid. */
 void cells_begin(struct cells *c, size_t from, size_t width, bool ascii);
 void cells_close(struct cells *c);
 void cells_add(struct cells *c, enum cells_style style, struct slice text); /* recorded text */
 void cells_add_str(struct cells *c, enum cells_style style, const char *text);
-/* Adds at most 255 bytes. */
+/* Adds formatted text, at most 255 bytes. */
 void cells_add_format(struct cells *c, enum cells_style style, const char *fmt, ...)
     MI_FORMAT(3, 4);
 void cells_add_blanks(struct cells *c, size_t columns);
-bool cells_are_full(const struct cells *c); /* true: text added now would not be visible */
+bool cells_are_full(const struct cells *c); /* whether text added now would not be visible */
 /* If some text is right of the window, puts an ellipsis in the last column. */
 void cells_cut_with_ellipsis(struct cells *c);
 /* Sets `found` of spans for each match of the needle in the window, ignoring case. */

@@ -1,4 +1,4 @@
-/* find.h - finds a text in a longer one, regardless of the case of ASCII letters.
+/* find.h - finds a text in a longer text, regardless of the case of ASCII letters.
  *
  * Blocks    never. Pure. */
 #ifndef MI_CLI_UI_TEXT_FIND_H
