@@ -37,7 +37,7 @@ static const char about[] =
     "nothing is truncated.\n";
 /* clang-format on */
 
-/* What the command shows, and how far it is. */
+/* State of the command. */
 struct showing {
     struct query *q;
     struct query_session session;
@@ -99,7 +99,7 @@ static int show_whole_session(struct showing *s)
 
 /* Returns the JSON text of params.NAME, or of params._meta.NAME if in_meta; {NULL, 0} if there is
  * none. */
-static struct slice find_param(struct slice body, bool in_meta, const char *name)
+static struct slice find_request_param(struct slice body, bool in_meta, const char *name)
 {
     struct json_scan scan;
     if (body.p == NULL || json_scan(body, NULL, NULL, &scan) < 0 || scan.type != JSON_OBJECT)
@@ -136,7 +136,7 @@ static bool message_belongs_to_shown_call(struct showing *s, const struct query_
     if (s->token.n == 0 || s->closed != 0 || m->kind != KIND_NOTIFICATION || m->method.p == NULL ||
         !slice_is(m->method, "notifications/progress"))
         return false;
-    return slice_eq(find_param(m->body, false, "progressToken"), buf_slice(&s->token));
+    return slice_eq(find_request_param(m->body, false, "progressToken"), buf_slice(&s->token));
 }
 
 static bool show_message_of_call(void *ctx, const struct query_message *m)
@@ -145,7 +145,7 @@ static bool show_message_of_call(void *ctx, const struct query_message *m)
     if (!message_belongs_to_shown_call(s, m))
         return true;
     if (m->seq == s->seq && m->kind == KIND_REQUEST)
-        buf_slice_add(&s->token, find_param(m->body, true, "progressToken"));
+        buf_slice_add(&s->token, find_request_param(m->body, true, "progressToken"));
     else if (m->request_seq == s->seq && m->action == ROW_FORWARDED)
         s->closed = m->seq;
     if (!filter_matches_message(&s->filter, s->session.started_at_us, m))

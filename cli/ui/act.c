@@ -1,5 +1,5 @@
-/* act.c - handles a key: by the view on top or, if the view does not handle it, with the meaning
- * that the key has everywhere. */
+/* act.c - handles keys: passes a key to the view on top. If that view does not handle the key, does
+ * what the key means in every view. */
 #include "cli/ui/ui.h"
 
 static const struct {
@@ -19,7 +19,7 @@ static void toggle_view(struct ui *u, const struct view_ops *v)
         stack_open(u, v);
 }
 
-/* Shows the list after the current one; the first list if no list or the last one is shown. */
+/* Shows the next list. If no list or the last list is shown, shows the first list. */
 static int show_next_list(struct ui *u)
 {
     const struct list *shown = list_view_list(u), *const *next = lists;

@@ -160,7 +160,7 @@ static int beside_key(struct ui *u, enum action x)
 
 /* ---- the picture ---- */
 
-static void draw_side(struct ui *u, const struct area *a, enum pair_side side)
+static void beside_draw_side(struct ui *u, const struct area *a, enum pair_side side)
 {
     struct beside *c = &u->beside;
     const struct beside_call *call = &c->call[side];
@@ -186,8 +186,8 @@ static int beside_draw(struct ui *u, const struct area *all)
     left.width = (all->width - 1) / 2;
     right.x = left.width + 1;
     right.width = all->width - right.x;
-    draw_side(u, &left, PAIR_LEFT);
-    draw_side(u, &right, PAIR_RIGHT);
+    beside_draw_side(u, &left, PAIR_LEFT);
+    beside_draw_side(u, &right, PAIR_RIGHT);
     screen_draw_rule(left.width, all->y, all->height);
     return 0;
 }

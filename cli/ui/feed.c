@@ -105,8 +105,8 @@ static bool ui_feed_on_continuation(void *ctx, const struct query_call *c)
     return p->status == 0;
 }
 
-/* Finds requests of this part that continue an earlier call: they may change that call when they
- * begin and when they end. Must be called before the calls are read. */
+/* Finds requests of this part that continue an earlier call. Such a request may change that call
+ * when it begins and when it ends. Must be called before the calls are read. */
 static int find_continuing_requests(struct part *p, int64_t from, int64_t to)
 {
     struct filter session = FILTER_ANY;
@@ -248,7 +248,8 @@ int feed_choose_session(struct ui *u, int64_t id)
     u->session = page;
     u->session_cursor.key = id;
     u->list_cursor = (struct cursor){.height = u->list_cursor.height};
-    show_close(u); /* it may show an event that is freed here, and a key may come before drawing */
+    /* The detail may show an event that is freed here. A key may be handled before the drawing. */
+    show_close(u);
     events_close(u);
     if (page != NULL) {
         u->state = session_state_of(u->q, &page->session);
@@ -280,7 +281,7 @@ static int choose_matching_session(struct ui *u)
 }
 
 /* Reads both lists again. The chosen session stays, unless it cannot match the filter. */
-static int read_lists(struct ui *u)
+static int feed_read_both_lists(struct ui *u)
 {
     const struct query_session *s = ui_chosen_session(u);
     int64_t id = s != NULL ? s->id : 0, until_us = clock_mono_us() + STEP_US;
@@ -303,7 +304,7 @@ static int read_lists(struct ui *u)
 int feed_set_mode(struct ui *u, enum listing_mode mode)
 {
     u->mode = mode;
-    return u->narrowed ? read_lists(u) : feed_read_list(u);
+    return u->narrowed ? feed_read_both_lists(u) : feed_read_list(u);
 }
 
 bool feed_has_all_sessions(const struct ui *u)
@@ -354,7 +355,7 @@ int feed_set_filter(struct ui *u, const char *text)
     memcpy(u->filter, text, valid ? strlen(text) + 1 : 0);
     bool same = text == before;
     buf_close(&error);
-    return same ? MI_EINVAL : read_lists(u);
+    return same ? MI_EINVAL : feed_read_both_lists(u);
 }
 
 /* ---- reading between keys ---- */

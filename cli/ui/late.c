@@ -6,7 +6,7 @@
 #include "base/text.h"
 
 /* Drops the data of the session, so that all of it is read again. */
-static int forget_session(struct ui *u, int64_t id)
+static int late_forget_session(struct ui *u, int64_t id)
 {
     int st = feed_choose_session(u, 0);
     u->session_cursor.key = id;
@@ -25,7 +25,7 @@ int late_choose_session(struct ui *u, bool now)
     int st = feed_choose_session(u, id);
     s->gives_up = false;
     u->dirty = true;
-    return st < 0 && central_clear_gave_up(u) ? forget_session(u, id) : st;
+    return st < 0 && central_clear_gave_up(u) ? late_forget_session(u, id) : st;
 }
 
 int late_handle_failure(struct ui *u, int st)
@@ -39,7 +39,7 @@ int late_handle_failure(struct ui *u, int st)
     buf_adds(&text, "; trying again");
     u->seek.on = false;
     u->store.failed_us = clock_mono_us();
-    st = forget_session(u, u->session_cursor.key);
+    st = late_forget_session(u, u->session_cursor.key);
     screen_show_notice(buf_str(&text)); /* at once, because the next drawing may fail as well */
     ui_say_error(u, "%s", buf_str(&text));
     buf_close(&text);

@@ -26,7 +26,7 @@ void events_close(struct ui *u)
 
 /* Keeps the events of a page that are shown, and frees the others. Returns how many events the page
  * had. */
-static size_t keep_events(struct events *e, struct page_row *page)
+static size_t events_keep_shown(struct events *e, struct page_row *page)
 {
     size_t n = 0;
     for (struct page_row *next; page != NULL; page = next, n++) {
@@ -50,7 +50,7 @@ int events_read(struct ui *u)
     size_t n = QUERY_PAGE_ROWS;
     for (int i = 0; i < EVENTS_PAGES && st == 0 && n == QUERY_PAGE_ROWS; i++, page = NULL) {
         st = page_read_events(u->q, NULL, ui_chosen_session(u)->id, u->events.last, &page);
-        n = keep_events(&u->events, page);
+        n = events_keep_shown(&u->events, page);
     }
     return st;
 }

@@ -1,5 +1,5 @@
-/* list_view.c - a view of a list (cli/lists/list.h). It keeps copies of the rows, and reads them
- * again regularly. */
+/* list_view.c - a view of a list (cli/lists/list.h). The view has copies of the rows, and reads the
+ * rows again regularly. */
 #include "cli/ui/ui.h"
 
 #include "base/clock.h"
@@ -26,7 +26,7 @@ struct list_view {
 
 /* ---- rows ---- */
 
-static void *copy_row(const struct show_list *l, const void *from)
+static void *list_view_copy_row(const struct show_list *l, const void *from)
 {
     const struct show_column *end = l->column + l->n;
     size_t texts = 0;
@@ -49,14 +49,14 @@ static bool list_view_keep_row(void *ctx, const void *from)
     v->more = v->n == SHOWN_MAX;
     if (v->more)
         return false;
-    void *row = GROW(v->row, v->n, v->cap) ? copy_row(&v->list->shown, from) : NULL;
+    void *row = GROW(v->row, v->n, v->cap) ? list_view_copy_row(&v->list->shown, from) : NULL;
     v->failed = row == NULL;
     if (row != NULL)
         v->row[v->n++] = row;
     return row != NULL;
 }
 
-static void free_rows(struct list_view *v)
+static void list_view_free_rows(struct list_view *v)
 {
     for (size_t i = 0; i < v->n; i++)
         free(v->row[i]);
@@ -66,7 +66,7 @@ static void free_rows(struct list_view *v)
 
 /* Whether two readings of the list have the same row. Compares the first column and, if the list
  * has these columns, session_id and seq. */
-static bool is_same_row(const struct show_list *l, const void *a, const void *b)
+static bool list_view_is_same_row(const struct show_list *l, const void *a, const void *b)
 {
     const struct show_column *const keys[] = {l->column, show_find(l, "session_id"),
                                               show_find(l, "seq")};
@@ -80,13 +80,15 @@ static bool is_same_row(const struct show_list *l, const void *a, const void *b)
     return true;
 }
 
-/* Returns the new index of the row that was selected. If the row is gone, this is its old index. */
+/* Returns the new index of the row that was selected. If the row is gone, returns its old
+ * index. */
 static size_t list_view_place_of_selected(const struct list_view *before,
                                           const struct list_view *now)
 {
     size_t at = now->n > 0 ? size_min(before->at, now->n - 1) : 0;
     for (size_t i = 0; before->at < before->n && i < now->n; i++)
-        if (is_same_row(&now->list->shown, before->row[before->at], now->row[(at + i) % now->n]))
+        if (list_view_is_same_row(&now->list->shown, before->row[before->at],
+                                  now->row[(at + i) % now->n]))
             return (at + i) % now->n;
     return at;
 }
@@ -117,7 +119,7 @@ static int list_view_read_rows(struct ui *u, struct list_view *v)
     v->version = now.version;
     now.at = list_view_place_of_selected(v, &now);
     now.note = r.note;
-    free_rows(st == 0 ? v : &now); /* after an error, the earlier rows stay */
+    list_view_free_rows(st == 0 ? v : &now); /* after an error, the earlier rows stay */
     if (st == 0)
         *v = now;
     buf_close(&r.error);
@@ -221,7 +223,7 @@ const struct list *list_view_list(const struct ui *u)
 
 void list_view_close(struct ui *u)
 {
-    free_rows(u->layer[u->layers_n].list_view);
+    list_view_free_rows(u->layer[u->layers_n].list_view);
     free(u->layer[u->layers_n].list_view);
 }
 

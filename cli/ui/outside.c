@@ -123,7 +123,7 @@ static void run_in_terminal(char *const *argv, int in, enum after after)
 
 /* Runs a command without the terminal, with `in` as its stdin (-1: /dev/null). Appends its stderr
  * to b. Its stdout is `out`; if that is -1, appends its stdout to b, too. */
-static int run_quietly(char *const *argv, int in, int out, struct buf *b)
+static int run_without_terminal(char *const *argv, int in, int out, struct buf *b)
 {
     int end[2];
     pid_t pid;
@@ -169,7 +169,7 @@ static int outside_run_to(const char *const *words, int out, struct buf *ret_sai
     struct buf said = {0};
     if (!outside_fill_command(words, argv))
         return -1;
-    int status = run_quietly(argv, -1, out, &said);
+    int status = run_without_terminal(argv, -1, out, &said);
     buf_slice_add(ret_said, first_output_line(&said));
     buf_close(&said);
     free(argv[0]);
@@ -325,7 +325,7 @@ bool outside_tmux_copy(struct ui *u, struct slice text)
     struct buf path = {0}, said = {0};
     memcpy(argv, words, sizeof argv);
     int fd = tmux != NULL && tmux[0] != '\0' ? write_temporary_text(u, text, &path) : -1;
-    bool copied = fd >= 0 && run_quietly(argv, fd, -1, &said) == 0;
+    bool copied = fd >= 0 && run_without_terminal(argv, fd, -1, &said) == 0;
     if (fd >= 0) {
         (void)unlink(buf_str(&path));
         close(fd);

@@ -100,7 +100,7 @@ static const char *write_filter_for_name(struct ui *u, const char *field, struct
 }
 
 /* Filters the calls of the selected tool or method. */
-static int open_tool(struct ui *u)
+static int filter_by_selected_tool(struct ui *u)
 {
     struct figures *f = &u->listing.figures;
     uint32_t tool[FIGURES_TOOLS];
@@ -138,7 +138,7 @@ static int overview_key(struct ui *u, enum action x)
 {
     bool session = ui_chosen_session(u) != NULL;
     if (x == ACTION_OPEN && session)
-        return open_tool(u);
+        return filter_by_selected_tool(u);
     if ((x == ACTION_NEXT_ROW_BEFORE || x == ACTION_PREVIOUS_ROW_BEFORE) && session)
         return show_next_overview(u, x == ACTION_NEXT_ROW_BEFORE);
     if (x == ACTION_EXPORT && session)

@@ -211,15 +211,6 @@ static int main_handle_mouse(struct ui *u, const struct press *p)
 
 /* ---- keys ---- */
 
-/* Switches the list between calls and messages. */
-static int switch_list_mode(struct ui *u)
-{
-    show_close(u);
-    if (u->focus == PANE_SESSIONS)
-        u->focus = PANE_LIST;
-    return feed_set_mode(u, u->mode == LISTING_CALLS ? LISTING_MESSAGES : LISTING_CALLS);
-}
-
 /* Sends the selected request again. Only requests of the client can be sent. */
 static int send_selected_again(struct ui *u, bool edit)
 {
@@ -269,6 +260,40 @@ static const char *explain_unavailable_action(const struct ui *u, enum action x)
     }
 }
 
+/* Handles keys for the parts of the detail and for the selected text. */
+static int handle_detail_key(struct ui *u, enum action x)
+{
+    switch (x) {
+    case ACTION_FOLD_ALL:
+    case ACTION_UNFOLD_ALL:
+        detail_fold_from_depth(u->shown.doc, x == ACTION_FOLD_ALL ? 1 : SIZE_MAX);
+        u->shown.at = u->shown.top = 0;
+        break;
+    case ACTION_NEXT_PART:
+    case ACTION_PREVIOUS_PART:
+        u->shown.at = detail_next_part(u->shown.doc, u->shown.at, x == ACTION_NEXT_PART);
+        break;
+    case ACTION_COPY:
+        copy_selected(u, DETAIL_COPY_VALUE);
+        break;
+    case ACTION_COPY_POINTER:
+        copy_selected(u, DETAIL_COPY_POINTER);
+        break;
+    case ACTION_COPY_BODY:
+        copy_selected(u, DETAIL_COPY_BODY);
+        break;
+    case ACTION_PAGER:
+        show_outside(u, NULL);
+        break;
+    case ACTION_PIPE:
+        open_prompt(u, ASK_PIPE, u->command);
+        break;
+    default:
+        return VIEW_UNKNOWN;
+    }
+    return 0;
+}
+
 static int main_handle_key(struct ui *u, enum action x)
 {
     const char *lacks = explain_unavailable_action(u, x);
@@ -314,31 +339,11 @@ static int main_handle_key(struct ui *u, enum action x)
         seek_begin(u, SEEK_FAILED, x == ACTION_NEXT_FAILED);
         break;
     case ACTION_MODE:
-        return switch_list_mode(u);
+        show_close(u);
+        u->focus = u->focus == PANE_SESSIONS ? PANE_LIST : u->focus;
+        return feed_set_mode(u, u->mode == LISTING_CALLS ? LISTING_MESSAGES : LISTING_CALLS);
     case ACTION_CLOCK:
         u->clock = !u->clock;
-        break;
-    case ACTION_FOLD_ALL:
-    case ACTION_UNFOLD_ALL:
-        detail_fold_from_depth(u->shown.doc, x == ACTION_FOLD_ALL ? 1 : SIZE_MAX);
-        u->shown.at = u->shown.top = 0;
-        break;
-    case ACTION_NEXT_PART:
-    case ACTION_PREVIOUS_PART:
-        u->shown.at = detail_next_part(u->shown.doc, u->shown.at, x == ACTION_NEXT_PART);
-        break;
-    case ACTION_COPY:
-    case ACTION_COPY_POINTER:
-    case ACTION_COPY_BODY:
-        copy_selected(u, x == ACTION_COPY           ? DETAIL_COPY_VALUE
-                         : x == ACTION_COPY_POINTER ? DETAIL_COPY_POINTER
-                                                    : DETAIL_COPY_BODY);
-        break;
-    case ACTION_PAGER:
-        show_outside(u, NULL);
-        break;
-    case ACTION_PIPE:
-        open_prompt(u, ASK_PIPE, u->command);
         break;
     case ACTION_EXPORT:
     case ACTION_EXPORT_CALL:
@@ -354,7 +359,7 @@ static int main_handle_key(struct ui *u, enum action x)
     case ACTION_SEND_EDITED:
         return send_selected_again(u, x == ACTION_SEND_EDITED);
     default:
-        return VIEW_UNKNOWN;
+        return handle_detail_key(u, x);
     }
     return 0;
 }

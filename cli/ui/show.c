@@ -232,7 +232,7 @@ static bool show_on_one_call(void *ctx, const struct query_call *c)
     return false;
 }
 
-/* Reads a call by its seq. If `operation`, the values are those of its whole operation. *ret has
+/* Reads a call by its seq. With `operation`, *ret is the whole operation of the call. *ret has
  * seq 0 if there is no such call. */
 static int show_read_call(struct ui *u, int64_t seq, bool operation, struct query_call *ret)
 {

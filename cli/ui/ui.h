@@ -51,7 +51,7 @@ struct hint {
     const char *text;
 };
 
-/* Position of a hint in the footer; a click there is its key. */
+/* Position of a hint in the footer. A click there acts like the key. */
 struct hint_place {
     size_t x, width;
     enum action action;
@@ -296,7 +296,7 @@ MI_MUST int act_on_press(struct ui *u, const struct press *p);
 struct layer *stack_top(struct ui *u);
 /* Puts a view on top; closes it first if it is open already. */
 struct layer *stack_open(struct ui *u, const struct view_ops *v);
-/* Closes the view and those above it. Does nothing if the view is not open, or is the bottom. */
+/* Closes the view and the views above it. Does nothing if the view is not open, or is the bottom. */
 void stack_drop(struct ui *u, const struct view_ops *v);
 void stack_close(struct ui *u); /* closes the top view */
 /* Puts the main view, which is also the bottom, on top. Esc in this pane closes it. */
@@ -317,7 +317,7 @@ MI_MUST int feed_open_call(struct ui *u, int64_t session, int64_t seq);
 /* Reads one step of older messages and sessions, which are not urgent. *ret_more: more steps
  * remain. */
 MI_MUST int feed_step(struct ui *u, bool *ret_more);
-/* Reads what was recorded since the last call. *ret_more: call it again. */
+/* Reads what was recorded since the last call. *ret_more: there is more to read. */
 MI_MUST int feed_read_changes(struct ui *u, bool *ret_more);
 #define STEP_US 8000 /* a step of work ends after this time */
 /* Sets whether the list shows calls or all messages. */
@@ -391,7 +391,7 @@ void copy_selected(struct ui *u, enum detail_copy what);
 void show_outside(struct ui *u, const char *command);
 
 /* ---- compare.c ---- */
-/* Begins to compare the chosen session with another recording, or shows why it cannot. ref: a
+/* Begins to compare the chosen session with another recording, or shows why it cannot do so. ref: a
  * session or a file; "": the previous session of the same server. */
 MI_MUST int compare_open(struct ui *u, const char *ref);
 bool compare_reads(const struct ui *u); /* whether compare_step() must be called again */
@@ -456,14 +456,14 @@ void draw_field(struct ui *u, enum cells_style style, struct slice text, size_t 
 void draw_line(struct ui *u, const struct area *a, size_t line, enum screen_line kind);
 /* Draws a line and highlights the matches of u->search in it. */
 void draw_found(struct ui *u, const struct area *a, size_t line, enum screen_line kind);
-/* Returns the text of u->scratch. If memory was short for it, sets u->cells.failed. */
+/* Returns the text of u->scratch. If memory ran out for the text, sets u->cells.failed. */
 struct slice draw_scratch(struct ui *u);
 /* us < 0 is shown as - */
 void draw_duration(struct ui *u, enum cells_style style, int64_t us, size_t width);
 
 /* Adds the cells of a row to u->cells, which must have begun; if row is NULL, the titles. */
 void draw_columns(struct ui *u, const struct show_list *l, const void *row);
-/* Converts a style of the terminal output to one of the screen. */
+/* Converts a style of terminal output to a style of the screen. */
 enum cells_style draw_style(enum out_style style);
 
 /* ---- outside.c: other commands of this program ---- */
@@ -474,8 +474,8 @@ int outside_run(const char *const *words, struct buf *ret_said);
 MI_MUST int outside_run_send(struct ui *u, int64_t seq, bool edit);
 /* Shows a text in $PAGER or $EDITOR; with a command, passes the text to its stdin. */
 void outside_show_text(struct ui *u, struct slice text, const char *command);
-/* Copies a text with tmux, which passes it to the terminal's clipboard. Returns false if this is
- * not tmux, or it failed. */
+/* Copies a text with tmux, which passes the text to the terminal's clipboard. Returns false if ui
+ * does not run in tmux, or tmux failed. */
 bool outside_tmux_copy(struct ui *u, struct slice text);
 /* Writes the chosen session (with seq > 0 one call of it) to a file, and shows a message with the
  * result. */

@@ -19,7 +19,7 @@
 #define STORE_MS 2000   /* between two reads of a store, which does not report changes */
 #define STORE_NEW 64 /* number of newest sessions of a store that are searched for new sessions */
 #define RUN_MAX 64   /* messages of the history that are read at once */
-#define PRINTED_MAX ((size_t)32 << 10) /* most bytes of output before they are written */
+#define PRINTED_MAX ((size_t)32 << 10) /* in bytes; output above this size is written at once */
 
 static const struct opt table_of_options[] = {
     {'n', "last", "N", "20", "number of past messages to begin with"},
@@ -247,7 +247,7 @@ static bool tail_poll_vault(struct tail *t)
     return true;
 }
 
-/* ---- the past rows, then new ones ---- */
+/* ---- recorded rows, then new rows ---- */
 
 static bool tail_on_open_call(void *ctx, const struct query_call *c)
 {

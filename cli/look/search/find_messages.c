@@ -129,7 +129,7 @@ static bool finder_on_candidate(void *ctx, const struct query_message *m)
 }
 
 /* Reads a message, and passes it to the callback if it matches. */
-static void try_message(struct finder *f, const struct session_row *r, int64_t seq)
+static void finder_try_message(struct finder *f, const struct session_row *r, int64_t seq)
 {
     f->session = r;
     if (!question_includes_position(f->question, r->id.id, seq))
@@ -152,7 +152,8 @@ static bool finder_add_seq(struct finder *f, struct seq_list *l, int64_t seq)
 
 /* Tries the messages whose fields match, newest first. If `list` is not NULL, tries only messages
  * in the list. */
-static void try_matching(struct finder *f, const struct session_row *r, const struct seq_list *list)
+static void finder_try_matching(struct finder *f, const struct session_row *r,
+                                const struct seq_list *list)
 {
     struct message_question x = {&f->question->filter, r->id.id, r->started_at_us, 1, INT64_MAX};
     int64_t seq[MATCHING];
@@ -167,7 +168,7 @@ static void try_matching(struct finder *f, const struct session_row *r, const st
             while (k > 0 && list->seq[k - 1] > seq[i])
                 k--;
             if (list == NULL || (k > 0 && list->seq[k - 1] == seq[i]))
-                try_message(f, r, seq[i]);
+                finder_try_message(f, r, seq[i]);
         }
         x.to = n > 0 ? seq[n - 1] - 1 : 0;
     }
@@ -175,14 +176,14 @@ static void try_matching(struct finder *f, const struct session_row *r, const st
 
 /* Tries the messages in f->candidates, newest first. If the question has fields and there are many
  * candidates, one pass over the session without bodies is cheaper than reading each candidate. */
-static void try_candidates(struct finder *f, const struct session_row *r)
+static void finder_try_candidates(struct finder *f, const struct session_row *r)
 {
     const struct seq_list *list = &f->candidates;
     if (f->question->narrowed && list->n > TRY_EACH_MAX)
-        try_matching(f, r, list);
+        finder_try_matching(f, r, list);
     else
         for (size_t i = list->n; finder_should_continue(f) && i-- > 0;)
-            try_message(f, r, list->seq[i]);
+            finder_try_message(f, r, list->seq[i]);
 }
 
 static bool finder_on_body(void *ctx, const struct query_message *m)
@@ -199,22 +200,22 @@ static bool finder_on_body(void *ctx, const struct query_message *m)
 }
 
 /* Searches a session without the index: reads all bodies. */
-static void scan_session(struct finder *f, const struct session_row *r)
+static void finder_scan_session(struct finder *f, const struct session_row *r)
 {
     f->session = r;
     f->candidates.n = 0;
     if (f->question->terms.n == 0) {
-        try_matching(f, r, NULL);
+        finder_try_matching(f, r, NULL);
         return;
     }
     finder_set_status(f, query_message_bodies(f->q, r->id.id, 0, INT64_MAX, finder_on_body, f));
     if (f->status == 0)
-        try_candidates(f, r);
+        finder_try_candidates(f, r);
 }
 
 /* ---- with the index ---- */
 
-static void show_progress(void *ctx)
+static void show_indexing_progress(void *ctx)
 {
     struct finder *f = ctx;
     int64_t now_us = clock_mono_us();
@@ -248,9 +249,9 @@ static void try_indexed_candidates(struct group *g)
             l->seq[l->n - 1 - i] = seq;
         }
         if (f->question->all_exact && l->n > TRY_EACH_MAX)
-            scan_session(f, &g->row[g->at]);
+            finder_scan_session(f, &g->row[g->at]);
         else
-            try_candidates(f, &g->row[g->at]);
+            finder_try_candidates(f, &g->row[g->at]);
     }
     l->n = 0;
 }
@@ -269,7 +270,7 @@ static bool finder_on_indexed(void *ctx, int64_t session, int64_t seq)
     if (f->question->narrowed || f->question->all_exact)
         return finder_add_seq(f, &f->candidates, seq);
     /* tried at once, because a few matches may reach the limit */
-    try_message(f, &g->row[g->at], seq);
+    finder_try_message(f, &g->row[g->at], seq);
     return finder_should_continue(f);
 }
 
@@ -285,7 +286,7 @@ static int search_with_index(struct finder *f, const struct session_row *row, si
         return MI_ENOMEM;
     for (size_t i = 0; i < n; i++)
         ids[i] = row[i].id;
-    int st = search_file(f->index, ids, n, show_progress, f);
+    int st = search_file(f->index, ids, n, show_indexing_progress, f);
     if (st == 0)
         st = search_ask_words(f->index, ids, n, buf_str(&f->match), finder_on_indexed, &g);
     if (st == 0)
@@ -295,7 +296,7 @@ static int search_with_index(struct finder *f, const struct session_row *row, si
 }
 
 /* Searches the sessions of one index file: with the index or, without one, by reading them. */
-static void search_group(struct finder *f)
+static void finder_search_group(struct finder *f)
 {
     const struct session_row *row = f->row;
     size_t n = f->rows_n;
@@ -313,7 +314,7 @@ static void search_group(struct finder *f)
     }
     for (size_t i = 0; finder_should_continue(f) && i < n; i++)
         if (row[i].wanted)
-            scan_session(f, &row[i]);
+            finder_scan_session(f, &row[i]);
 }
 
 /* Collects the sessions of an index file. Searches them before older sessions are read, so that the
@@ -323,7 +324,7 @@ static bool finder_on_session(void *ctx, const struct query_session *x)
     struct finder *f = ctx;
     if (f->rows_n > 0 && search_file_of_session(f->index, f->row[0].id.id) !=
                              search_file_of_session(f->index, x->id)) {
-        search_group(f);
+        finder_search_group(f);
         f->rows_n = 0;
         buf_clear(&f->names);
     }
@@ -347,7 +348,7 @@ static void finder_search_all(struct finder *f)
     if (f->status == 0)
         finder_set_status(f, query_sessions(f->q, 0, finder_on_session, f));
     if (finder_should_continue(f))
-        search_group(f);
+        finder_search_group(f);
     if (f->shown_us != 0)
         fprintf(stderr, "\r\033[K");
 }

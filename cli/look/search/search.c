@@ -72,7 +72,7 @@ static bool search_on_first(void *ctx, const struct found *f)
 }
 
 /* Tells a person that nothing was found, and whether prefixes would find something. */
-static int print_nothing(struct searching *s, struct query *q)
+static int print_nothing_found(struct searching *s, struct query *q)
 {
     bool any = false;
     int st = question_make_prefixes(&s->question)
@@ -95,7 +95,7 @@ static int search_and_print(struct searching *s, struct query *q, const struct s
         st = find_messages(q, &s->question, settings_number(settings, "limit"), search_on_found, s);
     bool empty = s->found == 0 && !s->json && session_nothing_recorded(q);
     if (st == 0 && s->found == 0 && s->out.is_terminal && !s->json && !empty)
-        st = print_nothing(s, q);
+        st = print_nothing_found(s, q);
     int status = out_close(&s->out);
     if (st < 0)
         return session_fail(q, st);

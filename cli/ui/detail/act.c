@@ -73,7 +73,7 @@ static size_t find_in_view(const struct detail *d, const struct view *v, size_t 
             continue;
         size_t match = forward ? find_next(v->text, at, s) : find_last(v->text, at, s);
         if (found == FIND_NONE || (match != FIND_NONE && (match < found) == forward))
-            found = match; /* it is nearer than the match of another spelling */
+            found = match; /* nearer than the matches of other spellings */
     }
     return found;
 }
@@ -139,7 +139,7 @@ static int unfold_string_of_hit(struct detail *d, struct view *v, size_t at, siz
 }
 
 /* Unfolds the match and remembers it. *ret: its line and column. */
-static int show_hit(struct detail *d, size_t part, size_t at, struct detail_hit *ret)
+static int detail_show_hit(struct detail *d, size_t part, size_t at, struct detail_hit *ret)
 {
     struct part *p = &d->part[part];
     p->folded = false;
@@ -182,7 +182,7 @@ static void add_json_as_ascii(struct buf *b, struct slice s)
     }
 }
 
-static int set_needle(struct detail *d, struct slice needle)
+static int detail_set_needle(struct detail *d, struct slice needle)
 {
     struct buf json = {0};
     if (slice_eq(buf_slice(&d->needle), needle))
@@ -206,7 +206,7 @@ int detail_search(struct detail *d, struct slice needle, size_t from, bool forwa
                   struct detail_hit *ret)
 {
     size_t part, at;
-    int st = set_needle(d, needle);
+    int st = detail_set_needle(d, needle);
     if (st < 0 || needle.n == 0)
         return st < 0 ? st : MI_ENOENT;
     find_search_start(d, from, forward, &part, &at);
@@ -215,7 +215,7 @@ int detail_search(struct detail *d, struct slice needle, size_t from, bool forwa
     for (size_t tried = 0; tried <= d->n; tried++) {
         size_t found = find_in_part(d, &d->part[part], at, forward);
         if (found != FIND_NONE)
-            return show_hit(d, part, found, ret);
+            return detail_show_hit(d, part, found, ret);
         if (forward ? part + 1 == d->n : part == 0)
             ret->wrapped = true;
         part = forward ? (part + 1) % d->n : (part + d->n - 1) % d->n;

@@ -75,7 +75,7 @@ struct detail_subject {
     int64_t duration_us;
     int64_t waited_us; /* wait of an open call until now, or until the end of the recording */
     bool ended;        /* the session has ended: an open call will not be answered */
-    /* sentence about the operation that the call belongs to; empty: it has only one request */
+    /* a sentence, if the call belongs to an operation with several requests; otherwise empty */
     struct slice operation;
     /* messages in recorded order; a call begins with its request */
     const struct detail_message *message;

@@ -111,7 +111,8 @@ static int compare_member_keys(const void *a, const void *b)
     return c != 0 ? c : (x > y) - (x < y);
 }
 
-static int read_members(const struct aligning *a, uint32_t object, uint32_t line, struct members *m)
+static int read_object_members(const struct aligning *a, uint32_t object, uint32_t line,
+                               struct members *m)
 {
     *m = (struct members){.member =
                               calloc(aligned_node(a, 1, object)->count + 1, sizeof *m->member)};
@@ -159,7 +160,7 @@ static void align_members(struct aligning *a, const uint32_t node[2], const uint
     struct members m;
     uint32_t at = line[0] + 1;
     size_t next = 0;
-    a->st = read_members(a, node[1], line[1], &m);
+    a->st = read_object_members(a, node[1], line[1], &m);
     for (uint32_t i = aligned_node(a, 0, node[0])->child; i != 0 && a->st == 0;
          i = aligned_node(a, 0, i)->next) {
         size_t k = find_member(a, &m, aligned_node(a, 0, i)->key, next);
@@ -224,7 +225,7 @@ static void align_values(struct aligning *a, const uint32_t node[2], const uint3
 
 /* Counts the lines of each node, from the last node to the first, because children follow their
  * parents. */
-static int count_lines(const struct json_tree *t, uint32_t **ret)
+static int count_lines_of_nodes(const struct json_tree *t, uint32_t **ret)
 {
     uint32_t *lines = calloc(t->n, sizeof *lines);
     if (lines == NULL)
@@ -246,11 +247,11 @@ static int pair_parse_value(struct aligning *a, int side, struct slice text)
     if (json_scan(text, NULL, NULL, &scan) < 0)
         return MI_EINVAL;
     int st = json_tree_open(&a->tree[side], text);
-    return st < 0 ? st : count_lines(&a->tree[side], &a->lines[side]);
+    return st < 0 ? st : count_lines_of_nodes(&a->tree[side], &a->lines[side]);
 }
 
 /* Adds the rows of a section. Returns MI_EFULL if a limit is exceeded. */
-static int add_values(struct pair *p, const struct slice text[2])
+static int pair_add_values(struct pair *p, const struct slice text[2])
 {
     struct aligning a = {.p = p};
     for (int side = 0; side < 2 && a.st == 0; side++)
@@ -285,7 +286,7 @@ static int pair_add_section(struct pair *p, const char *title, const struct slic
         return MI_EFULL;
     int st = pair_append_row(p, PAIR_TITLE);
     if (st == 0)
-        st = text != NULL ? add_values(p, text) : MI_EFULL;
+        st = text != NULL ? pair_add_values(p, text) : MI_EFULL;
     if (st == MI_EFULL) {
         p->n = before;
         st = pair_append_row(p, PAIR_TITLE);
@@ -391,7 +392,7 @@ size_t pair_count_shown(const struct pair *p)
     return p->shown_n;
 }
 
-static bool begins_difference(const struct pair_row *rows, size_t i)
+static bool row_begins_difference(const struct pair_row *rows, size_t i)
 {
     return row_is_difference(&rows[i]) && (i == 0 || !row_is_difference(&rows[i - 1]));
 }
@@ -400,7 +401,7 @@ size_t pair_count_differences(const struct pair *p)
 {
     size_t n = 0;
     for (size_t i = 0; i < p->n; i++)
-        n += begins_difference(p->row, i);
+        n += row_begins_difference(p->row, i);
     return n;
 }
 
@@ -408,7 +409,7 @@ size_t pair_next(const struct pair *p, size_t row, bool forward)
 {
     for (size_t i = forward ? row + 1 : row - 1; i < p->shown_n; forward ? i++ : i--)
         /* below 0, i wraps around, which also ends the loop */
-        if (begins_difference(p->shown, i))
+        if (row_begins_difference(p->shown, i))
             return i;
     return row;
 }

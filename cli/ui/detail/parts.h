@@ -40,8 +40,8 @@ enum part_kind {
 struct part {
     enum part_kind kind;
     size_t message; /* index of the message in detail_subject.message */
-    /* If the part is a value: its range of bytes in the message, its title and pointer, and, if it
-     * is a string, its text (owned). */
+    /* Only for PART_VALUE: the range of the value in the message, in bytes; title and JSON Pointer
+     * of the value; if the value is a string, its unescaped text (owned). */
     size_t from, to;
     char title[PART_TITLE], pointer[PART_POINTER];
     struct buf text;
@@ -52,7 +52,7 @@ struct part {
 };
 
 struct detail {
-    struct detail_subject s; /* the texts and arrays that it points to are borrowed */
+    struct detail_subject s; /* its texts and arrays are borrowed */
     struct part *part;       /* owned */
     size_t n, cap;
     size_t columns;

@@ -20,7 +20,7 @@ size_t token_next(struct slice s, size_t at)
 #if JSON_BLOCKS
 /* Skips blocks of a string that do not contain its closing quote. The byte at `at` must not be
  * escaped. */
-static size_t skip_blocks(struct slice s, size_t at)
+static size_t token_skip_blocks(struct slice s, size_t at)
 {
     uint64_t escaped_first = 0;
     for (; s.n - at >= JSON_BLOCK; at += JSON_BLOCK) {
@@ -34,7 +34,7 @@ static size_t skip_blocks(struct slice s, size_t at)
     return at;
 }
 #else
-static size_t skip_blocks(struct slice s, size_t at)
+static size_t token_skip_blocks(struct slice s, size_t at)
 {
     (void)s;
     return at;
@@ -48,7 +48,7 @@ static size_t token_string_end(struct slice s, size_t at)
     unsigned quotes = 0;
     for (size_t i = at + 1; i < s.n; i++) {
         if (++quotes % JSON_BLOCK_AFTER == 0)
-            i = skip_blocks(s, i);
+            i = token_skip_blocks(s, i);
         const char *quote = memchr(s.p + i, '"', s.n - i);
         if (quote == NULL)
             return s.n;

@@ -57,7 +57,7 @@ struct view {
     enum view_kind kind;
     struct slice text; /* borrowed, or the text of `own` */
     struct buf own;    /* owned */
-    size_t nested;     /* number of strings that the text is nested in; 0: it is a message */
+    size_t nested;     /* number of strings that contain the text; 0: a message */
     size_t width;      /* columns to which text is wrapped; 0: not wrapped */
     bool ascii;
     bool fixed;         /* true if nothing can be folded; lines then have no fold markers */

@@ -62,8 +62,8 @@ static void figures_add_recent(struct tool_figures *t, bool failed, int64_t took
     t->recent_us[0] = took_us;
 }
 
-static void figures_end(struct tool_figures *t, enum call_status status, int64_t took_us,
-                        enum figures_order order)
+static void figures_count_end(struct tool_figures *t, enum call_status status, int64_t took_us,
+                              enum figures_order order)
 {
     t->open--;
     t->failed += call_status_failed(status);
@@ -79,9 +79,9 @@ int figures_count_answer(struct figures *f, struct slice method, struct slice ta
     struct tool_figures *t;
     if (figures_find(f, method, target, &t) < 0)
         return MI_ENOMEM;
-    figures_end(&f->all, status, took_us, order);
+    figures_count_end(&f->all, status, took_us, order);
     if (t != NULL)
-        figures_end(t, status, took_us, order);
+        figures_count_end(t, status, took_us, order);
     return 0;
 }
 

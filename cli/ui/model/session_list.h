@@ -61,7 +61,7 @@ MI_MUST int sessions_read_changes(struct sessions *l, struct query *q);
 bool sessions_reach_id(const struct sessions *l, int64_t id);
 /* Adds a session that takes() rejected, unless it is in the list already. */
 MI_MUST int sessions_add(struct sessions *l, struct query *q, int64_t id);
-/* Counts failed calls of the kept rows, in steps. *ret_more: call it again. */
+/* Counts failed calls of the kept rows, in steps. *ret_more: more steps remain. */
 MI_MUST int sessions_count(struct sessions *l, struct query *q, bool *ret_more);
 /* Returns the index of a session; n if it is not in the list. */
 size_t sessions_place_of_id(const struct sessions *l, int64_t id);

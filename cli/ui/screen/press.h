@@ -1,4 +1,4 @@
-/* press.h - keys and mouse events as numbers: a code point, or one of these.
+/* press.h - keys and mouse events as numbers: a code point, or a value of enum press_key.
  *
  * Blocks    never. */
 #ifndef MI_CLI_UI_SCREEN_PRESS_H

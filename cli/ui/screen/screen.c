@@ -17,7 +17,7 @@
 #include <unistd.h>
 #include <wchar.h>
 
-#define MARKS 4 /* a character and its combining characters, at most */
+#define MARKS 4 /* most characters that are drawn together: a character and its combining ones */
 
 volatile sig_atomic_t screen_resized;
 
@@ -305,7 +305,7 @@ static const struct {
     {KEY_F(5), PRESS_F5},     {KEY_F(10), PRESS_F10},
 };
 
-static void read_mouse(struct press *ret)
+static void read_mouse_event(struct press *ret)
 {
     MEVENT e;
     ret->key = PRESS_OTHER;
@@ -378,7 +378,7 @@ bool screen_read(struct press *ret)
         return true;
     }
     if (c == KEY_MOUSE) {
-        read_mouse(ret);
+        read_mouse_event(ret);
         return true;
     }
     for (size_t i = 0; i < MI_COUNT(keys); i++)
