@@ -296,7 +296,8 @@ MI_MUST int act_on_press(struct ui *u, const struct press *p);
 struct layer *stack_top(struct ui *u);
 /* Puts a view on top; closes it first if it is open already. */
 struct layer *stack_open(struct ui *u, const struct view_ops *v);
-/* Closes the view and the views above it. Does nothing if the view is not open, or is the bottom. */
+/* Closes the view and the views above it. Does nothing if the view is not open, or is the bottom
+ * view. */
 void stack_drop(struct ui *u, const struct view_ops *v);
 void stack_close(struct ui *u); /* closes the top view */
 /* Puts the main view, which is also the bottom, on top. Esc in this pane closes it. */

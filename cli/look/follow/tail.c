@@ -118,7 +118,7 @@ static bool tail_load_row(struct tail *t, int64_t id, struct query_session *ret)
 
 /* Whether session i can be read. With --client, a session is read (from its start) only after the
  * name of its client was recorded. Sets `unwanted` if that client does not match. */
-static bool tail_client_is_known(struct tail *t, size_t i)
+static bool tail_can_read_session(struct tail *t, size_t i)
 {
     struct query_session now;
     struct followed_session *s = t->live.session[i];
@@ -141,7 +141,7 @@ static bool tail_read_round(struct tail *t)
     for (size_t i = 0; i < t->live.n && t->status == 0; i++) {
         struct followed_session *s = t->live.session[i];
         int64_t seq = s->seq, event = s->event;
-        if (s->unwanted || !tail_client_is_known(t, i))
+        if (s->unwanted || !tail_can_read_session(t, i))
             continue;
         tail_set_session(t, s);
         tail_page_mark_stale(&t->page, s->s.id);
@@ -209,7 +209,7 @@ static void drop_ended_sessions(struct tail *t)
         if (!s->ended && !s->unwanted)
             continue;
         if (s->ended && !s->unwanted && !filter_has_call(&t->filter) &&
-            tail_client_is_known(t, i) && tail_load_row(t, s->s.id, &now)) {
+            tail_can_read_session(t, i) && tail_load_row(t, s->s.id, &now)) {
             tail_set_session(t, s);
             t->status = tail_page_add_session(&t->page, &now, true);
         }
