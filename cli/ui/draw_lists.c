@@ -362,10 +362,10 @@ int draw_list(struct ui *u, const struct area *a)
     size_t n = list_count_rows(u), at = list_selected_place(u), height = a->height - LIST_HEAD;
     size_t top = cursor_top_row(&u->list_cursor, n, at, height);
     struct columns c = list_columns_of_area(u, a);
-    size_t calls = listing_count_rows(&u->listing);
-    draw_caption(u, a, PANE_LIST, calls > 0 ? "%s %zu/%zu%s%s%s" : "%s",
+    size_t count = listing_count_rows(&u->listing);
+    draw_caption(u, a, PANE_LIST, count > 0 ? "%s %zu/%zu%s%s%s" : "%s",
                  u->mode == LISTING_CALLS ? "calls" : "messages", list_count_calls_above(u, at + 1),
-                 calls, u->narrowed ? " that match" : "",
+                 count, u->narrowed ? " that match" : "",
                  u->listing.first > 1 && (u->narrowed || u->mode == LISTING_CALLS) ? "+" : "",
                  u->list_cursor.follows && u->state == SESSION_LIVE ? ", following" : "");
     draw_list_titles(u, a, &c);

@@ -248,7 +248,8 @@ int feed_choose_session(struct ui *u, int64_t id)
     u->session = page;
     u->session_cursor.key = id;
     u->list_cursor = (struct cursor){.height = u->list_cursor.height};
-    /* The detail may show an event that is freed here. A key may be handled before the drawing. */
+    /* The detail may show an event that is freed here. A key may be handled before the next
+     * drawing. */
     show_close(u);
     events_close(u);
     if (page != NULL) {

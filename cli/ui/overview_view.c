@@ -4,8 +4,8 @@
 
 #include "vault/query/filter.h"
 
-/* Searches all lines. Writes the tools in their order. Returns the number of lines above the first
- * tool. */
+/* Searches all lines. Writes the tools to `tool`, in the order of the table. Returns the number of
+ * lines above the first tool. */
 static size_t overview_seek(struct ui *u, struct line_seek *seek, uint32_t tool[FIGURES_TOOLS],
                             size_t *ret_tools)
 {

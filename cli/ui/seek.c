@@ -126,7 +126,7 @@ static bool seek_on_failed_call(void *ctx, const struct query_call *c)
 }
 
 /* Searches CALLS_PART messages of a session, from k->at on, for a failed call. *ret: seq of the
- * first one; 0: none. */
+ * first failed call; 0: none. */
 static int seek_failed_in_part(struct ui *u, int64_t *ret)
 {
     struct seek *k = &u->seek;

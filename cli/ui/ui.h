@@ -101,7 +101,7 @@ struct seek {
     bool on, forward, wrapped;
     enum seek_what what;
     int64_t start, at; /* start: seq of the selected row; at: seq of the next message to search */
-    /* Only for SEEK_FAILED, which searches all sessions of the list: */
+    /* Only for SEEK_FAILED and SEEK_SESSION, which go through all sessions of the list: */
     int64_t session; /* the session that is searched now */
     int64_t origin;  /* the session in which the search began */
     int64_t last;    /* seq of the last message of `session` */
@@ -283,7 +283,7 @@ void list_stop_following(struct ui *u); /* keeps the selected row selected when 
 
 /* Reads new events of the chosen session. */
 MI_MUST int events_read(struct ui *u);
-/* Must be called after a call was added to the listing. Finds the events before the call. */
+/* Must be called after a call was added to the listing. Places earlier events above the call. */
 void events_place_before_call(struct ui *u, const struct query_call *c);
 /* Must be called before the calls are added again. */
 void events_forget_places(struct ui *u);

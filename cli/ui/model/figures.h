@@ -29,7 +29,7 @@ struct tool_figures {
 
 struct figures {
     struct tool_figures all;
-    int64_t others, others_failed; /* numbers of requests that the server has sent */
+    int64_t others, others_failed; /* number of requests of the server; of those that failed */
     struct intern names;           /* owned */
     struct tool_figures *tool;     /* owned; tool i has name i */
     size_t tools, cap;

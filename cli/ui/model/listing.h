@@ -33,7 +33,7 @@ struct listed {
     enum call_status status;
 };
 
-/* A request that was read before its call was added or has ended. */
+/* An open call, or a matching message whose call was not added yet. */
 struct listing_request {
     int64_t seq;
     bool counted; /* for an open request: whether the figures count it */

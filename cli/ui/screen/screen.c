@@ -17,7 +17,7 @@
 #include <unistd.h>
 #include <wchar.h>
 
-#define MARKS 4 /* most characters that are drawn together: a character and its combining ones */
+#define MARKS 4 /* most characters in a cell: a character and its combining characters */
 
 volatile sig_atomic_t screen_resized;
 
