@@ -66,7 +66,7 @@ static int compare_tools_by_name(const void *a, const void *b)
 /* Adds a pattern for the name to the list. Characters that a list cannot contain, or that are
  * special in a glob, become `?`; redacted parts become `*`; a glob that is too long is cut. So the
  * pattern matches the name, and perhaps other names. */
-static void add_pattern(struct buf *b, struct slice name)
+static void add_name_pattern(struct buf *b, struct slice name)
 {
     struct buf p = {0};
     bool glob = false;
@@ -131,7 +131,7 @@ static void add_name_to_rule(struct used *u, struct slice name)
                 memchr(name.p, '\0', name.n) == NULL &&
                 memmem(name.p, name.n, "\xEF\xBF\xBD", 3) == NULL; /* U+FFFD */
     if (fits)
-        add_pattern(&u->names, name);
+        add_name_pattern(&u->names, name);
     else if (u->without.n == 0)
         u->without = name.n > 0 ? name : slice_of("(an empty name)");
 }

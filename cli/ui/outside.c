@@ -201,8 +201,8 @@ static size_t add_origin_options(const struct ui *u, const char **words)
 }
 
 /* Writes the call to FILE.part, and renames FILE.part to FILE when it is complete. */
-static int export_call(struct ui *u, const char *file, const char *session, int64_t seq,
-                       struct buf *said)
+static int outside_export_call(struct ui *u, const char *file, const char *session, int64_t seq,
+                               struct buf *said)
 {
     char number[32], part[PROMPT_MAX + 8];
     snprintf(number, sizeof number, "%lld", (long long)seq);
@@ -235,7 +235,7 @@ int outside_run_export(struct ui *u, const char *file, int64_t seq, bool replace
     snprintf(id, sizeof id, "%.*s", (int)uid.n, uid.p);
     size_t n = 4 + add_origin_options(u, &words[4]);
     words[n] = replace ? "--force" : NULL;
-    int status = seq > 0 ? export_call(u, file, id, seq, &said) : outside_run(words, &said);
+    int status = seq > 0 ? outside_export_call(u, file, id, seq, &said) : outside_run(words, &said);
     if (status == 0)
         ui_say(u, "%s", buf_str(&said));
     else

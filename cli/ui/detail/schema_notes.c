@@ -11,7 +11,7 @@ void schema_notes_close(struct schema_notes *f)
     *f = (struct schema_notes){0};
 }
 
-static bool read_message(const struct detail_message *m, struct rpc *ret)
+static bool schema_notes_read_message(const struct detail_message *m, struct rpc *ret)
 {
     return m->body.p != NULL && m->body.n <= SCHEMA_NOTES_BODY_MAX && rpc_read(m->body, ret) == 0;
 }
@@ -40,14 +40,14 @@ void schema_notes_find(struct schema_notes *f, struct tools *t, const struct det
     struct tool *tool;
     schema_notes_close(f);
     if (n == 0 || m[0].kind != KIND_REQUEST || !slice_is(m[0].method, "tools/call") ||
-        !read_message(&m[0], &call) || call.kind != RPC_REQUEST)
+        !schema_notes_read_message(&m[0], &call) || call.kind != RPC_REQUEST)
         return;
     if ((tools_check_call(t, &call, &tool, &f->of_call) & RULE(RULE_INVALID_ARGUMENTS)) != 0)
         schema_notes_add(f, 0, call.arguments.type != JSON_NONE ? "/params/arguments" : "/params",
                          &f->of_call);
     for (size_t i = 1; tool != NULL && i < n; i++) {
         if (m[i].kind != KIND_RESULT || m[i].from_client == m[0].from_client ||
-            !read_message(&m[i], &answer))
+            !schema_notes_read_message(&m[i], &answer))
             continue;
         if ((tools_check_result(t, json_string_raw(call.name), &answer, &tool, &f->of_result) &
              RULE(RULE_INVALID_STRUCTURED_CONTENT)) != 0)
