@@ -260,8 +260,8 @@ static const char *explain_unavailable_action(const struct ui *u, enum action x)
     }
 }
 
-/* Handles keys for the parts of the detail and for the selected text. */
-static int handle_detail_key(struct ui *u, enum action x)
+/* Handles keys that use the selected session, call or text, or the parts of the detail. */
+static int handle_selection_key(struct ui *u, enum action x)
 {
     switch (x) {
     case ACTION_FOLD_ALL:
@@ -288,6 +288,19 @@ static int handle_detail_key(struct ui *u, enum action x)
     case ACTION_PIPE:
         open_prompt(u, ASK_PIPE, u->command);
         break;
+    case ACTION_EXPORT:
+    case ACTION_EXPORT_CALL:
+        ask_file(u, x == ACTION_EXPORT_CALL);
+        break;
+    case ACTION_BESIDE:
+        beside_toggle_selected(u);
+        break;
+    case ACTION_DIFF:
+        open_prompt(u, ASK_DIFF, "");
+        break;
+    case ACTION_SEND:
+    case ACTION_SEND_EDITED:
+        return send_selected_again(u, x == ACTION_SEND_EDITED);
     default:
         return VIEW_UNKNOWN;
     }
@@ -345,21 +358,8 @@ static int main_handle_key(struct ui *u, enum action x)
     case ACTION_CLOCK:
         u->clock = !u->clock;
         break;
-    case ACTION_EXPORT:
-    case ACTION_EXPORT_CALL:
-        ask_file(u, x == ACTION_EXPORT_CALL);
-        break;
-    case ACTION_BESIDE:
-        beside_toggle_selected(u);
-        break;
-    case ACTION_DIFF:
-        open_prompt(u, ASK_DIFF, "");
-        break;
-    case ACTION_SEND:
-    case ACTION_SEND_EDITED:
-        return send_selected_again(u, x == ACTION_SEND_EDITED);
     default:
-        return handle_detail_key(u, x);
+        return handle_selection_key(u, x);
     }
     return 0;
 }
