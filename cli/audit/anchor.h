@@ -4,15 +4,15 @@
  *     git:DIR    the note is appended to a file in a git work tree, and committed
  *     syslog     one line
  *
- * A note is appended to a file only if it continues the file's last note of this vault: it is
- * rejected if its log is shorter or is another log. If the file already ends with this note,
- * nothing is appended.
+ * A note is appended to a file only if the vault's log continues the last checkpoint of this vault
+ * in the file. If the log is shorter, or is another log, the note is rejected. If the file already
+ * has this checkpoint, nothing is appended.
  *
  * Owns      nothing.
  * Errors    MI_EINVAL (the note must not be written there), MI_EIO, MI_ENOMEM; with one sentence in
  *           `error`.
- * Blocks    on the disk, and up to ANCHOR_WAIT_US while another process holds the file's lock; git
- *           as long as it takes. */
+ * Blocks    on the disk, up to ANCHOR_WAIT_US while another process holds the file's lock, and
+ *           until git ends. */
 #ifndef MI_CLI_AUDIT_ANCHOR_H
 #define MI_CLI_AUDIT_ANCHOR_H
 
@@ -33,17 +33,16 @@ MI_MUST bool anchor_check(const char *where, struct buf *error);
 /* where: must be accepted by anchor_check(). */
 MI_MUST int anchor_write(const struct anchoring *a, const char *where);
 
-/* Reads the size of the last checkpoint that was copied to this anchor for a vault. Returns
- * MI_ENOENT if there is
- * none, or it cannot be read back (syslog). */
+/* Reads the size of the last checkpoint of a vault at an anchor. Returns MI_ENOENT if the anchor
+ * has no checkpoint of the vault, and for syslog, which cannot be read back. */
 MI_MUST int anchor_read_last(const char *where, struct slice origin, uint64_t *ret_size,
                              struct buf *error);
 
-/* The next functions are for anchor.c. path and dir are used as they are, without expanding ~. */
+/* The next functions are for anchor.c. They do not expand ~ in path and dir. */
 MI_MUST int anchor_write_to_file(const struct anchoring *a, const char *path);
 MI_MUST int anchor_file_read_last(const char *path, struct slice origin, uint64_t *ret_size,
                                   struct buf *error);
-/* Appends the file name for this origin. */
+/* Appends the name of the file for an origin: the origin with - for each slash, and ".note". */
 void anchor_git_name(struct buf *b, struct slice origin);
 MI_MUST int anchor_write_to_git(const struct anchoring *a, const char *dir);
 

@@ -42,8 +42,8 @@ static int read_whole(int fd, struct buf *b)
     return errno == 0 ? 0 : -1;
 }
 
-/* Finds the last note of this vault in a file. Returns 0; MI_ENOENT: there is none; MI_EINVAL: it
- * is not a file of notes. */
+/* Finds the last note of a vault in a file. Returns 0, MI_ENOENT (no note of the vault) or
+ * MI_EINVAL (not a file of notes). */
 static int find_last_note(struct slice origin, const char *path, struct slice text,
                           struct checkpoint *ret, struct buf *error)
 {
@@ -72,13 +72,13 @@ static int find_last_note(struct slice origin, const char *path, struct slice te
     return st;
 }
 
-/* Whether the log continues the last checkpoint of this vault in the file. *ret_new: whether the note be
- * appended? */
+/* Checks that the log continues the last checkpoint of this vault in the file. *ret_new: whether
+ * the note must be appended. */
 static int anchor_file_compare(const struct anchoring *a, const char *path, struct slice text,
                                bool *ret_new)
 {
     struct checkpoint last;
-    struct log_head now; /* another process may have signed and anchored more in the meantime */
+    struct log_head now; /* larger than the note's log if another process has signed meanwhile */
     struct digest root;
     int st = find_last_note(a->c.origin, path, text, &last, a->error);
     *ret_new = true;

@@ -17,9 +17,9 @@
 
 extern char **environ;
 
-/* Removes GIT_* from the environment. This process may be a descendant of git, for example in a
- * hook; these variables would lead to another repository. */
-static void forget_git(void)
+/* Removes GIT_* from the environment. If this process was started by git, for example by a hook,
+ * these variables name another repository. */
+static void unset_git_variables(void)
 {
     for (char **e = environ; *e != NULL;) {
         char name[64];
@@ -36,7 +36,7 @@ static void forget_git(void)
 }
 
 struct streams {
-    int null, out;
+    int null, out; /* descriptors of /dev/null and of the pipe for git's output */
 };
 
 static int anchor_git_redirect(const void *ctx)
@@ -79,8 +79,8 @@ static void add_lines(struct buf *b, struct slice text)
     }
 }
 
-/* Runs git in `dir` without shell, hooks and questions. out: git's output. Returns 0, MI_EIO or
- * MI_ENOMEM. */
+/* Runs git in `dir` without a shell, hooks and prompts, and stores its output in `out`. Returns 0,
+ * MI_EIO or MI_ENOMEM. */
 static int anchor_git_run(const struct anchoring *a, const char *dir, const char *const *args,
                           struct buf *out)
 {
@@ -96,7 +96,7 @@ static int anchor_git_run(const struct anchoring *a, const char *dir, const char
     union {
         const char *in;
         char *out;
-    } word; /* spawn() does not change the words */
+    } word; /* casts const away: spawn() does not change the words */
     size_t n = 0;
     for (size_t i = 0; i < MI_COUNT(before); i++)
         argv[n++] = (word.in = before[i], word.out);
@@ -134,7 +134,6 @@ static int anchor_git_run(const struct anchoring *a, const char *dir, const char
     return out->failed ? MI_ENOMEM : st;
 }
 
-/* Appends the name of the file: the origin, with - for each slash. */
 void anchor_git_name(struct buf *b, struct slice origin)
 {
     for (size_t i = 0; i < origin.n; i++)
@@ -148,14 +147,14 @@ static int git_commit_file(const struct anchoring *a, const char *dir, const cha
     buf_printf(&message, "Checkpoint of %" PRIu64 " leaves of %.*s", a->c.size, (int)a->c.origin.n,
                a->c.origin.p);
     const char *const add[] = {"add", "-f", "--", file, NULL};
-    const char *const look[] = {"status", "--porcelain", "--", file, NULL};
-    const char *const make[] = {"commit",          "-q", "--no-verify", "-m",
-                                buf_str(&message), "--", file,          NULL};
+    const char *const status[] = {"status", "--porcelain", "--", file, NULL};
+    const char *const commit[] = {"commit",          "-q", "--no-verify", "-m",
+                                  buf_str(&message), "--", file,          NULL};
     int st = anchor_git_run(a, dir, add, &out);
     if (st == 0)
-        st = anchor_git_run(a, dir, look, &out);
+        st = anchor_git_run(a, dir, status, &out);
     if (st == 0 && out.n > 0) /* the file has changes to commit */
-        st = anchor_git_run(a, dir, make, &out);
+        st = anchor_git_run(a, dir, commit, &out);
     if (message.failed)
         st = MI_ENOMEM;
     buf_close(&out);
@@ -165,12 +164,12 @@ static int git_commit_file(const struct anchoring *a, const char *dir, const cha
 
 int anchor_write_to_git(const struct anchoring *a, const char *dir)
 {
-    static const char *const look[] = {"rev-parse", "--is-inside-work-tree", NULL};
+    static const char *const check[] = {"rev-parse", "--is-inside-work-tree", NULL};
     struct buf file = {0}, path = {0}, out = {0};
-    forget_git();
+    unset_git_variables();
     anchor_git_name(&file, a->c.origin);
     buf_printf(&path, "%s/%s", dir, buf_str(&file));
-    int st = file.failed || path.failed ? MI_ENOMEM : anchor_git_run(a, dir, look, &out);
+    int st = file.failed || path.failed ? MI_ENOMEM : anchor_git_run(a, dir, check, &out);
     if (st == 0)
         st = anchor_write_to_file(a, buf_str(&path));
     if (st == 0)

@@ -1,9 +1,9 @@
-/* audit_key.c - `mcp-interposer audit key`: makes, prints and replaces the key that signs checkpoints. */
+/* audit_key.c - `mcp-interposer audit key`: makes, prints and replaces the key that signs
+ * checkpoints. */
 #include "cli/audit/commands.h"
 #include "cli/audit/kept.h"
 #include "cli/audit/keyfile.h"
 #include "cli/audit/keypath.h"
-#include "cli/audit/previous.h"
 
 #include "base/log.h"
 #include "cli/frame/out.h"
@@ -48,7 +48,7 @@ typedef int (*log_fn)(struct signing *log, void *ctx);
 
 /* Opens the vault's log and calls fn. Does nothing if nothing is recorded yet. Returns EXIT_FINE,
  * or EXIT_TROUBLE after a message. */
-static int audit_key_with_log(const struct settings *s, log_fn fn, void *ctx)
+static int audit_key_call_with_log(const struct settings *s, log_fn fn, void *ctx)
 {
     struct query *q;
     struct signing log;
@@ -69,7 +69,7 @@ static int audit_key_with_log(const struct settings *s, log_fn fn, void *ctx)
     return status;
 }
 
-static int read_origin(struct signing *log, void *ctx)
+static int copy_log_origin(struct signing *log, void *ctx)
 {
     struct log_head head;
     int st = signing_read_head(log, &head);
@@ -79,11 +79,11 @@ static int read_origin(struct signing *log, void *ctx)
 }
 
 struct succession {
-    char *path;
-    const struct secret_key *key;
+    char *path;                   /* the key file */
+    const struct secret_key *key; /* the new key */
 };
 
-static int add_key(struct signing *log, void *ctx)
+static int sign_key_change(struct signing *log, void *ctx)
 {
     struct succession *x = ctx;
     struct log_head head;
@@ -94,7 +94,7 @@ static int add_key(struct signing *log, void *ctx)
     log->kept = kept.at;
     log->kept_n = kept.n;
     if (st == 0 && head.has_key)
-        st = signing_key(log, x->key, previous_key, x->path);
+        st = signing_key(log, x->key, keyfile_read_previous, x->path);
     log->kept_n = 0;
     kept_close(&kept);
     return st;
@@ -123,7 +123,8 @@ static int audit_key_show(const struct settings *s, char *path)
     struct buf error = {0};
     struct secret_key k;
     int st = keyfile_read(path, &k, &error);
-    int status = st < 0 ? command_fail(st, &error) : audit_key_with_log(s, read_origin, origin);
+    int status =
+        st < 0 ? command_fail(st, &error) : audit_key_call_with_log(s, copy_log_origin, origin);
     if (status == EXIT_FINE)
         status = audit_key_print(path, &k.public, origin);
     key_erase(&k);
@@ -131,9 +132,9 @@ static int audit_key_show(const struct settings *s, char *path)
     return status;
 }
 
-/* Replaces the key. The old key stays in its own file until each vault's log states that the new
- * key follows. Any later checkpoint writes that statement, so that an interrupted rotation needs no
- * repair. */
+/* Replaces the key. The old key stays in its own file, because each vault's log must state that the
+ * new key follows the old one. If the rotation is interrupted, the next checkpoint adds that
+ * statement. */
 static int audit_key_rotate(const struct settings *s, char *path)
 {
     struct buf error = {0}, old_path = {0};
@@ -148,7 +149,8 @@ static int audit_key_rotate(const struct settings *s, char *path)
     }
     if (st == 0)
         st = keyfile_replace(path, &old, &k, &error);
-    int status = st < 0 ? command_fail(st, &error) : audit_key_with_log(s, add_key, &x);
+    int status =
+        st < 0 ? command_fail(st, &error) : audit_key_call_with_log(s, sign_key_change, &x);
     if (st == 0) {
         int printed = audit_key_print(path, &k.public, "");
         status = printed != EXIT_FINE ? printed : status;

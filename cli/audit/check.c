@@ -23,7 +23,7 @@ static const char about[] =
     "proven, and 1 if not; then the step that failed is printed.\n";
 /* clang-format on */
 
-/* Whether one of the notes states the same checkpoint as the bundle. */
+/* Whether one of the notes has the checkpoint c. */
 static bool notes_have_checkpoint(struct slice notes, const struct checkpoint *c)
 {
     struct slice text;
@@ -37,8 +37,8 @@ static bool notes_have_checkpoint(struct slice notes, const struct checkpoint *c
     return false;
 }
 
-/* Is the bundle's checkpoint in the file of --checkpoint? Returns EXIT_FINE if it is, or
- * --checkpoint was not given. */
+/* Checks that the file of --checkpoint has the bundle's checkpoint. Returns EXIT_FINE if it has, or
+ * if --checkpoint was not given. */
 static int check_anchor(const struct settings *s, const struct bundle *b, struct buf *why)
 {
     const char *path = settings_text(s, "checkpoint");

@@ -20,25 +20,13 @@ struct page {
     const struct bundle *b;
     bool bodies;
     struct query_session session;
-    struct bundle_walk first, last, at; /* session and end borrow from `first` and `last` */
-    struct bundle_record start, end;
-    /* The requests that were printed, without their texts. */
+    /* owned; session and start borrow from `first`, end borrows from `last` */
+    struct bundle_walk first, last, at;
+    struct bundle_record start, end; /* records of the session's start and end */
+    /* the requests printed so far; their texts are not valid any more */
     struct query_message request[VERDICT_MESSAGES];
     size_t requests;
 };
-
-/* Adds without overflow, because times in a bundle may be any numbers. */
-static int64_t add_saturated(int64_t a, int64_t b)
-{
-    int64_t v;
-    return __builtin_add_overflow(a, b, &v) ? INT64_MAX : v;
-}
-
-static int64_t subtract_saturated(int64_t a, int64_t b)
-{
-    int64_t v;
-    return __builtin_sub_overflow(a, b, &v) ? INT64_MAX : v;
-}
 
 static void print_label(struct page *p, const char *name)
 {
@@ -127,14 +115,17 @@ static void print_body(struct page *p, struct slice body)
 }
 
 /* Prints the status and duration of the call that the message answers or cancels. */
-static void print_status(struct page *p, struct query_message *m)
+static void print_call_status(struct page *p, struct query_message *m)
 {
     for (size_t i = 0; i < p->requests; i++) {
+        int64_t took_us;
         if (p->request[i].seq != m->request_seq)
             continue;
         m->request_action = p->request[i].action;
+        if (__builtin_sub_overflow(m->t_us, p->request[i].t_us, &took_us))
+            took_us = INT64_MAX;
         out_printf(&p->o, ", %s after %s", value_word(&call_statuses, query_status(m)),
-                   units_format_duration(subtract_saturated(m->t_us, p->request[i].t_us)).s);
+                   units_format_duration(took_us).s);
     }
 }
 
@@ -142,11 +133,15 @@ static void print_message(struct page *p, const struct bundle_record *r)
 {
     struct query_message m = proven_read_message(r);
     char name[32];
+    int64_t at_us;
     (void)snprintf(name, sizeof name, "message %lld ", (long long)m.seq);
     if (p->bodies)
         out_end_line(&p->o);
     print_label(p, name);
-    out_raw(&p->o, clock_utc(add_saturated(p->session.started_at_us, m.t_us)).s);
+    /* times in a bundle may be any numbers */
+    if (__builtin_add_overflow(p->session.started_at_us, m.t_us, &at_us))
+        at_us = INT64_MAX;
+    out_raw(&p->o, clock_utc(at_us).s);
     out_printf(&p->o, " %s, %s", m.direction == ROW_C2S ? "client to server" : "server to client",
                value_word(&row_kinds, m.kind));
     if (m.method.p != NULL) {
@@ -159,7 +154,7 @@ static void print_message(struct page *p, const struct bundle_record *r)
     }
     if (m.action != ROW_FORWARDED)
         out_printf(&p->o, ", %s", value_word(&row_actions, m.action));
-    print_status(p, &m);
+    print_call_status(p, &m);
     end_line(p);
     print_redaction_time(p, "after it was recorded", r->redacted_at_us);
     if (p->bodies)
@@ -192,15 +187,14 @@ static void print_checkpoint(struct page *p, const struct verdict *v)
 
 static void print_verdict(struct page *p, const struct verdict *v)
 {
-    bool whole = bundle_is_whole(v->b);
-    long long of = v->b->leaf[v->b->seal].leaf.records;
+    long long sealed = v->b->leaf[v->b->seal].leaf.records;
     out_styled_words(&p->o, OUT_GREEN, "PROVEN");
-    if (whole)
-        out_printf(&p->o, "      all %lld records of this session are as they were sealed", of);
+    if (bundle_is_whole(v->b))
+        out_printf(&p->o, "      all %lld records of this session are as they were sealed", sealed);
     else
         out_printf(&p->o,
                    "      these %llu of the %lld records of this session are as they were sealed",
-                   (unsigned long long)v->b->records_n, of);
+                   (unsigned long long)v->b->records_n, sealed);
     out_end_line(&p->o);
 }
 

@@ -8,16 +8,16 @@
 
 #include "evidence/bundle.h"
 
-/* the text lists the messages of bundles with at most this many records */
+/* the text lists messages only if the bundle has at most this many records */
 #define VERDICT_MESSAGES 64
 
 struct verdict {
     const struct bundle *b; /* borrowed */
-    const struct public_key *key;
-    const char *why; /* if not proven: the reason, a clause */
+    const struct public_key *key; /* borrowed; the key of --key */
+    const char *why;              /* borrowed; if not proven, the reason as a clause */
     bool proven;
     bool bodies;        /* the text includes the bodies of messages */
-    const char *anchor; /* the file that contains the checkpoint too; NULL: not compared */
+    const char *anchor; /* file of --checkpoint that has the bundle's checkpoint; NULL: none */
 };
 
 MI_MUST int verdict_text(const struct verdict *v);

@@ -5,7 +5,6 @@
 #include "cli/audit/kept.h"
 #include "cli/audit/keyfile.h"
 #include "cli/audit/keypath.h"
-#include "cli/audit/previous.h"
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -20,9 +19,9 @@
 
 #define SUFFIX "-evidence.md"
 
-/* Writes an escalation to Escalations/ of the vault, unless there was one with this cause in the
+/* Writes an escalation to Escalations/ of the vault, unless one was written for this cause in the
  * last hour. Writes nothing to the database, which may be forged (docs/vault.md, "Escalations").
- * The caller has reported the problem on stderr. */
+ * The caller reports the problem on stderr. */
 static void escalate_evidence(const char *vault, const char *why)
 {
     struct buf happened = {0};
@@ -58,7 +57,7 @@ static const struct opt table_of_options[] = {
     COMMAND_OPTS,
 };
 
-/* Copies the note to all anchors. If one fails, goes on with the others. */
+/* Copies the note to all anchors, even if an anchor fails. */
 static int anchor_note_everywhere(const struct settings *s, struct signing *log, struct slice note)
 {
     struct buf error = {0};
@@ -92,7 +91,7 @@ static int audit_checkpoint_sign(const struct settings *s, const char *vault, ch
     log.kept = kept.at;
     log.kept_n = kept.n;
     if (st == 0)
-        st = signing_checkpoint(&log, key, previous_key, key_path, &note);
+        st = signing_checkpoint(&log, key, keyfile_read_previous, key_path, &note);
     if (st == MI_EINVAL && log.changed)
         escalate_evidence(vault, buf_str(&error));
     if (st == 0)
@@ -133,27 +132,22 @@ static int sign_vault(const struct settings *s, char *key_path, const struct sec
     return status;
 }
 
-static int check_anchors(const struct settings *s)
-{
-    struct buf error = {0};
-    int status = EXIT_FINE;
-    size_t at = 0;
-    for (const char *where; (where = settings_next_value(s, "anchor", &at)) != NULL;)
-        if (status == EXIT_FINE && !anchor_check(where, &error))
-            status = settings_fail_usage(s, "--anchor: %s", buf_str(&error));
-    buf_close(&error);
-    return status;
-}
-
 static int audit_checkpoint_run(const struct settings *s)
 {
     struct buf error = {0};
     struct secret_key key;
-    int status = check_anchors(s);
-    char *path = status == EXIT_FINE ? audit_key_path(s) : NULL;
+    size_t at = 0;
+    for (const char *where; (where = settings_next_value(s, "anchor", &at)) != NULL;) {
+        if (anchor_check(where, &error))
+            continue;
+        int status = settings_fail_usage(s, "--anchor: %s", buf_str(&error));
+        buf_close(&error);
+        return status;
+    }
+    char *path = audit_key_path(s);
     if (path == NULL)
-        return status != EXIT_FINE ? status : EXIT_TROUBLE;
-    int st = keyfile_read(path, &key, &error);
+        return EXIT_TROUBLE;
+    int status, st = keyfile_read(path, &key, &error);
     if (st == MI_ENOENT && settings_is_on(s, "quiet"))
         status = EXIT_FINE;
     else

@@ -25,8 +25,8 @@ static void kept_file_name(const char *vault, char ret[NAME_N])
     snprintf(ret, NAME_N, "%.32s.note", hex);
 }
 
-/* Returns folder i: 0: the folder beside the key, 1: the folder in the state directory. Returns
- * NULL if there is no such folder, or if out of memory. */
+/* Returns the path of folder i. 0: beside the key; 1: in the state directory. Returns NULL with
+ * ENOENT if the state directory is unknown, or NULL if memory runs out. */
 static char *kept_folder_path(const char *key_path, size_t i)
 {
     const char *slash = strrchr(key_path, '/');
@@ -106,7 +106,7 @@ void kept_close(struct kept *k)
 
 /* ---- writing -------------------------------------------------------------------------------- */
 
-/* Returns 0; or -1 with errno, and nothing was changed. */
+/* Replaces the file atomically. Returns 0, or -1 with errno. */
 static int kept_replace(int dir, const char *name, struct slice note)
 {
     char wip[NAME_N + 32];
@@ -125,26 +125,18 @@ static int kept_replace(int dir, const char *name, struct slice note)
     return -1;
 }
 
-static int kept_put_aside(int dir, const char *name)
-{
-    char old[NAME_N + 64], utc[CLOCK_TEXT_MAX];
-    clock_utc_text(clock_wall_us(), utc);
-    snprintf(old, sizeof old, "%s.until-%s", name, utc);
-    return renameat(dir, name, dir, old) == 0 || errno == ENOENT ? 0 : -1;
-}
-
-/* Whether a checkpoint of this log with at least this size is already kept. Another process may
- * have kept a longer log. */
+/* Whether the file has a checkpoint of this log with at least the size in the note. Another process
+ * may have kept the checkpoint of a longer log. */
 static bool kept_has_this_log(int dir, const char *name, struct slice note)
 {
     struct buf text = {0};
-    struct signing_kept is, new;
+    struct signing_kept old, new;
     int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0)
         return false;
-    bool kept = input_read_fd(fd, NOTE_MAX, &text) == 0 && kept_parse(buf_slice(&text), &is) == 0 &&
-                kept_parse(note, &new) == 0 && strcmp(is.origin, new.origin) == 0 &&
-                is.size >= new.size;
+    bool kept = input_read_fd(fd, NOTE_MAX, &text) == 0 &&
+                kept_parse(buf_slice(&text), &old) == 0 && kept_parse(note, &new) == 0 &&
+                strcmp(old.origin, new.origin) == 0 && old.size >= new.size;
     close(fd);
     buf_close(&text);
     return kept;
@@ -161,8 +153,12 @@ static int write_kept_in_folder(const char *folder, const char *vault, struct sl
     if (dir < 0)
         return -1;
     int st = flock(dir, LOCK_EX);
-    if (st == 0 && anew)
-        st = kept_put_aside(dir, name);
+    if (st == 0 && anew) {
+        char old[NAME_N + 64], utc[CLOCK_TEXT_MAX];
+        clock_utc_text(clock_wall_us(), utc);
+        snprintf(old, sizeof old, "%s.until-%s", name, utc);
+        st = renameat(dir, name, dir, old) == 0 || errno == ENOENT ? 0 : -1;
+    }
     if (st == 0 && !kept_has_this_log(dir, name, note))
         st = kept_replace(dir, name, note);
     int e = errno;

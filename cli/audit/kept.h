@@ -1,9 +1,9 @@
 /* kept.h - the last checkpoint that was signed for a vault, kept outside of the vault
  * (docs/evidence.md, "What is kept beside the key").
  *
- * Why       whoever can write to a vault can write its whole log again, with the genuine leaves
- *           `key`, and remove its checkpoints. The kept checkpoint shows, before such a log is
- *           signed, that it is not the log that was signed earlier.
+ * Why       somebody who can write to a vault can make a new log that has the genuine leaves `key`,
+ *           and remove the checkpoints. Before the next signature, the kept checkpoint shows that
+ *           this is not the log that was signed earlier.
  * Files     KEY's directory/signed/HASH.note; if that cannot be written,
  *           $XDG_STATE_HOME/mcp-interposer-audit/HASH.note. HASH is the hash of the vault's path. A
  *           file has one signed note. It is replaced atomically, and never by a note of a shorter
@@ -19,15 +19,14 @@
 
 struct kept {
     struct buf note[SIGNING_KEPT_MAX]; /* owned */
-    struct signing_kept at[SIGNING_KEPT_MAX];
+    struct signing_kept at[SIGNING_KEPT_MAX]; /* at[i] is the checkpoint in note[i] */
     size_t n;
 };
 
-/* vault: its directory, without symbolic links. A missing file is not an error; n is then 0. */
+/* vault: the directory of the vault, without symbolic links. If there is no file, n is 0. */
 MI_MUST int kept_read(struct kept *k, const char *key_path, const char *vault, struct buf *error);
 void kept_close(struct kept *k); /* accepts {0}; may be called twice */
-/* Keeps the note. anew: replaces the note of another log, which is renamed to
- * HASH.note.until-TIME. */
+/* Writes the note. anew: the note of another log is first renamed to HASH.note.until-TIME. */
 MI_MUST int kept_write(const char *key_path, const char *vault, struct slice note, bool anew,
                        struct buf *error);
 

@@ -85,7 +85,7 @@ struct folder {
     const char *file; /* file name in the directory */
 };
 
-/* Opens the directory of a path, and creates it if it is missing. */
+/* Opens the directory of a file, and creates the directory if it is missing. */
 static int open_folder(const char *path, struct folder *ret, struct buf *error)
 {
     const char *slash = strrchr(path, '/');
@@ -116,7 +116,8 @@ static int open_folder(const char *path, struct folder *ret, struct buf *error)
     return status;
 }
 
-/* Renames a file. If `to` exists, replaces it or returns EEXIST. Returns 0 or an errno. */
+/* Renames a file. If `to` exists, `replace` decides: `to` is replaced, or EEXIST is returned.
+ * Returns 0 or an errno. */
 static int keyfile_move(int dir, const char *from, const char *to, bool replace)
 {
     struct stat st;
@@ -133,17 +134,17 @@ static int keyfile_move(int dir, const char *from, const char *to, bool replace)
 static int keyfile_write_in_folder(const struct folder *f, const char *name,
                                    const struct secret_key *k, bool replace)
 {
-    struct buf text = {0}, beside = {0};
+    struct buf text = {0}, temporary = {0};
     int e = ENOMEM;
-    buf_printf(&beside, ".%s.%ld", f->file, (long)getpid());
+    buf_printf(&temporary, ".%s.%ld", f->file, (long)getpid());
     /* reserves memory, because a growing buffer would leave copies of the key behind */
     if (buf_reserve(&text, KEYFILE_MAX)) {
         key_write_secret(&text, k);
         buf_addc(&text, '\n');
     }
-    if (!text.failed && !beside.failed) {
-        const char *new = buf_str(&beside);
-        (void)unlinkat(f->fd, new, 0); /* left by a killed process with this pid */
+    if (!text.failed && !temporary.failed) {
+        const char *new = buf_str(&temporary);
+        (void)unlinkat(f->fd, new, 0); /* a killed process with this pid may have left a file */
         int fd = openat(f->fd, new, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
         e = fd < 0 || write_and_close(fd, buf_slice(&text), true) < 0 ? errno : 0;
         e = e == 0 ? keyfile_move(f->fd, new, name, replace) : e;
@@ -156,7 +157,7 @@ static int keyfile_write_in_folder(const struct folder *f, const char *name,
     if (text.p != NULL)
         key_erase_memory(text.p, text.cap);
     buf_close(&text);
-    buf_close(&beside);
+    buf_close(&temporary);
     return e;
 }
 
@@ -207,4 +208,30 @@ int keyfile_replace(const char *path, const struct secret_key *old, const struct
     close(f.fd);
     buf_close(&name);
     return e == 0 ? 0 : keyfile_fail_write(path, e, error);
+}
+
+int keyfile_read_previous(void *ctx, const struct public_key *k, struct secret_key *ret,
+                          struct buf *error)
+{
+    struct buf path = {0}, why = {0}, name = {0};
+    keyfile_old_path(&path, ctx, k);
+    key_write_public(&name, k);
+    int st = path.failed || name.failed ? MI_ENOMEM : keyfile_read(buf_str(&path), ret, &why);
+    if (st == 0 && !key_eq(&ret->public, k)) {
+        key_erase(ret);
+        st = MI_ENOENT;
+    }
+    if (st == MI_ENOENT) {
+        buf_printf(error,
+                   "this vault is signed with another key, %s, which must sign the change to a new "
+                   "key: put its key file into %s, or sign with it (--audit-key FILE)",
+                   buf_str(&name), buf_str(&path));
+        st = MI_EINVAL;
+    } else if (st < 0) {
+        buf_slice_add(error, buf_slice(&why));
+    }
+    buf_close(&path);
+    buf_close(&why);
+    buf_close(&name);
+    return st;
 }

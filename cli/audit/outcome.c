@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-#define DETAILS_MAX 50 /* most changes that the text describes */
+#define DETAILS_MAX 50 /* the text describes at most this many problems */
 
 static const struct table_column columns[] = {
     {"ID", true, 20, 0},      {"STARTED", false, 19, 1},  {"SERVER", false, 24, -8},
@@ -153,7 +153,8 @@ static struct report_case *new_log_case(struct report *r, const char *record)
 
 /* ---- text ----------------------------------------------------------------------------------- */
 
-/* Adds a paragraph to the details: what is wrong, and what that implies. */
+/* Adds a paragraph to the details: what is wrong, and what that implies. where: the session, or ""
+ * for the log. */
 static void add_details(struct outcome *r, const char *where, const struct audit_wrong *w)
 {
     if (r->shown++ >= DETAILS_MAX)
@@ -257,7 +258,7 @@ static const char *outcome_verdict(const struct outcome *r)
     return tampered ? "TAMPERED" : count_unfinished_sessions(r) > 0 ? "incomplete" : "valid";
 }
 
-/* Prints what was compared for the verdict, and what was not. */
+/* Prints what was compared with the log and the checkpoints, and what was not. */
 static void print_compared(struct outcome *r, const struct audit_vault *v)
 {
     struct out *o = &r->reporting.out;
@@ -343,7 +344,7 @@ static int outcome_print_text(struct outcome *r, const struct audit_vault *v)
     return fine && !r->details.failed ? EXIT_FINE : EXIT_TROUBLE;
 }
 
-/* ---- all ------------------------------------------------------------------------------------ */
+/* ---- the functions of the header ------------------------------------------------------------- */
 
 void outcome_add_session(struct outcome *r, const struct audit_session *s)
 {

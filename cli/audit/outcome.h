@@ -14,16 +14,17 @@
 struct outcome {
     struct reporting reporting;
     struct table table;
-    struct buf details; /* owned */
-    size_t shown;       /* number of details so far */
-    uint64_t n[AUDIT_STATUSES], wrong, tests;
+    struct buf details;         /* owned */
+    size_t shown;               /* number of details so far */
+    uint64_t n[AUDIT_STATUSES]; /* number of sessions, by status */
+    uint64_t wrong, tests;      /* numbers of faults of the log, and of all sessions */
 };
 
-/* returns the same as reporting_open() */
+/* Returns the same as reporting_open(). */
 MI_MUST int outcome_open(struct outcome *r, const struct settings *s);
 void outcome_close(struct outcome *r);
 void outcome_add_session(struct outcome *r, const struct audit_session *s);
-/* something is wrong with the vault's log */
+/* Adds a fault of the vault's log. */
 void outcome_add_fault(struct outcome *r, const struct audit_wrong *w);
 /* Returns EXIT_FINE, EXIT_FOUND or EXIT_TROUBLE. */
 MI_MUST int outcome_print(struct outcome *r, const struct audit_vault *v);

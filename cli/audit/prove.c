@@ -32,8 +32,8 @@ static const char about[] =
     "must have ended, and a checkpoint must cover it.\n";
 /* clang-format on */
 
-/* Reads the last note of the file. */
-static int read_note(const char *path, struct buf *b, struct slice *ret)
+/* Finds the last note in a file. *ret is borrowed from b. */
+static int read_last_note(const char *path, struct buf *b, struct slice *ret)
 {
     int status = input_read(path, ANCHOR_FILE_MAX, b);
     if (status != EXIT_FINE)
@@ -47,8 +47,8 @@ static int read_note(const char *path, struct buf *b, struct slice *ret)
     return EXIT_TROUBLE;
 }
 
-/* If --checkpoint is all digits, it is the size of a checkpoint; otherwise it is a file with a
- * note. */
+/* Reads --checkpoint: only digits are the size of a checkpoint, other values name a file of
+ * notes. */
 static int audit_prove_read_checkpoint(const struct settings *s, struct buf *b,
                                        struct prove_what *w)
 {
@@ -57,7 +57,7 @@ static int audit_prove_read_checkpoint(const struct settings *s, struct buf *b,
     if (text == NULL)
         return EXIT_FINE;
     if (text[0] == '\0' || text[strspn(text, "0123456789")] != '\0')
-        return read_note(text, b, &w->note);
+        return read_last_note(text, b, &w->note);
     w->size = strtoll(text, &end, 10);
     return w->size > 0 ? EXIT_FINE : settings_fail_usage(s, "--checkpoint: a size is 1 or more");
 }

@@ -9,10 +9,11 @@
 #include "vault/prove/proven.h"
 #include "wire/json/scan.h"
 
-static void verdict_json_add_time(struct json_out *j, const char *name, int64_t us)
+/* Adds null if the value is 0. */
+static void json_add_int_or_null(struct json_out *j, const char *name, int64_t value)
 {
-    if (us != 0)
-        json_out_int(j, name, us);
+    if (value != 0)
+        json_out_int(j, name, value);
     else
         json_out_null(j, name);
 }
@@ -60,8 +61,8 @@ static bool verdict_json_add_session(struct json_out *j, const struct bundle *b)
         json_out_int(j, "ended_at_us", s.ended_at_us);
         json_out_text(j, "end_reason", s.end_reason);
         json_out_int(j, "sealed_at_us", b->leaf[b->seal].leaf.at_us);
-        verdict_json_add_time(j, "redacted_at_us", start.redacted_at_us);
-        verdict_json_add_time(j, "end_redacted_at_us", end.redacted_at_us);
+        json_add_int_or_null(j, "redacted_at_us", start.redacted_at_us);
+        json_add_int_or_null(j, "end_redacted_at_us", end.redacted_at_us);
         json_out_end(j);
     }
     bundle_walk_close(&first);
@@ -81,10 +82,11 @@ static void verdict_json_add_message(struct json_out *j, const struct bundle_rec
     json_out_text(j, "action", r->field[BUNDLE_MESSAGE_action]);
     json_out_text(j, "method", m.method);
     json_out_text(j, "target", m.target);
-    verdict_json_add_time(j, "request_seq", m.request_seq);
+    json_add_int_or_null(j, "request_seq", m.request_seq);
     json_out_text(j, "finding", m.finding);
-    verdict_json_add_time(j, "redacted_at_us", r->redacted_at_us);
-    /* The body: JSON is written as JSON; text, and JSON too deep for other parsers, as a string. */
+    json_add_int_or_null(j, "redacted_at_us", r->redacted_at_us);
+    /* A body that is JSON is added as JSON; other text, and JSON that is nested too deeply for
+     * other parsers, as a string. */
     struct json_scan scan;
     if (m.body.p != NULL && json_scan(m.body, NULL, NULL, &scan) == 0 && !scan.deep)
         json_out_visible(j, "body", scan.root);

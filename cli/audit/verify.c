@@ -1,5 +1,5 @@
 /* verify.c - `mcp-interposer audit verify`: compares a vault with its evidence. */
-#include "cli/audit/anchored.h"
+#include "cli/audit/anchor.h"
 #include "cli/audit/commands.h"
 #include "cli/audit/kept.h"
 #include "cli/audit/keypath.h"
@@ -10,6 +10,7 @@
 #include "cli/frame/input.h"
 #include "cli/frame/session.h"
 #include "cli/settings/paths.h"
+#include "evidence/note.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -55,10 +56,134 @@ static const char about[] =
     "removed; 3 it could not be verified.\n";
 /* clang-format on */
 
+/* ---- checkpoints to compare with ------------------------------------------------------------- */
+
+/* A file of notes that is read. */
+struct reading {
+    struct audit *a;
+    const char *path;
+    bool anchor;         /* the file is an anchor: notes of other vaults in it are ignored */
+    struct slice origin; /* origin of this vault */
+    int notes, own;      /* number of notes so far, and of those that were added */
+};
+
+static int add_vault_note(struct reading *r, struct slice text)
+{
+    struct note n;
+    struct checkpoint c;
+    r->notes++;
+    if (note_read(text, &n) < 0 || checkpoint_read(n.text, &c) < 0)
+        return MI_EINVAL;
+    if (r->anchor && !slice_eq(c.origin, r->origin))
+        return 0;
+    r->own++;
+    return audit_add_note(r->a, text);
+}
+
+static int add_notes_of_text(struct reading *r, struct slice text)
+{
+    struct slice note;
+    int st = 0;
+    while (st == 0 && note_next(&text, &note))
+        st = add_vault_note(r, note);
+    if (st == MI_ENOMEM) {
+        log_error("out of memory");
+        return EXIT_TROUBLE;
+    }
+    /* a power failure can leave an incomplete note at the end */
+    bool torn = text.n > 0 && r->notes > 0;
+    bool none = r->notes == 0 && (text.n > 0 || !r->anchor);
+    if (st < 0)
+        log_error("%s: note %d is not a signed checkpoint", r->path, r->notes);
+    else if (none)
+        log_error("%s: not a signed checkpoint, as `audit checkpoint` prints it", r->path);
+    else if (torn)
+        log_warn(
+            "%s ends with an incomplete note, which is ignored: remove everything after note %d",
+            r->path, r->notes);
+    if (st == 0 && !none && r->own == 0)
+        log_warn("anchor %s: no checkpoint of this vault has been copied there", r->path);
+    return st < 0 || none ? EXIT_USAGE : EXIT_FINE;
+}
+
+static int add_notes_of_file(struct reading *r)
+{
+    struct buf text = {0};
+    int status = EXIT_FINE, e = input_read_file(r->path, ANCHOR_FILE_MAX, &text);
+    if (e == ENOENT && r->anchor) {
+        log_warn("anchor %s: no checkpoint has been copied there", r->path);
+    } else if (e != 0) {
+        log_error("cannot read %s: %s", r->path, strerror(e));
+        status = EXIT_TROUBLE;
+    } else {
+        status = add_notes_of_text(r, buf_slice(&text));
+    }
+    buf_close(&text);
+    return status;
+}
+
+static int add_notes_of_anchor(struct reading *r, const char *where)
+{
+    struct buf path = {0};
+    if (strcmp(where, "syslog") == 0) /* syslog cannot be read back */
+        return EXIT_FINE;
+    if (strncmp(where, "git:", 4) == 0) {
+        buf_printf(&path, "%s/", where + 4);
+        anchor_git_name(&path, r->origin);
+    } else {
+        buf_adds(&path, where);
+    }
+    r->path = buf_str(&path);
+    int status = path.failed ? EXIT_TROUBLE : add_notes_of_file(r);
+    if (path.failed)
+        log_error("out of memory");
+    buf_close(&path);
+    return status;
+}
+
+/* Adds the notes of all --against and --anchor. An anchor may have notes of other vaults, and may
+ * not exist before the first checkpoint was copied there. An incomplete note at the end is ignored,
+ * with a warning. Returns EXIT_FINE or, after a message on stderr, EXIT_USAGE (a file that does not
+ * have notes) or EXIT_TROUBLE. */
+static int add_anchored_notes(const struct settings *s, struct audit *a)
+{
+    int status = EXIT_FINE;
+    size_t at = 0;
+    for (const char *x;
+         status == EXIT_FINE && (x = settings_next_value(s, "against", &at)) != NULL;)
+        status = add_notes_of_file(&(struct reading){.a = a, .path = x});
+    at = 0;
+    for (const char *x; status == EXIT_FINE && (x = settings_next_value(s, "anchor", &at)) != NULL;)
+        if (audit_origin(a).n > 0)
+            status =
+                add_notes_of_anchor(&(struct reading){.a = a, .anchor = true, .origin = audit_origin(a)}, x);
+        else
+            log_warn("anchor %s: not compared, because the vault has no log", x);
+    return status;
+}
+
+/* Adds the checkpoints that are kept beside the key of this machine, if there is a key. */
+static int add_kept_checkpoints(const struct settings *s, struct audit *a, const char *vault)
+{
+    struct buf error = {0};
+    struct kept k = {0};
+    char *path = path_audit_key(settings_text(s, "audit-key"));
+    int st = path != NULL ? kept_read(&k, path, vault, &error) : errno == ENOENT ? 0 : MI_ENOMEM;
+    for (size_t i = 0; st == 0 && i < k.n; i++)
+        st = audit_add_kept(a, buf_slice(&k.note[i]));
+    int status = st < 0 ? command_fail(st, &error) : EXIT_FINE;
+    kept_close(&k);
+    buf_close(&error);
+    free(path);
+    return status;
+}
+
+/* ---- verifying ------------------------------------------------------------------------------- */
+
 struct job {
     struct outcome outcome;
-    bool bar; /* show progress */
-    bool drawn;
+    bool bar;   /* show progress */
+    bool drawn; /* progress was shown, and must be erased */
     int64_t began_us, shown_us;
 };
 
@@ -115,29 +240,13 @@ static int verify_named(const struct settings *s, struct query *q, struct audit 
                   : EXIT_FINE;
 }
 
-/* Adds the checkpoints that are kept beside the key of this machine, if there is a key. */
-static int add_kept_checkpoints(const struct settings *s, struct audit *a, const char *vault)
-{
-    struct buf error = {0};
-    struct kept k = {0};
-    char *path = path_audit_key(settings_text(s, "audit-key"));
-    int st = path != NULL ? kept_read(&k, path, vault, &error) : errno == ENOENT ? 0 : MI_ENOMEM;
-    for (size_t i = 0; st == 0 && i < k.n; i++)
-        st = audit_add_kept(a, buf_slice(&k.note[i]));
-    int status = st < 0 ? command_fail(st, &error) : EXIT_FINE;
-    kept_close(&k);
-    buf_close(&error);
-    free(path);
-    return status;
-}
-
-static int verify_all_sessions(const struct settings *s, struct query *q, struct audit *a)
+static int verify_log_and_sessions(const struct settings *s, struct query *q, struct audit *a)
 {
     struct public_key key;
     bool trusted = settings_text(s, "key") != NULL;
     int status = trusted ? input_key(settings_text(s, "key"), &key) : EXIT_FINE;
     if (status == EXIT_FINE)
-        status = anchored_add(s, a);
+        status = add_anchored_notes(s, a);
     if (status == EXIT_FINE)
         status = add_kept_checkpoints(s, a, query_vault(q));
     if (status != EXIT_FINE)
@@ -167,7 +276,7 @@ static int audit_verify_vault(const struct settings *s, struct query *q, struct 
         buf_close(&error);
         return status;
     }
-    int status = verify_all_sessions(s, q, a);
+    int status = verify_log_and_sessions(s, q, a);
     if (j->drawn)
         fprintf(stderr, "\r\033[K");
     audit_describe_vault(a, &v);
