@@ -155,8 +155,8 @@ static int add_anchored_notes(const struct settings *s, struct audit *a)
     at = 0;
     for (const char *x; status == EXIT_FINE && (x = settings_next_value(s, "anchor", &at)) != NULL;)
         if (audit_origin(a).n > 0)
-            status =
-                add_notes_of_anchor(&(struct reading){.a = a, .anchor = true, .origin = audit_origin(a)}, x);
+            status = add_notes_of_anchor(
+                &(struct reading){.a = a, .anchor = true, .origin = audit_origin(a)}, x);
         else
             log_warn("anchor %s: not compared, because the vault has no log", x);
     return status;

@@ -6,18 +6,6 @@
 #define TEXT_MAX 8192
 #define INDENT 21 /* columns before the text of a result */
 
-static void doctor_print_json(struct doctor *d, const char *check, const char *remedy,
-                              const char *text)
-{
-    struct json_out *j = reporting_begin_row(&d->reporting);
-    json_out_str(j, "type", "check");
-    json_out_str(j, "check", check);
-    json_out_str(j, "state", remedy != NULL ? "found" : "ok");
-    json_out_str(j, "text", text);
-    json_out_str(j, "remedy", remedy);
-    reporting_end_row(&d->reporting);
-}
-
 static void doctor_print_line(struct doctor *d, const char *state, enum out_style style,
                               const char *check, const char *text)
 {
@@ -48,8 +36,15 @@ static void doctor_report_check(struct doctor *d, enum report_outcome outcome, c
     char text[TEXT_MAX];
     vsnprintf(text, sizeof text, fmt, ap);
     doctor_add_report_case(&d->reporting.report, outcome, check, remedy, text);
-    if (d->reporting.json)
-        doctor_print_json(d, check, remedy, text);
+    if (d->reporting.json) {
+        struct json_out *j = reporting_begin_row(&d->reporting);
+        json_out_str(j, "type", "check");
+        json_out_str(j, "check", check);
+        json_out_str(j, "state", remedy != NULL ? "found" : "ok");
+        json_out_str(j, "text", text);
+        json_out_str(j, "remedy", remedy);
+        reporting_end_row(&d->reporting);
+    }
     if (outcome == REPORT_PASSED) {
         d->fine_n++;
         buf_add(&d->fine, check, strlen(check) + 1);

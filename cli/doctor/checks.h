@@ -1,10 +1,10 @@
-/* checks.h - the results of `doctor`. Each check calls doctor_report_fine(), doctor_report_note(), or
- * doctor_report_fault(), which also takes the remedy.
+/* checks.h - the results of `doctor`. Each check calls doctor_report_fine(), doctor_report_note()
+ * or, with a remedy, doctor_report_fault().
  *
- * Text      problems and notes are printed at once. What is fine is counted and, with --verbose,
- *           listed at the end.
- * Owns      the list of what is fine; cli/doctor/command.c opens and closes the output.
- * Errors    if a file or a database cannot be read, that is a finding.
+ * Text      problems and notes are printed at once. Checks that found no problem are counted and,
+ *           with --verbose, listed at the end.
+ * Owns      that list; cli/doctor/command.c opens and closes the output.
+ * Errors    a file or a database that cannot be read is reported as a problem.
  * Blocks    on output. */
 #ifndef MI_CLI_DOCTOR_CHECKS_H
 #define MI_CLI_DOCTOR_CHECKS_H
@@ -15,10 +15,9 @@ struct doctor {
     const char *vault; /* an absolute path if the vault exists */
     bool verbose;      /* also list the checks that found no problem */
     struct reporting reporting;
-    /* owned; for each result that is fine, the name of its check and its text, both ended by a
-     * NUL */
+    /* owned; for each check that found no problem, its name and its text, each ended by a NUL */
     struct buf fine;
-    int64_t found, fine_n;
+    int64_t found, fine_n; /* number of problems, and of checks that found none */
 };
 
 /* Reports that a check found no problem. check: a word such as "permissions". The text is a
@@ -26,9 +25,10 @@ struct doctor {
 void doctor_report_fine(struct doctor *d, const char *check, const char *fmt, ...) MI_FORMAT(3, 4);
 /* Reports that a check found no problem, but something that the user should read. */
 void doctor_report_note(struct doctor *d, const char *check, const char *fmt, ...) MI_FORMAT(3, 4);
+/* Reports a problem, and what the user should do. */
 void doctor_report_fault(struct doctor *d, const char *check, const char *remedy, const char *fmt,
                          ...) MI_FORMAT(4, 5);
-/* Prints the results that are fine, or only their number. */
+/* Prints the checks that found no problem, or only their number. */
 void doctor_end(struct doctor *d);
 
 #endif

@@ -10,21 +10,23 @@
 #include "cli/doctor/recorders.h"
 #include "cli/doctor/repair.h"
 #include "cli/doctor/seals.h"
-#include "cli/doctor/shipping.h"
 #include "cli/doctor/signing.h"
 #include "cli/doctor/slow.h"
 #include "cli/doctor/wrapped.h"
 #include "cli/settings/paths.h"
 #include "vault/store/running.h"
+#include "vault/unsent/cursors.h"
 #include "vault/upkeep/health.h"
 
 #include <stdlib.h>
 #include <unistd.h>
 
-/* In bytes: four times the size of the log at which a proxy checkpoints during a burst of
+/* In bytes: four times the size at which a proxy checkpoints the write-ahead log during a burst of
  * messages. */
 #define WAL_MAX ((int64_t)256 << 20)
-#define GROUP_MAX 256
+#define GROUP_MAX 256 /* maximum number of processes that are counted for a killed proxy */
+/* Three days, because a laptop may be offline over a weekend. */
+#define SHIPPING_LATE_US (INT64_C(3) * 86400 * 1000000)
 
 static const struct opt table_of_options[] = {
     {'q', "quick", NULL, NULL,
@@ -108,18 +110,6 @@ static void check_integrity(struct doctor *d)
     buf_close(&error);
 }
 
-/* If calls lack values, the recorder of a running proxy adds them later. */
-static void check_calls(struct doctor *d)
-{
-    int64_t n = health_count_unfilled(d->vault);
-    if (n > 0 && !running_has_any(d->vault))
-        doctor_report_note(
-            d, "calls",
-            "%lld session%s not in the table `calls` yet: commands take longer to read %s, "
-            "until a proxy that runs has added %s",
-            (long long)n, n == 1 ? " is" : "s are", n == 1 ? "it" : "them", n == 1 ? "it" : "them");
-}
-
 static void check_database(struct doctor *d, bool quick)
 {
     struct health h;
@@ -141,11 +131,62 @@ static void check_database(struct doctor *d, bool quick)
             doctor_report_note(d, "record",
                                "%lld gap%s: some messages were not recorded, see the events `gap`",
                                (long long)h.gaps, h.gaps == 1 ? "" : "s");
-        check_calls(d);
+        int64_t n = health_count_unfilled(d->vault);
+        if (n > 0 && !running_has_any(d->vault)) /* the recorder of a running proxy adds them */
+            doctor_report_note(
+                d, "calls",
+                "%lld session%s not in the table `calls` yet: commands take longer to read %s, "
+                "until a proxy that runs has added %s",
+                (long long)n, n == 1 ? " is" : "s are", n == 1 ? "it" : "them",
+                n == 1 ? "it" : "them");
         if (!quick)
             check_integrity(d);
     }
     buf_close(&error);
+}
+
+/* ---- central stores ---- */
+
+struct shipping_check {
+    struct doctor *d;
+    const char *url; /* the target in the configuration; NULL: none */
+    bool seen;       /* the vault was sent to this target before */
+};
+
+static int doctor_on_ship_target(void *ctx, const struct target_state *t,
+                                 const struct target_lag *lag)
+{
+    struct shipping_check *c = ctx;
+    c->seen |= c->url != NULL && slice_is(t->url, c->url);
+    bool late = lag->sessions > 0 && t->sent_at_us < clock_wall_us() - SHIPPING_LATE_US;
+    struct slice error = t->error.p != NULL ? t->error : slice_of("no error");
+    if (late)
+        doctor_report_fault(
+            c->d, "shipping",
+            "run: mcp-interposer ship to URL, or if it is no longer used: mcp-interposer ship "
+            "forget URL; `mcp-interposer ship status` says more",
+            "%lld message%s of %lld session%s not sent to %.*s; the last attempt: %.*s",
+            (long long)lag->messages, lag->messages == 1 ? "" : "s", (long long)lag->sessions,
+            lag->sessions == 1 ? "" : "s", (int)t->url.n, t->url.p, (int)error.n, error.p);
+    else
+        doctor_report_fine(c->d, "shipping", "%lld message%s to be sent to %.*s",
+                           (long long)lag->messages, lag->messages == 1 ? "" : "s", (int)t->url.n,
+                           t->url.p);
+    return 0;
+}
+
+/* Checks whether the vault was sent to its central stores. Checks nothing if the configuration has
+ * no target (url is NULL) and the vault was never sent. */
+static void check_shipping(struct doctor *d, const char *url)
+{
+    struct shipping_check c = {d, url, false};
+    struct buf error = {0};
+    int st = cursors_read(d->vault, doctor_on_ship_target, &c, &error);
+    buf_close(&error); /* check_database() has reported the error */
+    if (st == 0 && url != NULL && !c.seen)
+        doctor_report_fault(
+            d, "shipping", "run: mcp-interposer ship to URL, or enable its systemd unit",
+            "the configuration names a central store, and this vault was never sent there");
 }
 
 /* ---- proxies ---- */
@@ -260,7 +301,7 @@ static void check_servers(struct doctor *d, const struct settings *s, bool calls
     rules_close(&rules);
 }
 
-/* fault: what is wrong with the configuration file; NULL if nothing is. */
+/* fault: what is wrong with the configuration file; NULL if it is valid. */
 static int doctor_check_all(const struct settings *s, const char *fault)
 {
     struct doctor d = {.verbose = settings_is_on(s, "verbose")};
@@ -282,7 +323,7 @@ static int doctor_check_all(const struct settings *s, const char *fault)
             doctor_check_journals(&d);
         doctor_check_signing(&d, s, real != NULL);
         if (real != NULL)
-            doctor_check_shipping(&d, s->ship_url);
+            check_shipping(&d, s->ship_url);
         check_servers(&d, s, real != NULL && !settings_is_on(s, "quick"));
         check_libraries(&d);
         doctor_end(&d);

@@ -6,29 +6,24 @@
 
 #include <stdlib.h>
 
-/* Returns 0, MI_ENOMEM or MI_EINVAL. */
-static int doctor_rules_read(const struct settings *s, struct rules_server *ret, struct buf *error)
-{
-    *ret = (struct rules_server){.max_us = settings_duration_us(s, "max-timeout")};
-    if (s->operands_n > 0)
-        server_name_choose(settings_text(s, "name"), s->operands, ret->name);
-    int st = settings_read_deadlines(s, &ret->deadlines, error);
-    if (st < 0)
-        deadlines_close(&ret->deadlines);
-    return st == MI_EFULL ? MI_EINVAL : st;
-}
-
-/* Reads the rules of a proxy with these arguments. Returns MI_ENOENT if the configuration file is
- * invalid; another check reports that. */
-static int read_server(const struct rules *r, int argc, char **argv, struct rules_server *ret,
-                       struct buf *error)
+/* Reads the rules of a proxy with these arguments. Returns 0, MI_ENOMEM, MI_EINVAL, or MI_ENOENT if
+ * the configuration file is invalid, which another check reports. */
+static int read_server_rules(const struct rules *r, int argc, char **argv, struct rules_server *ret,
+                             struct buf *error)
 {
     struct settings s;
     int st = MI_EINVAL;
     const struct command *proxy = command_find(r->settings->commands, "proxy");
     switch (settings_read(&s, r->settings->commands, proxy, argc, argv, error)) {
     case SETTINGS_READY:
-        st = doctor_rules_read(&s, ret, error);
+        *ret = (struct rules_server){.max_us = settings_duration_us(&s, "max-timeout")};
+        if (s.operands_n > 0)
+            server_name_choose(settings_text(&s, "name"), s.operands, ret->name);
+        st = settings_read_deadlines(&s, &ret->deadlines, error);
+        if (st < 0)
+            deadlines_close(&ret->deadlines);
+        if (st == MI_EFULL)
+            st = MI_EINVAL;
         break;
     case SETTINGS_BAD_FILE:
         st = settings_text(&s, "config") != NULL ? MI_EINVAL : MI_ENOENT;
@@ -50,7 +45,7 @@ int rules_add(struct rules *r, int argc, char **argv, struct buf *error)
 {
     if (!GROW(r->server, r->n, r->cap))
         return MI_ENOMEM;
-    int st = read_server(r, argc, argv, &r->server[r->n], error);
+    int st = read_server_rules(r, argc, argv, &r->server[r->n], error);
     r->n += st == 0;
     return st == MI_ENOENT ? 0 : st;
 }
@@ -65,7 +60,7 @@ int rules_open(struct rules *r, const struct settings *s)
     *r = (struct rules){.settings = s};
     int st = config != NULL && file == NULL
                  ? MI_ENOMEM
-                 : read_server(r, file != NULL ? 3 : 1, argv, &r->others, &error);
+                 : read_server_rules(r, file != NULL ? 3 : 1, argv, &r->others, &error);
     if (st < 0)
         deadlines_open(&r->others.deadlines);
     buf_close(&error);

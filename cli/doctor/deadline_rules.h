@@ -1,7 +1,7 @@
 /* deadline_rules.h - the deadlines that the proxies of wrapped servers have.
  *
- * The file of a client holds the options of each wrapped server; the configuration file adds its
- * own options. A server that is in no client's file has the deadlines of the configuration file.
+ * The deadlines of a wrapped server are options of its command in the client's file, or of the
+ * configuration file. A server that is in no client's file has those of the configuration file.
  *
  * Owns      the rules; rules_close() frees them.
  * Blocks    on the configuration file. */
@@ -32,7 +32,7 @@ void rules_close(struct rules *r);
 /* Adds a wrapped server. argv begins with the name of the command. Returns 0 or MI_ENOMEM. Returns
  * MI_EINVAL if a proxy with this argv would end with an error; `error` then holds it. */
 MI_MUST int rules_add(struct rules *r, int argc, char **argv, struct buf *error);
-/* Returns the shortest deadline of calls of this tool in microseconds. 0: none. */
+/* Returns the shortest deadline that calls of the tool have, in microseconds; 0: none. */
 int64_t rules_find_deadline(const struct rules *r, struct slice server, struct slice tool);
 
 #endif

@@ -11,10 +11,10 @@
 
 #include <stdlib.h>
 
-#define NAMED_MAX 8    /* at most so many servers are reported by name */
-#define NAME_SHOWN 128 /* at most so many bytes of a name are shown */
-#define WHAT_MAX 96
-#define ERROR_MAX 600 /* at most so many bytes of the last error are shown */
+#define NAMED_MAX 8    /* maximum number of servers reported by name */
+#define NAME_SHOWN 128 /* maximum number of bytes shown of a name */
+#define WHAT_MAX 96    /* size of the description of a failure */
+#define ERROR_MAX 600  /* maximum number of bytes shown of the last error */
 /* number of messages at the end of a session in which the last error is searched */
 #define ERROR_MESSAGES 64
 #define DAY_US (INT64_C(86400) * 1000000)
@@ -34,20 +34,9 @@ struct failing {
     int status;
 };
 
-/* Returns the server of this name, and adds it if it is new. Returns NULL if memory runs out. */
-static struct failing_server *find_server(struct failing *f, struct slice name)
-{
-    uint32_t i;
-    if (intern_add(&f->names, name, &i) < 0 || !GROW(f->server, f->n, f->cap))
-        return NULL;
-    if (i == f->n)
-        f->server[f->n++] = (struct failing_server){.done = false};
-    return &f->server[i];
-}
-
 /* ---- one session ---- */
 
-static bool has_ended_itself(const struct query_session *s)
+static bool server_ended_session(const struct query_session *s)
 {
     static const char *const reasons[] = {"server-closed", "server-hung", "restart-changed"};
     if (slice_is(s->end_reason, "server-exited"))
@@ -58,7 +47,7 @@ static bool has_ended_itself(const struct query_session *s)
     return false;
 }
 
-static bool has_answered_nothing(const struct session_view *v)
+static bool server_answered_nothing(const struct session_view *v)
 {
     const int64_t *by = v->summary.by_status;
     if (by[CALL_OK] + by[CALL_TOOL_ERROR] + by[CALL_ERROR] > 0)
@@ -75,9 +64,9 @@ static void failing_describe(struct buf *b, const struct query_session *s,
 {
     if (slice_is(s->end_reason, "server-failed")) {
         buf_adds(b, "could not be started");
-    } else if (has_answered_nothing(v)) {
+    } else if (server_answered_nothing(v)) {
         buf_adds(b, "answered no request");
-    } else if (has_ended_itself(s)) {
+    } else if (server_ended_session(s)) {
         buf_adds(b, "ended the session (");
         session_end_text(b, s, v->state);
         buf_addc(b, ')');
@@ -103,13 +92,18 @@ static bool failing_on_session(void *ctx, const struct query_session *s)
 {
     struct failing *f = ctx;
     struct session_view v;
+    uint32_t i;
     if (query_is_imported(s))
         return true;
-    struct failing_server *server = find_server(f, s->name);
-    if (server == NULL)
+    if (intern_add(&f->names, s->name, &i) < 0 || !GROW(f->server, f->n, f->cap)) {
         f->status = MI_ENOMEM;
-    if (server == NULL || server->done)
-        return server != NULL;
+        return false;
+    }
+    if (i == f->n)
+        f->server[f->n++] = (struct failing_server){.done = false};
+    struct failing_server *server = &f->server[i];
+    if (server->done)
+        return true;
     f->status = session_read_view(f->q, s, false, &v);
     if (f->status < 0)
         return false;

@@ -15,14 +15,15 @@
 #include <unistd.h>
 
 #define DEPTH_MAX 4
-#define NAMED_MAX 8 /* at most so many files are reported by name */
+#define NAMED_MAX 8 /* maximum number of files reported by name */
+/* the disk is reported if less than SPACE_MIN bytes and less than 1/SPACE_SHARE of it are free */
 #define SPACE_MIN ((int64_t)512 << 20)
-#define FRESH_US (INT64_C(86400) * 1000000) /* an escalation that is newer than this is a finding */
-#define SPACE_SHARE 20                      /* the divisor of the disk's size: 1/20 of the disk */
+#define SPACE_SHARE 20
+#define FRESH_US (INT64_C(86400) * 1000000) /* newer escalations are reported as a problem */
 
 struct walk {
     struct doctor *d;
-    int64_t bad;
+    int64_t bad; /* number of files with a problem */
 };
 
 static void doctor_files_check_file(struct walk *w, const char *path, const struct stat *st)
@@ -116,7 +117,7 @@ static void check_put_aside(struct doctor *d)
                         n, n == 1 ? " was" : "s were", newest);
 }
 
-/* The number of files in Escalations, and the newest of them. */
+/* The number of files in Escalations/, and the newest file. */
 struct escalations {
     int64_t n, newest_us;
     char newest[256];

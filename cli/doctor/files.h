@@ -7,9 +7,9 @@
 
 #include "cli/doctor/checks.h"
 
-void doctor_check_files(
-    /* the owner and mode of each file, writing, the space on the disk, damaged databases */
-    struct doctor *d);
-void doctor_check_escalations(struct doctor *d); /* escalations written within the last day */
+/* Checks the owner and mode of each file, writing, the space on the disk, and damaged databases. */
+void doctor_check_files(struct doctor *d);
+/* Reports escalations that were written within the last day. */
+void doctor_check_escalations(struct doctor *d);
 
 #endif

@@ -5,7 +5,7 @@
 #include "vault/query/reader.h"
 
 #define NAME_SHOWN 128 /* maximum number of bytes shown of a name or a rule */
-#define NAMED_MAX 8    /* at most so many tools are reported by name */
+#define NAMED_MAX 8    /* maximum number of tools reported by name */
 #define DAY_US (INT64_C(86400) * 1000000)
 
 struct hidden {
@@ -13,6 +13,7 @@ struct hidden {
     size_t found; /* number of tools found so far */
 };
 
+/* Returns a copy of the text without control characters, shortened to NAME_SHOWN bytes. */
 static struct buf visible_name(struct slice text)
 {
     struct buf b = {0};

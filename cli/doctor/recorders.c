@@ -10,7 +10,7 @@
 #include <errno.h>
 #include <stdio.h>
 
-/* time that a recorder may need to start; it confines itself only after it has opened the vault */
+/* maximum time that a recorder needs to start; only then has it confined itself */
 #define START_US 10000000
 
 /* ---- one session ---- */
@@ -49,7 +49,7 @@ static void report_silent_recorder(struct doctor *d, const struct journal_view *
     }
 }
 
-static void check_session(struct doctor *d, struct journal_view *v)
+static void check_recorder_of_session(struct doctor *d, struct journal_view *v)
 {
     bool settled = !v->writer || journals_wait_until_stored(v, RECORDER_SETTLE_MS);
     int64_t age_us = clock_wall_us() - v->started_wall_us;
@@ -104,7 +104,7 @@ static void check_killed_sessions(struct doctor *d, const struct journals *l)
                             l->unreadable == 1 ? " is" : "s are");
 }
 
-static void check_directory(struct doctor *d)
+static void check_journal_directory(struct doctor *d)
 {
     struct buf where = {0}, problem = {0};
     char remedy[160];
@@ -175,7 +175,7 @@ static void check_confinement(struct doctor *d, const struct journals *l)
 void doctor_check_recorders(struct doctor *d)
 {
     struct journals l;
-    check_directory(d);
+    check_journal_directory(d);
     if (journals_open(&l, d->vault) < 0) {
         doctor_report_fault(d, "journals", "check its owner and mode", "they cannot be read: %s",
                             strerror(errno));
@@ -183,7 +183,7 @@ void doctor_check_recorders(struct doctor *d)
     }
     for (size_t i = 0; i < l.n; i++)
         if (l.row[i].writer || l.row[i].reader)
-            check_session(d, &l.row[i]);
+            check_recorder_of_session(d, &l.row[i]);
     check_killed_sessions(d, &l);
     check_confinement(d, &l);
     journals_close(&l);

@@ -37,19 +37,17 @@ struct repair {
     struct query *q;
     int64_t *id; /* owned; the ids of the sessions */
     size_t n, cap;
-    /* numbers of imported sessions and messages; before: sessions that an earlier repair had
-     * imported */
-    int64_t sessions, messages, before;
-    /* the number of sessions, messages and parts that cannot be read */
-    int64_t lost;
-    struct buf why; /* reason why the first unreadable part cannot be read */
-    /* about the current session */
+    int64_t sessions, messages; /* number of sessions and messages that were imported */
+    int64_t before;             /* number of sessions that an earlier repair had imported */
+    int64_t lost;               /* number of sessions, messages and ranges that cannot be read */
+    struct buf why;             /* owned; why the first of them cannot be read */
+    /* about the session that is repaired now: */
     struct import *import;
     char uid[UID_LEN + 1];
-    int64_t last; /* the number of the last message */
-    int64_t got;
-    struct buf large;
-    int status; /* result of the import */
+    int64_t last;     /* number of the last message that was read */
+    int64_t got;      /* number of messages that were imported */
+    struct buf large; /* owned; body of a large message */
+    int status;       /* result of the import */
 };
 
 static void repair_report_lost(struct repair *p, const char *why)
@@ -61,7 +59,7 @@ static void repair_report_lost(struct repair *p, const char *why)
 
 /* ---- the links ---- */
 
-/* Copies a file. Its holes stay holes. */
+/* Copies a sparse file: holes are not filled. */
 static bool repair_copy(int from, int to)
 {
     char part[65536];
@@ -85,8 +83,8 @@ static void repair_unlink_database(const struct repair *p)
         (void)!unlinkat(p->own, files[i], 0);
 }
 
-/* Reads the header of an empty database that is made for this purpose. The header of the vault's
- * own database may still be in the write-ahead log. */
+/* Reads the header of a new, empty database. The header in the file of the vault's own database may
+ * be outdated, because a newer one may be in the write-ahead log. */
 static bool repair_make_header(const struct repair *p, char *ret, struct buf *error)
 {
     struct vault_dir dir = {.fd = -1};
@@ -106,8 +104,7 @@ static bool repair_make_header(const struct repair *p, char *ret, struct buf *er
     return done;
 }
 
-/* Copies the damaged database, but with another header. This is needed if its own header is
- * destroyed. */
+/* Copies the damaged database, whose header is destroyed, and gives the copy another header. */
 static bool repair_copy_with_header(const struct repair *p, const char *header)
 {
     int from = vault_dir_open_file(p->dir, p->name, O_RDONLY);
@@ -132,7 +129,7 @@ static bool repair_has_header(const struct repair *p)
     return has;
 }
 
-static void repair_each_body(const struct repair *p, bool link)
+static void link_or_unlink_bodies(const struct repair *p, bool link)
 {
     int from = vault_dir_open_sub(p->dir, VAULT_BODIES, false);
     int to = vault_dir_open_sub(p->own, VAULT_BODIES, link);
@@ -152,7 +149,8 @@ static void repair_each_body(const struct repair *p, bool link)
         close(to);
 }
 
-/* False: see error, or errno if that is empty. */
+/* Makes the directory `.repair-PID` with links to the files of the damaged database. If false is
+ * returned, `error` has the reason or, if it is empty, errno. */
 static bool repair_link(struct repair *p, struct buf *error)
 {
     char wal[ASIDE_NAME_MAX + 8], own[32], header[HEADER];
@@ -167,7 +165,7 @@ static bool repair_link(struct repair *p, struct buf *error)
         return false;
     /* an error is ignored: a vault may have no write-ahead log */
     (void)!linkat(p->dir, wal, p->own, VAULT_DB "-wal", 0);
-    repair_each_body(p, true);
+    link_or_unlink_bodies(p, true);
     return has_header ? linkat(p->dir, p->name, p->own, VAULT_DB, 0) == 0
                       : repair_copy_with_header(p, header);
 }
@@ -176,7 +174,7 @@ static void repair_unlink(const struct repair *p)
 {
     if (p->own < 0)
         return;
-    repair_each_body(p, false);
+    link_or_unlink_bodies(p, false);
     repair_unlink_database(p);
     (void)!unlinkat(p->own, VAULT_BODIES, AT_REMOVEDIR);
     close(p->own);
@@ -185,7 +183,7 @@ static void repair_unlink(const struct repair *p)
 
 /* ---- one session ---- */
 
-static bool repair_is_whole(const struct query_message *m)
+static bool is_valid_message(const struct query_message *m)
 {
     struct json_scan scan;
     if (m->kind == KIND_UNKNOWN)
@@ -207,7 +205,7 @@ static bool on_repaired_message(void *ctx, const struct query_message *stored)
         if (!read)
             repair_report_lost(p, query_error(p->q));
     }
-    if (!repair_is_whole(&m)) {
+    if (!is_valid_message(&m)) {
         repair_report_lost(p, "a message is not valid JSON");
         return true;
     }
@@ -216,10 +214,10 @@ static bool on_repaired_message(void *ctx, const struct query_message *stored)
     return p->status == 0;
 }
 
-/* Reads the messages of a session in parts. If a part cannot be read, smaller parts are read, and
- * then larger ones again, because 2^36 numbers without a message may follow before the next part
- * that cannot be read. After a single message that cannot be read, the next message is looked for
- * at growing distances. */
+/* Reads the messages of a session in ranges of numbers. If a range cannot be read, reads smaller
+ * ranges, down to a single number. After each range that can be read, the next one is larger,
+ * because up to 2^36 unused numbers may follow. If a single number cannot be read, it is skipped,
+ * and then more and more numbers at once. */
 static void repair_messages(struct repair *p, int64_t id)
 {
     int64_t from = 1, span = INT64_MAX, step = 1, last = 0, t_us;

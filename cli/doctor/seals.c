@@ -10,17 +10,9 @@ struct unsealed {
     struct query *q;
     struct running_list running;
     int64_t now_us;
-    int64_t covered;                /* number of all sessions, sealed or not */
+    int64_t covered;                /* number of sessions with evidence, sealed or not */
     int64_t ended, lost, elsewhere; /* numbers of sessions that are not sealed, by reason */
 };
-
-static const struct running_row *seals_find(const struct running_list *l, int64_t session_id)
-{
-    for (size_t i = 0; i < l->n; i++)
-        if (l->row[i].session_id == session_id)
-            return &l->row[i];
-    return NULL;
-}
 
 static bool seals_on_session(void *ctx, const struct query_session *s)
 {
@@ -28,7 +20,10 @@ static bool seals_on_session(void *ctx, const struct query_session *s)
     x->covered += s->evidence != EVIDENCE_NONE;
     if (s->evidence != EVIDENCE_OPEN)
         return true;
-    const struct running_row *row = seals_find(&x->running, s->id);
+    const struct running_row *row = NULL;
+    for (size_t i = 0; i < x->running.n && row == NULL; i++)
+        if (x->running.row[i].session_id == s->id)
+            row = &x->running.row[i];
     int64_t last_at_us = row != NULL ? row->last_at_us : s->started_at_us;
     enum session_state state =
         row != NULL ? running_row_state(&x->running, row) : session_state_of(x->q, s);

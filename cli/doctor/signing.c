@@ -10,10 +10,11 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-/* if a session ended longer ago than this, it should be signed */
+/* a session that ended longer ago than this should be signed */
 #define LATE_US ((int64_t)600 * 1000000)
 #define REMEDY "run mcp-interposer audit checkpoint to see why it fails"
 
+/* own: the settings of `audit checkpoint`. last: the newest checkpoint in the vault. */
 static void check_anchors(struct doctor *d, const struct settings *own,
                           const struct checkpoint *last)
 {
@@ -53,8 +54,8 @@ static void check_kept_checkpoint(struct doctor *d, const char *key_path)
             doctor_report_fault(
                 d, "kept",
                 "mcp-interposer audit verify says what was changed; if you know why (the vault was "
-                "restored, "
-                "or begun anew), and want to sign it: mcp-interposer audit checkpoint --new-vault",
+                "restored, or begun anew), and want to sign it: mcp-interposer audit checkpoint "
+                "--new-vault",
                 "the log does not continue the log that was signed, so it is no longer signed");
             break;
         }
@@ -114,8 +115,8 @@ static void check_key(struct doctor *d, const struct settings *own, bool has_vau
     free(path);
 }
 
-/* Uses the settings that `audit checkpoint` would have. If the configuration file is invalid,
- * another check has reported it. */
+/* Uses the settings that `audit checkpoint` would have. Checks nothing if the configuration file is
+ * invalid, which another check has reported. */
 void doctor_check_signing(struct doctor *d, const struct settings *s, bool has_vault)
 {
     const struct command *audit = command_find(s->commands, "audit");

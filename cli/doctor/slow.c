@@ -4,18 +4,19 @@
 #include "base/units.h"
 #include "vault/query/reader.h"
 
-#define NAME_SHOWN 128 /* at most so many bytes of a name are shown */
-#define NAMED_MAX 8    /* at most so many tools are reported by name */
+#define NAME_SHOWN 128 /* maximum number of bytes shown of a name */
+#define NAMED_MAX 8    /* maximum number of tools reported by name */
 #define DAY_US (INT64_C(86400) * 1000000)
 
-/* The calls are read tool by tool; this is the current tool. */
+/* State of the check. The calls are sorted by tool; most members are about the current tool. */
 struct slow {
     struct doctor *d;
     const struct rules *rules;
     struct buf server, tool; /* owned */
-    int64_t deadline_us, longest_us;
-    int64_t ended; /* number of calls of the tool that timed out */
-    size_t found;  /* number of tools reported so far */
+    int64_t deadline_us;
+    int64_t longest_us; /* longest call that came close to the deadline; 0: none */
+    int64_t ended;      /* number of calls of the tool that timed out */
+    size_t found;       /* number of tools reported so far */
 };
 
 static void report_tool(struct slow *s)

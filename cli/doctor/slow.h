@@ -1,9 +1,9 @@
 /* slow.h - checks of `doctor`: tools whose calls took more than two thirds of their deadline, or
  * reached it.
  *
- * The check reads all calls of the last SLOW_DAYS days, except those of imported sessions. If a
- * call took longer than its deadline and was answered all the same, it does not count: it reported
- * progress, or had another deadline.
+ * The check reads all calls of the last SLOW_DAYS days, except those of imported sessions. It
+ * ignores calls that were answered after their deadline: they reported progress, or had another
+ * deadline.
  *
  * Blocks    on the vault. */
 #ifndef MI_CLI_DOCTOR_SLOW_H

@@ -2,10 +2,10 @@
 
 #include "cli/frame/replace.h"
 #include "cli/settings/paths.h"
-#include "cli/wrap/wrap_edit.h"
 #include "cli/wrap/elsewhere.h"
 #include "cli/wrap/mcpfile/string.h"
 #include "cli/wrap/row.h"
+#include "cli/wrap/wrap_edit.h"
 
 #include <stdlib.h>
 #include <unistd.h>
@@ -19,8 +19,7 @@ static bool wrapped_program_exists(const char *program)
     return strchr(program, '/') != NULL || path_has_program(program);
 }
 
-/* Whether the file configures a container, so that its programs are those of the container. The
- * directory of the file does not matter. */
+/* Whether the file configures a container, so that the programs in the file are inside of it. */
 static bool is_in_container(const char *path)
 {
     static const char name[] = "devcontainer.json";
@@ -28,8 +27,8 @@ static bool is_in_container(const char *path)
     return n >= sizeof name && strcmp(path + n - (sizeof name - 1), name) == 0;
 }
 
-/* Checks the options of a server that starts the interposer. The options are its args after number
- * `launch`. They are options of `proxy`, unless the args name another command. */
+/* Checks the options of a server that starts the interposer. The args of the server after number
+ * `launch` are options of `proxy`, unless they name another command. */
 static void check_options(struct doctor *d, const char *path, const struct mcpfile *f,
                           const struct mcpfile_server *s, size_t launch, struct rules *rules)
 {
@@ -52,19 +51,10 @@ static void check_options(struct doctor *d, const char *path, const struct mcpfi
 
 /* What was found about the servers of all files. */
 struct servers {
-    int64_t wrapped;
+    int64_t wrapped; /* number of wrapped servers */
     /* owned; the unwrapped servers of plugins and of the administrator, with their files */
     struct buf fixed;
 };
-
-static void note_fixed_server(struct servers *all, const struct client_file *where,
-                              const char *name)
-{
-    struct buf path = {0};
-    server_row_append_path(&path, where->path);
-    buf_printf(&all->fixed, "%s%s (%s)", all->fixed.n > 0 ? ", " : "", name, buf_str(&path));
-    buf_close(&path);
-}
 
 static void check_server(struct doctor *d, const struct client_file *where, const struct mcpfile *f,
                          const struct mcpfile_server *s, struct rules *rules, struct servers *all)
@@ -98,8 +88,13 @@ static void check_server(struct doctor *d, const struct client_file *where, cons
                 "%s: server %s runs %s, which does not exist", path, s->name, buf_str(&server));
     }
     if (v.state != WRAP_WRAPPED && !v.is_mcp &&
-        (where->kind == CLIENT_FILE_PLUGIN || where->kind == CLIENT_FILE_MANAGED))
-        note_fixed_server(all, where, s->name);
+        (where->kind == CLIENT_FILE_PLUGIN || where->kind == CLIENT_FILE_MANAGED)) {
+        struct buf shown = {0};
+        server_row_append_path(&shown, path);
+        buf_printf(&all->fixed, "%s%s (%s)", all->fixed.n > 0 ? ", " : "", s->name,
+                   buf_str(&shown));
+        buf_close(&shown);
+    }
     buf_close(&server);
     wrap_view_close(&v);
 }

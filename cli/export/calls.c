@@ -24,8 +24,7 @@ int64_t calls_took_us(const struct exported_call *c)
     return c->end_us >= 0 ? c->end_us - c->t_us : -1;
 }
 
-/* If an operation is ended by a message after last_seq, which is not exported, the operation is
- * open here. */
+/* Makes an operation open again if a message after last_seq, which is not exported, ends it. */
 static void reopen_operations(struct operation_list *l, int64_t last_seq)
 {
     for (size_t i = 0; i < l->n; i++) {
@@ -39,14 +38,14 @@ static void reopen_operations(struct operation_list *l, int64_t last_seq)
     }
 }
 
-/* Counts a call. If the request continues an operation, it is not counted as a call. */
+/* Counts a request. A request that continues an operation is not counted as a call. */
 static void count_call(struct exported_calls *c, const struct exported_call *x)
 {
     bool failed = call_status_failed(calls_status(x));
     c->requests_n += !x->from_server;
     if (x->operation_seq != 0)
         return;
-    c->of_client_n += !x->from_server;
+    c->calls_n += !x->from_server;
     c->failed_n += !x->from_server && failed;
     c->server_failed_n += x->from_server && failed;
 }

@@ -2,10 +2,10 @@
  *
  * Rules     the statuses are those of the view `invocations` (docs/vault.md), also for requests of
  *           the server. Requests of the interposer are left out. A call is selected if it matches
- *           the filter; the time of a call is the time of its request. If a call consisted of
- *           several requests, people see one call (model/operations.h): `calls_n` and the numbers
- *           of failures count it once, with the outcome of its operation. `selected` is set for
- *           each request separately.
+ *           the filter; the time of a call is the time of its request. A call with several requests
+ *           is an operation (model/operations.h): `calls_n` and the numbers of failures count it as
+ *           one call, with the outcome of the operation. `selected` is set for each request
+ *           separately.
  * Owns      the lists, in the order of the requests.
  * Blocks    on the vault. */
 #ifndef MI_CLI_EXPORT_CALLS_H
@@ -36,27 +36,26 @@ struct exported_calls {
     size_t n, cap;
     size_t selected_n;
     struct operation_list operations; /* owned */
-    /* the number of the client's calls, counted as every command counts them */
-    int64_t of_client_n;
+    int64_t calls_n;             /* the number of the client's calls; an operation is one call */
     int64_t requests_n;          /* the number of the client's requests */
     int64_t failed_n;            /* the number of the client's calls that failed */
     int64_t server_failed_n;     /* the number of the server's requests that failed */
     const struct filter *filter; /* borrowed; filter of the calls, used only while reading */
     int64_t last_seq;            /* messages with a higher seq are left out */
-    struct exported_call *of;    /* the call to which the current message belongs */
+    struct exported_call *of;    /* the call whose error message is read */
     bool each_request;           /* each request counts as a call: operations are not read */
     bool no_memory;
 };
 
-/* requests: if true, each request is a call of its own. */
+/* last_seq: the last message that is exported. requests: each request counts as a call. */
 MI_MUST int calls_read(struct exported_calls *c, struct query *q, const struct query_session *s,
                        int64_t last_seq, const struct filter *f, bool requests);
 void calls_close(struct exported_calls *c);
 /* Returns NULL if seq is not the number of a request. */
 const struct exported_call *calls_find(const struct exported_calls *c, int64_t seq);
-/* Returns the outcome of the operation that the call begins. If it begins none, returns the outcome
- * of the call itself. */
+/* If the request begins an operation, these functions return the status and the duration of the
+ * operation, otherwise those of the request. The duration is -1 if there is no answer yet. */
 enum call_status calls_status(const struct exported_call *c);
-int64_t calls_took_us(const struct exported_call *c); /* returns -1 if the call is open */
+int64_t calls_took_us(const struct exported_call *c);
 
 #endif

@@ -79,8 +79,8 @@ static const struct {
     {"markdown", export_markdown}, {"html", export_html},
 };
 
-/* The suffixes of file names that determine the format. `.json` is missing, because no format is a
- * single JSON document. */
+/* The suffixes of file names that determine the format. `.json` is not among them, because no
+ * format is a single JSON document. */
 static const struct {
     const char *suffix, *format;
 } suffixes[] = {
@@ -88,7 +88,7 @@ static const struct {
     {".markdown", "markdown"}, {".html", "html"},      {".htm", "html"},
 };
 
-/* Returns the format. NULL: the name of the file does not determine it. */
+/* Returns the format, or NULL if the name of the file does not determine it. */
 static const char *chosen_export_format(const struct settings *s)
 {
     if (!settings_is_word(s, "format", "auto"))

@@ -19,7 +19,7 @@ void export_close(struct export *x)
     buf_close(&x->text);
 }
 
-static bool write_out(struct export *x)
+static bool export_write_buffer(struct export *x)
 {
     if (x->b.failed || x->text.failed)
         x->status = MI_ENOMEM;
@@ -31,13 +31,13 @@ static bool write_out(struct export *x)
 
 bool export_flush(struct export *x)
 {
-    return x->status == 0 && (x->b.n < WRITE_SIZE || write_out(x));
+    return x->status == 0 && (x->b.n < WRITE_SIZE || export_write_buffer(x));
 }
 
 int export_end(struct export *x)
 {
     if (x->status == 0)
-        (void)write_out(x);
+        (void)export_write_buffer(x);
     return x->status;
 }
 

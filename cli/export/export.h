@@ -1,13 +1,13 @@
 /* export.h - exports one session to a file. This is the part that all formats share.
  *
- * Rules     recorded text must not control the program that shows it. So it is quoted as the format
- *           requires, and control characters are made visible. Messages that a proxy records during
- *           the export are left out. A format that lists calls lists the calls that the filter
- *           selects, with all their messages. If a message belongs to no call, the filter must
- *           match the message itself.
+ * Rules     recorded text must not control the program that shows it: the text is quoted as the
+ *           format requires, and control characters are made visible. Messages that a proxy records
+ *           during the export are left out. A format that lists calls lists the calls that the
+ *           filter selects, with all their messages. A message that belongs to no call is listed if
+ *           the filter matches the message itself.
  * Owns      the list of calls and the buffers; export_close() frees them.
- * Errors    a negative status. MI_EIO: the file could not be written (see cli/frame/save.h). For
- *           others see query_error().
+ * Errors    a negative status. MI_EIO: the file could not be written (see cli/frame/save.h). Other
+ *           errors are those of the vault: see query_error().
  * Blocks    on the vault and on the file. */
 #ifndef MI_CLI_EXPORT_EXPORT_H
 #define MI_CLI_EXPORT_EXPORT_H
@@ -18,20 +18,20 @@
 
 struct export
 {
-    struct query *q;               /* borrowed, like the next three members */
-    const struct query_session *s; /* valid until the next query_session() */
-    struct save *file;
-    const struct filter *filter;
+    struct query *q;               /* borrowed */
+    const struct query_session *s; /* borrowed; valid until the next query_session() */
+    struct save *file;             /* borrowed */
+    const struct filter *filter;   /* borrowed */
     struct session_view view;
     struct exported_calls calls;
     struct buf b;                           /* owned; text that is not written yet */
     struct buf body;                        /* owned; holds a large body */
     struct buf text;                        /* owned; scratch */
     bool no_stderr, content, notifications; /* values of the options of the same names */
-    int status;                             /* the error of a callback; 0: none */
+    int status;                             /* first error while writing; 0: none */
 };
 
-/* requests: if a call consisted of several requests, each of them is a call. */
+/* requests: each request counts as a call, also if a call has several. */
 MI_MUST int export_open(struct export *x, struct query *q, const struct query_session *s,
                         struct save *file, const struct filter *f, bool requests);
 void export_close(struct export *x);
@@ -39,23 +39,23 @@ void export_close(struct export *x);
 /* Passes all messages and events to the functions, in order. on_event may be NULL. */
 MI_MUST int export_each(struct export *x, query_message_fn on_message, query_event_fn on_event,
                         void *ctx);
-/* whether --no-stderr leaves it out */
+/* Whether --no-stderr leaves the message out. */
 bool export_skips_message(const struct export *x, const struct query_message *m);
 /* Returns the call that this message begins. NULL: the message is not a request, or its call is not
  * selected. */
 const struct exported_call *export_call(const struct export *x, const struct query_message *m);
-/* Whether the message belongs to a call that is selected. If it belongs to no call: whether it
- * matches the filter. */
+/* Whether the message belongs to a call that is selected or, if it belongs to no call, whether the
+ * filter matches the message. */
 bool export_selects_message(const struct export *x, const struct query_message *m);
 bool export_selects_event(const struct export *x, const struct query_event *e);
-/* Returns the body of a message; at most `max` bytes of a large one. The result is valid until the
- * next call. Returns {NULL, 0} in three cases: no body was recorded; its file cannot be read, then
- * *ret_error is the reason; or the vault cannot be read, then x->status is set and export_flush()
- * returns false. */
+/* Returns the body of a message, and only the first `max` bytes of a large body. The result is
+ * valid until the next call. Returns {NULL, 0} if no body was recorded; if the file of the body
+ * cannot be read, then *ret_error is the reason; or if the vault cannot be read, then x->status is
+ * set and export_flush() returns false. */
 struct slice export_body(struct export *x, const struct query_message *m, size_t max,
                          const char **ret_error);
 /* If x->b is large, writes it to the file. Returns false if the export has failed (x->status). */
 bool export_flush(struct export *x);
-int export_end(struct export *x); /* writes the rest */
+int export_end(struct export *x); /* writes x->b; returns x->status */
 
 #endif

@@ -13,7 +13,7 @@ MI_MUST int export_csv(struct export *x);
 MI_MUST int export_otlp(struct export *x);
 MI_MUST int export_markdown(struct export *x);
 MI_MUST int export_html(struct export *x);
-/* Appends the part of the page about estimated tokens to x->b. If no tool is known, appends
+/* Appends the section of the HTML page about estimated tokens to x->b. If no tool is known, appends
  * nothing. */
 MI_MUST int export_html_cost(struct export *x);
 

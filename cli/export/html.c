@@ -1,8 +1,9 @@
 /* html.c - writes a session as one page that needs no other file: cli/export/report.html with the
  * data of the session.
  *
- * The data is JSON in a <script> whose type no browser runs. Characters that could end this element
- * or begin another one are escaped, and the page makes only text nodes from the data. */
+ * The data is JSON in a <script> with a type that browsers do not run. Characters that could end
+ * this element or begin another element are escaped. The page makes only text nodes from the
+ * data. */
 #include "cli/export/formats.h"
 
 #include "base/json_out.h"
@@ -14,15 +15,15 @@
 
 #include <assert.h>
 
-#define BODY_MAX ((size_t)64 << 10) /* at most so many bytes of a body are shown */
-#define PREVIEW_MAX ((size_t)240)   /* bytes of a preview: more than a row of the page shows */
+#define BODY_MAX ((size_t)64 << 10) /* maximum number of bytes shown of a body */
+#define PREVIEW_MAX ((size_t)240)   /* maximum bytes of a preview; a row of the page shows less */
 
 struct page {
     struct export *x;
     struct json_out j;
 };
 
-static void add_string(struct page *p, const char *name, struct slice text)
+static void page_add_string(struct page *p, const char *name, struct slice text)
 {
     if (text.p == NULL)
         return;
@@ -42,19 +43,19 @@ static void add_string(struct page *p, const char *name, struct slice text)
 
 /* Adds text for people. Characters on which a browser acts, such as changes of direction, are made
  * visible. */
-static void add_text(struct page *p, const char *name, struct slice text)
+static void page_add_text(struct page *p, const char *name, struct slice text)
 {
     if (text.p == NULL)
         return;
     struct buf visible = {0};
     text_visible(&visible, text);
-    add_string(p, name, buf_slice(&visible));
+    page_add_string(p, name, buf_slice(&visible));
     p->x->b.failed |= visible.failed;
     buf_close(&visible);
 }
 
-/* Adds the text of x->text that the row shows in one line. */
-static void add_preview(struct page *p)
+/* Adds x->text as the preview that a row shows in one line. */
+static void page_add_preview(struct page *p)
 {
     struct buf *text = &p->x->text;
     if (text->n > PREVIEW_MAX) {
@@ -62,25 +63,25 @@ static void add_preview(struct page *p)
         buf_adds(text, "…");
     }
     if (text->n > 0)
-        add_text(p, "preview", buf_slice(text));
+        page_add_text(p, "preview", buf_slice(text));
 }
 
-/* Adds the text that a click shows. JSON stays as it is. */
-static void add_content(struct page *p, struct slice content)
+/* Adds the content that the page shows after a click on the row. */
+static void page_add_content(struct page *p, struct slice content)
 {
     struct buf *text = &p->x->text;
     struct json_scan scan;
     if (json_scan(content, NULL, NULL, &scan) < 0) {
-        add_text(p, "body", content);
+        page_add_text(p, "body", content);
         return;
     }
     buf_clear(text);
     text_json_visible(text, scan.root);
-    add_string(p, "body", buf_slice(text));
+    page_add_string(p, "body", buf_slice(text));
     json_out_bool(&p->j, "json", true);
 }
 
-static void add_body(struct page *p, const struct query_message *m)
+static void page_add_body(struct page *p, const struct query_message *m)
 {
     struct export *x = p->x;
     const char *error;
@@ -89,19 +90,19 @@ static void add_body(struct page *p, const struct query_message *m)
     body = text_head(body, BODY_MAX);
     if (body.p == NULL) {
         if (error != NULL)
-            add_text(p, "error", slice_of(error));
+            page_add_text(p, "error", slice_of(error));
         return;
     }
     buf_clear(&x->text);
-    /* with 4 more bytes, a longer text exceeds PREVIEW_MAX by at least one character */
+    /* PREVIEW_MAX and one more character, so that page_add_preview() shortens a longer text */
     preview_add(&x->text, m, body, PREVIEW_MAX + 4);
-    add_preview(p);
-    add_content(p, body);
+    page_add_preview(p);
+    page_add_content(p, body);
     if (whole > (int64_t)body.n)
         json_out_int(&p->j, "cut", whole - (int64_t)body.n);
 }
 
-static void add_call(struct page *p, const struct exported_call *c)
+static void page_add_call(struct page *p, const struct exported_call *c)
 {
     enum call_status status = calls_status(c);
     const struct listed_operation *o = c->operation;
@@ -126,13 +127,13 @@ static void add_call(struct page *p, const struct exported_call *c)
         json_out_int(&p->j, "end", o->closing_seq);
 }
 
-static void begin_row(struct page *p)
+static void page_begin_row(struct page *p)
 {
     json_out_whitespace(&p->j, "\n");
     json_out_object(&p->j, NULL);
 }
 
-static bool end_row(struct page *p)
+static bool page_end_row(struct page *p)
 {
     json_out_end(&p->j);
     return export_flush(p->x);
@@ -145,23 +146,23 @@ static bool html_on_message(void *ctx, const struct query_message *m)
     const struct exported_call *c = export_call(x, m);
     if (export_skips_message(x, m) || !export_selects_message(x, m))
         return true;
-    begin_row(p);
+    page_begin_row(p);
     json_out_int(&p->j, "seq", m->seq);
     json_out_int(&p->j, "t", m->t_us);
-    add_text(p, "kind", slice_of(row_kind_name(m->kind)));
-    add_text(p, "id", m->rpc_id);
-    add_text(p, "method", session_method_of_message(m));
-    add_text(p, "target", session_target_of_message(m));
-    add_text(p, "finding", m->finding);
+    page_add_text(p, "kind", slice_of(row_kind_name(m->kind)));
+    page_add_text(p, "id", m->rpc_id);
+    page_add_text(p, "method", session_method_of_message(m));
+    page_add_text(p, "target", session_target_of_message(m));
+    page_add_text(p, "finding", m->finding);
     if (m->action != ROW_FORWARDED && m->kind != KIND_STDERR)
-        add_text(p, "action", slice_of(row_action_name(m->action)));
+        page_add_text(p, "action", slice_of(row_action_name(m->action)));
     if (m->direction == ROW_C2S)
         json_out_bool(&p->j, "to_server", true);
     json_out_int(&p->j, "size", m->size);
     if (c != NULL)
-        add_call(p, c);
-    add_body(p, m);
-    return end_row(p);
+        page_add_call(p, c);
+    page_add_body(p, m);
+    return page_end_row(p);
 }
 
 static bool html_on_event(void *ctx, const struct query_event *e)
@@ -169,19 +170,19 @@ static bool html_on_event(void *ctx, const struct query_event *e)
     struct page *p = ctx;
     if (!export_selects_event(p->x, e))
         return true;
-    begin_row(p);
+    page_begin_row(p);
     json_out_int(&p->j, "t", e->t_us);
-    add_text(p, "event", e->kind);
+    page_add_text(p, "event", e->kind);
     buf_clear(&p->x->text);
     event_words_append(&p->x->text, e->kind, e->detail);
-    add_preview(p);
+    page_add_preview(p);
     if (e->detail.p != NULL)
-        add_content(p, text_head(e->detail, BODY_MAX));
-    return end_row(p);
+        page_add_content(p, text_head(e->detail, BODY_MAX));
+    return page_end_row(p);
 }
 
 /* Adds the values with which a reader can find the seal of the session. */
-static int add_evidence(struct page *p)
+static int page_add_evidence(struct page *p)
 {
     struct query_seal seal;
     const struct query_session *s = p->x->s;
@@ -194,23 +195,23 @@ static int add_evidence(struct page *p)
     return st == MI_ENOENT ? 0 : st;
 }
 
-static int add_session(struct page *p)
+static int page_add_session(struct page *p)
 {
     struct export *x = p->x;
     const struct query_session *s = x->s;
     json_out_object(&p->j, NULL);
     json_out_int(&p->j, "started_at_us", s->started_at_us);
-    add_text(p, "name", s->name);
-    add_text(p, "uid", s->uid);
-    add_text(p, "server_name", s->server_name);
-    add_text(p, "server_version", s->server_version);
-    add_text(p, "client_name", s->client_name);
-    add_text(p, "client_version", s->client_version);
-    add_text(p, "protocol_version", s->protocol_version);
-    add_text(p, "cwd", s->cwd);
+    page_add_text(p, "name", s->name);
+    page_add_text(p, "uid", s->uid);
+    page_add_text(p, "server_name", s->server_name);
+    page_add_text(p, "server_version", s->server_version);
+    page_add_text(p, "client_name", s->client_name);
+    page_add_text(p, "client_version", s->client_version);
+    page_add_text(p, "protocol_version", s->protocol_version);
+    page_add_text(p, "cwd", s->cwd);
     json_out_int(&p->j, "lasted_us", x->view.lasted_us);
-    json_out_int(&p->j, "calls", x->calls.of_client_n);
-    if (x->calls.requests_n > x->calls.of_client_n)
+    json_out_int(&p->j, "calls", x->calls.calls_n);
+    if (x->calls.requests_n > x->calls.calls_n)
         json_out_int(&p->j, "requests", x->calls.requests_n);
     json_out_int(&p->j, "failed", x->calls.failed_n);
     json_out_int(&p->j, "server_failed", x->calls.server_failed_n);
@@ -221,13 +222,13 @@ static int add_session(struct page *p)
     }
     buf_clear(&x->text);
     session_end_text(&x->text, s, x->view.state);
-    add_text(p, "ended", buf_slice(&x->text));
-    int st = add_evidence(p);
+    page_add_text(p, "ended", buf_slice(&x->text));
+    int st = page_add_evidence(p);
     json_out_end(&p->j);
     return st;
 }
 
-static void add_title(struct export *x)
+static void page_add_title(struct export *x)
 {
     buf_clear(&x->text);
     text_visible(&x->text, x->s->name);
@@ -240,8 +241,8 @@ static void add_title(struct export *x)
     buf_adds(&x->b, ": MCP session");
 }
 
-/* Adds the part of the page before a mark. *rest is then the part after the mark. */
-static void add_page(struct export *x, const char *mark, struct slice *rest)
+/* Adds the part of the template before a mark. *rest is then the part after the mark. */
+static void page_add_template(struct export *x, const char *mark, struct slice *rest)
 {
     const char *at = memmem(rest->p, rest->n, mark, strlen(mark));
     assert(at != NULL); /* report.html has this mark */
@@ -253,15 +254,15 @@ static void add_page(struct export *x, const char *mark, struct slice *rest)
 int export_html(struct export *x)
 {
     struct slice rest = {report_page, report_page_n};
-    add_page(x, "@TITLE@", &rest);
-    add_title(x);
-    add_page(x, "@COST@", &rest);
+    page_add_template(x, "@TITLE@", &rest);
+    page_add_title(x);
+    page_add_template(x, "@COST@", &rest);
     int st = export_html_cost(x);
-    add_page(x, "@DATA@", &rest);
+    page_add_template(x, "@DATA@", &rest);
     struct page p = {x, json_out_to(&x->b)};
     json_out_array(&p.j, NULL);
     if (st == 0)
-        st = add_session(&p);
+        st = page_add_session(&p);
     if (st == 0)
         st = export_each(x, html_on_message, html_on_event, &p);
     buf_addc(&x->b, '\n');

@@ -1,5 +1,5 @@
-/* html_cost.c - how much of the model's context the tools of a session take, as a table with bars.
- * It uses only markup and CSS, so it is shown even without scripts. */
+/* html_cost.c - a table with bars: how much of the model's context the tools of a session take. The
+ * table needs no scripts, only markup and CSS. */
 #include "cli/export/formats.h"
 
 #include "base/grow.h"
@@ -11,13 +11,14 @@
 
 #include <stdlib.h>
 
-#define COST_ROWS 30                /* at most so many tools are shown */
-#define BODY_MAX ((size_t)16 << 20) /* bytes of a body whose tokens are counted */
+#define COST_ROWS 30                /* maximum number of tools shown */
+#define BODY_MAX ((size_t)16 << 20) /* tokens of longer bodies are not counted */
 
 /* ---- results -------------------------------------------------------------------------------- */
 
-/* The results of a session, counted from the recorded bodies: the columns of `calls` count the text before it is
- * redacted, and a store does not have them. */
+/* The results of the calls of a session, counted from the recorded bodies. The columns of the table
+ * `calls` are not used: they count the text before it is redacted, and a central store does not
+ * have them. */
 struct html_results {
     struct export *x;
     struct html_result {
@@ -63,8 +64,8 @@ static struct context_result html_result_of(void *ctx, int64_t seq)
 
 /* ---- the table ------------------------------------------------------------------------------ */
 
-/* Adds recorded text, escaped so that nothing of it is markup. */
-static void add_escaped(struct buf *b, struct slice text)
+/* Adds recorded text, escaped so that it contains no markup. */
+static void html_add_escaped(struct buf *b, struct slice text)
 {
     struct buf visible = {0};
     text_visible(&visible, text);
@@ -79,7 +80,7 @@ static void add_escaped(struct buf *b, struct slice text)
 }
 
 /* Adds a number and its bar. */
-static void add_bar(struct buf *b, int64_t tokens, int64_t most, const char *style)
+static void html_add_bar(struct buf *b, int64_t tokens, int64_t most, const char *style)
 {
     if (tokens < 0) {
         buf_adds(b, "<td class=\"num\">-</td><td></td>");
@@ -91,15 +92,15 @@ static void add_bar(struct buf *b, int64_t tokens, int64_t most, const char *sty
                most > 0 ? (int)((double)tokens * 100 / (double)most + 0.5) : 0);
 }
 
-static void add_tool(struct buf *b, const struct cost_tool *t, int64_t most, int64_t most_results,
-                     bool binaries)
+static void html_add_tool(struct buf *b, const struct cost_tool *t, int64_t most,
+                          int64_t most_results, bool binaries)
 {
     buf_adds(b, "<tr><th scope=\"row\">");
-    add_escaped(b, text_head(t->name, 100));
+    html_add_escaped(b, text_head(t->name, 100));
     buf_adds(b, "</th>");
-    add_bar(b, t->definition_tokens, most, t->calls > 0 ? "used" : "unused");
+    html_add_bar(b, t->definition_tokens, most, t->calls > 0 ? "used" : "unused");
     buf_printf(b, "<td class=\"num\">%lld</td>", (long long)t->calls);
-    add_bar(b, t->calls > 0 ? t->result_tokens : 0, most_results, "used");
+    html_add_bar(b, t->calls > 0 ? t->result_tokens : 0, most_results, "used");
     if (binaries) {
         buf_adds(b, "<td class=\"num\">");
         cost_binaries_add(b, &t->binaries);
@@ -108,7 +109,7 @@ static void add_tool(struct buf *b, const struct cost_tool *t, int64_t most, int
     buf_adds(b, "</tr>\n");
 }
 
-static void add_sum(struct buf *b, const struct cost_server *s)
+static void html_add_sum(struct buf *b, const struct cost_server *s)
 {
     buf_adds(b, "<p class=\"soft\">");
     if (s->tools >= 0) {
@@ -128,7 +129,8 @@ static void add_sum(struct buf *b, const struct cost_server *s)
     buf_adds(b, "Numbers with ~ are estimates; images, audio and blobs are not in them.</p>\n");
 }
 
-static void add_table(struct buf *b, const struct cost_server *s, const struct cost_tool_line *l)
+static void html_add_table(struct buf *b, const struct cost_server *s,
+                           const struct cost_tool_line *l)
 {
     int64_t most_results = 0;
     bool binaries = s->binaries.n > 0;
@@ -140,12 +142,12 @@ static void add_table(struct buf *b, const struct cost_server *s, const struct c
     buf_adds(b, binaries ? "<th>images, audio, blobs</th>" : "");
     buf_adds(b, "</tr></thead>\n<tbody>\n");
     for (size_t i = 0; i < s->tool_n && i < COST_ROWS; i++)
-        add_tool(b, &l[i].t, l[i].most, most_results, binaries);
+        html_add_tool(b, &l[i].t, l[i].most, most_results, binaries);
     buf_adds(b, "</tbody>\n</table>\n");
     if (s->tool_n > COST_ROWS)
         buf_printf(b, "<p class=\"soft\">%zu tools with smaller definitions are not shown.</p>\n",
                    s->tool_n - COST_ROWS);
-    add_sum(b, s);
+    html_add_sum(b, s);
     buf_adds(b, "</section>");
 }
 
@@ -167,7 +169,7 @@ int export_html_cost(struct export *x)
     if (st == 0 && c.n > 0 && c.list[0].tool_n > 0) {
         st = cost_tool_lines(&c.list[0], &l);
         if (st == 0)
-            add_table(&x->b, &c.list[0], l);
+            html_add_table(&x->b, &c.list[0], l);
     }
     free(l);
     free(results.list);

@@ -3,14 +3,17 @@
 
 #include "base/json_out.h"
 #include "base/log.h"
-#include "cli/export/bundle.h"
 #include "cli/frame/input.h"
 #include "cli/frame/out.h"
 #include "cli/settings/config.h"
+#include "evidence/bundle.h"
 #include "vault/cassette/cassette_file.h"
 #include "vault/cassette/import.h"
+#include "vault/prove/proven.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 static const struct opt table_of_options[] = {
     {0, "name", "NAME", NULL, "the server's name in records, instead of the name in the file"},
@@ -29,6 +32,102 @@ static const char about[] =
     "A bundle (see: audit prove) of a whole session is imported if it is valid.\n"
     "`sessions` marks imported sessions; `stats` counts them only with --imported.\n";
 /* clang-format on */
+
+/* ---- bundles (docs/evidence.md, "Bundle") ---------------------------------------------------- */
+
+/* Whether a file begins like a bundle. */
+static bool import_is_bundle(const char *path)
+{
+    char head[256];
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    ssize_t n = fd >= 0 ? pread(fd, head, sizeof head, 0) : -1;
+    if (fd >= 0)
+        close(fd);
+    size_t k = 0;
+    for (ssize_t i = 0; i < n; i++)
+        if (memchr(" \t\r\n", head[i], 4) == NULL)
+            head[k++] = head[i];
+    return slice_begins((struct slice){head, k}, "{\"format\":\"" BUNDLE_FORMAT "\"");
+}
+
+/* Adds where the session was recorded, for the event `imported`. */
+static int import_bundle_add_origin(struct import *d, const struct bundle *b)
+{
+    char root[DIGEST_HEX + 1];
+    struct buf text = {0};
+    struct json_out j = json_out_to(&text);
+    digest_hex(&b->leaf[b->seal].leaf.root, root);
+    json_out_text(&j, "origin", b->checkpoint.origin);
+    json_out_text(&j, "session", b->leaf[b->seal].leaf.uid);
+    json_out_str(&j, "root", root);
+    bool good = !text.failed;
+    if (good)
+        import_origin(d, buf_slice(&text));
+    buf_close(&text);
+    return good ? 0 : MI_ENOMEM;
+}
+
+/* Sets *ret_status to the status of the import. */
+static int import_bundle_add_session(struct import *d, const struct bundle *b, const char *name,
+                                     int *ret_status)
+{
+    struct bundle_walk first = bundle_begin(b), last = first;
+    struct bundle_record start, end;
+    struct query_session s;
+    int st = MI_ENOMEM;
+    if (bundle_next(b, &first, &start) && bundle_end(b, &last, &end)) {
+        proven_read_session(&s, &start);
+        proven_end(&s, &end);
+        *ret_status = import_session(d, &s, name);
+        st = 0;
+    }
+    bundle_walk_close(&first);
+    bundle_walk_close(&last);
+    return st;
+}
+
+static int import_bundle_add_messages(struct import *d, const struct bundle *b, int *ret_status)
+{
+    struct bundle_walk w = bundle_begin(b);
+    struct bundle_record r;
+    while (*ret_status == 0 && bundle_next(b, &w, &r)) {
+        if (r.kind != BUNDLE_MESSAGE)
+            continue;
+        struct query_message m = proven_read_message(&r);
+        *ret_status = import_message(d, &m);
+    }
+    int st = w.text.failed ? MI_ENOMEM : 0;
+    bundle_walk_close(&w);
+    return st;
+}
+
+/* Verifies the bundle and imports its session. If key is not NULL, also verifies that the key has
+ * signed the bundle. *ret_status: as import_commit(). Returns 0, MI_ENOMEM, or MI_EINVAL; then
+ * `error` holds a sentence. */
+static int import_bundle(struct import *d, struct slice text, const struct public_key *key,
+                         const char *name, int *ret_status, struct buf *error)
+{
+    struct bundle b;
+    struct buf why = {0};
+    int st = bundle_open(&b, text, key, &why);
+    if (st == MI_EINVAL)
+        buf_printf(error, "the bundle is not valid: %s", buf_str(&why));
+    if (st == 0 && !bundle_is_whole(&b)) {
+        buf_adds(error, "the bundle has only some records of its session: make one without --seq");
+        st = MI_EINVAL;
+    }
+    if (st == 0)
+        st = import_bundle_add_origin(d, &b);
+    if (st == 0)
+        st = import_bundle_add_session(d, &b, name, ret_status);
+    if (st == 0)
+        st = import_bundle_add_messages(d, &b, ret_status);
+    bundle_close(&b);
+    buf_close(&why);
+    return st;
+}
+
+/* ---- all recordings -------------------------------------------------------------------------- */
 
 struct import_run {
     struct import *import;
@@ -50,28 +149,25 @@ static bool import_command_on_message(void *ctx, const struct query_message *m)
     return im->status == 0;
 }
 
-static void import_command_print_json(struct buf *b, const struct import *d, bool before)
-{
-    struct json_out j = json_out_to(b);
-    json_out_object(&j, NULL);
-    json_out_str(&j, "type", "imported");
-    json_out_int(&j, "id", import_id(d));
-    json_out_str(&j, "uid", import_uid(d));
-    json_out_int(&j, "messages", import_messages(d));
-    json_out_bool(&j, "already_imported", before);
-    json_out_end(&j);
-}
-
-static int print_result(const struct settings *settings, const struct import *d, bool before)
+static int print_imported_session(const struct settings *settings, const struct import *d,
+                                  bool before)
 {
     struct out o;
     out_open(&o);
-    if (settings_is_on(settings, "json"))
-        import_command_print_json(&o.b, d, before);
-    else
+    if (settings_is_on(settings, "json")) {
+        struct json_out j = json_out_to(&o.b);
+        json_out_object(&j, NULL);
+        json_out_str(&j, "type", "imported");
+        json_out_int(&j, "id", import_id(d));
+        json_out_str(&j, "uid", import_uid(d));
+        json_out_int(&j, "messages", import_messages(d));
+        json_out_bool(&j, "already_imported", before);
+        json_out_end(&j);
+    } else {
         out_printf(&o, "session %lld: %lld messages, uid %s%s", (long long)import_id(d),
                    (long long)import_messages(d), import_uid(d),
                    before ? "; it was imported before, nothing changed" : "");
+    }
     out_end_line(&o);
     return out_close(&o);
 }
@@ -98,15 +194,17 @@ static int import_file(const struct settings *settings, const char *vault, struc
         log_error("%s", import_error(im.import));
         status = EXIT_TROUBLE;
     } else {
-        status = print_result(settings, im.import, im.status > 0);
+        status = print_imported_session(settings, im.import, im.status > 0);
     }
     import_close(im.import);
     buf_close(&error);
     return status;
 }
 
-static int import_any(const struct settings *settings)
+static int import_command_run(const struct settings *settings)
 {
+    if (settings->operands_n == 0)
+        return settings_fail_usage(settings, "missing FILE: a cassette or another recording");
     const char *path = settings->operands[0], *key_text = settings_text(settings, "key");
     struct public_key key;
     struct buf text = {0};
@@ -125,17 +223,6 @@ static int import_any(const struct settings *settings)
         free(vault);
     }
     buf_close(&text);
-    return status;
-}
-
-static int import_command_run(const struct settings *settings)
-{
-    int status;
-    if (settings->operands_n == 0) {
-        status = settings_fail_usage(settings, "missing FILE: a cassette or another recording");
-    } else {
-        status = import_any(settings);
-    }
     return status;
 }
 

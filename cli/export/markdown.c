@@ -11,7 +11,7 @@
 
 /* maximum number of characters shown of a request or an answer */
 #define BODY_CHARS 4000
-#define BODY_READ ((size_t)256 << 10) /* bytes; a longer body is not indented */
+#define BODY_READ ((size_t)256 << 10) /* bytes read of a body; longer JSON is not indented */
 
 struct note {
     struct export *x;
@@ -47,8 +47,8 @@ static size_t longest_run_of_backticks(struct slice s)
     return most;
 }
 
-/* Adds a block of code. Its fence is longer than any fence in the text, so the text cannot end the
- * block. */
+/* Adds a block of code. The fence is longer than any run of backticks in the text, so the text
+ * cannot end the block. */
 static void add_block(struct export *x, const char *language, struct slice text)
 {
     size_t ticks = longest_run_of_backticks(text);
@@ -122,7 +122,7 @@ static void add_call_duration(struct export *x, const struct exported_call *c)
         buf_addc(&x->b, '-');
 }
 
-/* Adds the number of requests, if the call begins an operation. */
+/* Adds the number of requests if the call is an operation. */
 static void add_requests(struct export *x, const struct exported_call *c)
 {
     const struct listed_operation *o = c->operation;
@@ -197,9 +197,9 @@ static void add_front_matter(struct export *x, const struct query_seal *seal)
     markdown_add_string(x, "ended", buf_slice(&x->text));
     markdown_add_number(x, "duration_ms", x->view.lasted_us / 1000);
     markdown_add_number(x, "messages", x->view.summary.last_seq);
-    markdown_add_number(x, "calls", x->calls.of_client_n);
+    markdown_add_number(x, "calls", x->calls.calls_n);
     markdown_add_number(x, "errors", x->calls.failed_n);
-    if (x->calls.requests_n > x->calls.of_client_n)
+    if (x->calls.requests_n > x->calls.calls_n)
         markdown_add_number(x, "requests", x->calls.requests_n);
     markdown_add_string(x, "evidence", slice_of(session_evidence_name(x->s->evidence)));
     if (seal != NULL) {
@@ -238,7 +238,7 @@ static void add_title(struct export *x)
         markdown_add_plain(x, x->s->client_name);
         buf_adds(&x->b, ". ");
     }
-    long long calls = x->calls.of_client_n, errors = x->calls.failed_n;
+    long long calls = x->calls.calls_n, errors = x->calls.failed_n;
     buf_printf(&x->b, "%lld call%s", calls, calls == 1 ? "" : "s");
     if (x->calls.requests_n > calls)
         buf_printf(&x->b, " \\(%lld requests\\)", (long long)x->calls.requests_n);

@@ -3,7 +3,7 @@
 
 #include "vault/otlp/otlp.h"
 
-#define SPANS_A_LINE 1000 /* spans in a line, because a collector limits the size of a request */
+#define SPANS_A_LINE 1000 /* maximum spans in a line: collectors limit the size of a request */
 
 struct spans {
     struct export *x;
@@ -14,7 +14,7 @@ struct spans {
     size_t n;                        /* the number of spans in this line */
 };
 
-static void begin_line(struct spans *p)
+static void begin_otlp_line(struct spans *p)
 {
     otlp_begin_request(&p->r, OTLP_SPANS, &p->x->b, &p->x->text);
     p->r.content = p->x->content;
@@ -22,7 +22,7 @@ static void begin_line(struct spans *p)
     p->n = 0;
 }
 
-static void end_line(struct spans *p)
+static void end_otlp_line(struct spans *p)
 {
     otlp_end_request(&p->r);
     json_out_line(&p->r.j);
@@ -38,22 +38,12 @@ static bool otlp_on_answer(void *ctx, const struct query_message *m)
     return false;
 }
 
-static int read_answer(struct spans *p, const struct exported_call *c)
-{
-    buf_clear(&p->answer);
-    if (!p->x->content || c->answer_seq == 0)
-        return 0;
-    int st =
-        query_timeline(p->x->q, p->x->s->id, c->answer_seq, c->answer_seq, otlp_on_answer, NULL, p);
-    return st == 0 && p->answer.failed ? MI_ENOMEM : st;
-}
-
 /* Returns the request to which the next span is added. */
 static struct otlp_request *next_span_request(struct spans *p)
 {
     if (p->n == SPANS_A_LINE) {
-        end_line(p);
-        begin_line(p);
+        end_otlp_line(p);
+        begin_otlp_line(p);
     }
     p->n++;
     return &p->r;
@@ -68,9 +58,9 @@ static bool otlp_on_first_message(void *ctx, const struct query_message *m)
     return false;
 }
 
-/* Finds the operation to which a request belongs, if the span of the operation's first call is
- * exported. */
-static void find_operation(struct spans *p, const struct exported_call *c)
+/* Sets p->operation to the operation to which a request belongs, or p->operation.seq to 0 if the
+ * request belongs to none, or the first call of the operation is not exported. */
+static void set_span_operation(struct spans *p, const struct exported_call *c)
 {
     int64_t seq = c->operation != NULL ? c->seq : c->operation_seq;
     const struct exported_call *first = calls_find(&p->x->calls, seq);
@@ -81,23 +71,18 @@ static void find_operation(struct spans *p, const struct exported_call *c)
             query_timeline(p->x->q, p->x->s->id, seq, seq, otlp_on_first_message, NULL, p);
 }
 
-static void add_notification(struct spans *p, const struct query_message *m)
-{
-    const char *error;
-    struct otlp_call call = {.request = m,
-                             .body = export_body(p->x, m, SIZE_MAX, &error),
-                             .status = CALL_OK,
-                             .end_us = m->t_us};
-    otlp_add_span(next_span_request(p), &p->session, &call);
-}
-
 static void otlp_add_call(struct spans *p, const struct query_message *m,
                           const struct exported_call *c)
 {
     const char *error;
-    int st = read_answer(p, c);
-    p->x->status = p->x->status == 0 ? st : p->x->status;
-    find_operation(p, c);
+    buf_clear(&p->answer);
+    if (p->x->content && c->answer_seq != 0) {
+        int st = query_timeline(p->x->q, p->x->s->id, c->answer_seq, c->answer_seq, otlp_on_answer,
+                                NULL, p);
+        st = st == 0 && p->answer.failed ? MI_ENOMEM : st;
+        p->x->status = p->x->status == 0 ? st : p->x->status;
+    }
+    set_span_operation(p, c);
     struct otlp_call call = {.request = m,
                              .body = export_body(p->x, m, SIZE_MAX, &error),
                              .answer = buf_slice(&p->answer),
@@ -117,19 +102,25 @@ static bool otlp_on_message(void *ctx, const struct query_message *m)
 {
     struct spans *p = ctx;
     const struct exported_call *c = export_call(p->x, m);
-    if (p->x->notifications && otlp_notification_has_span(m) && export_selects_message(p->x, m))
-        add_notification(p, m);
-    else if (c != NULL && m->method.p != NULL) /* a rejected line may have no method */
+    const char *error;
+    if (p->x->notifications && otlp_notification_has_span(m) && export_selects_message(p->x, m)) {
+        struct otlp_call call = {.request = m,
+                                 .body = export_body(p->x, m, SIZE_MAX, &error),
+                                 .status = CALL_OK,
+                                 .end_us = m->t_us};
+        otlp_add_span(next_span_request(p), &p->session, &call);
+    } else if (c != NULL && m->method.p != NULL) { /* a rejected line may have no method */
         otlp_add_call(p, m, c);
+    }
     return export_flush(p->x);
 }
 
 int export_otlp(struct export *x)
 {
     struct spans p = {.x = x, .session = otlp_make_session(x->s)};
-    begin_line(&p);
+    begin_otlp_line(&p);
     int st = export_each(x, otlp_on_message, NULL, &p);
-    end_line(&p);
+    end_otlp_line(&p);
     buf_close(&p.answer);
     return st == 0 ? export_end(x) : st;
 }

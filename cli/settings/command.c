@@ -56,19 +56,14 @@ const struct command *command_next(const struct command *const *commands, struct
     return NULL;
 }
 
-static void append_verbs_help(struct buf *b, const struct command *c)
-{
-    buf_printf(b, "mcp-interposer %s: %s.\n\nUsage:\n", c->name, c->summary);
-    for (size_t i = 0; c->verbs[i] != NULL; i++)
-        buf_printf(b, "  mcp-interposer %s %s\n      %s\n", c->verbs[i]->name, c->verbs[i]->usage,
-                   c->verbs[i]->summary);
-    buf_printf(b, "\nMore about one of them: mcp-interposer %s --help\n", c->verbs[0]->name);
-}
-
 void command_append_help(struct buf *b, const struct command *c)
 {
     if (c->verbs != NULL) {
-        append_verbs_help(b, c);
+        buf_printf(b, "mcp-interposer %s: %s.\n\nUsage:\n", c->name, c->summary);
+        for (size_t i = 0; c->verbs[i] != NULL; i++)
+            buf_printf(b, "  mcp-interposer %s %s\n      %s\n", c->verbs[i]->name,
+                       c->verbs[i]->usage, c->verbs[i]->summary);
+        buf_printf(b, "\nMore about one of them: mcp-interposer %s --help\n", c->verbs[0]->name);
         return;
     }
     buf_printf(b, "mcp-interposer %s: %s.\n\nUsage: mcp-interposer %s %s\n\nOptions:\n", c->name,

@@ -5,14 +5,14 @@
  * cli/main.c has the table of all commands, and passes it down.
  *
  * Owns      nothing: commands and their tables are static.
- * Errors    run() reports them on stderr; the exit status tells their kind. */
+ * Errors    run() reports errors on stderr, and returns their kind as the exit status. */
 #ifndef MI_CLI_SETTINGS_COMMAND_H
 #define MI_CLI_SETTINGS_COMMAND_H
 
 #include "base/opt.h"
 
-/* The exit status of all commands. `proxy` returns the status of the server, unless it fails
- * itself. */
+/* The exit status of all commands. `proxy` returns the exit status of the server, unless the proxy
+ * itself fails. */
 enum {
     EXIT_FINE = 0,
     EXIT_FOUND = 1,   /* a finding or a mismatch */
@@ -20,7 +20,8 @@ enum {
     EXIT_TROUBLE = 3, /* the program itself failed */
 };
 
-/* The table of every command ends with these. A command without a vault omits the first. */
+/* The table of every command ends with these options. A command without a vault omits
+ * COMMAND_OPT_VAULT. */
 #define COMMAND_OPT_VAULT                                                                          \
     {'V', "vault", "DIR", NULL, "directory of the vault (see: mcp-interposer help)"},              \
     {                                                                                              \
@@ -33,8 +34,8 @@ enum {
         0                                                                                          \
     }
 
-/* For the help of commands that take a SESSION. query_session() (vault/query/reader.h) follows
- * these rules. */
+/* Text for the help of commands that have an operand SESSION, which query_session()
+ * (vault/query/reader.h) resolves. */
 #define COMMAND_SESSION_HELP                                                                       \
     "SESSION is an ID or the beginning of a UID, as `sessions` prints them; the name\n"            \
     "of a server, for its newest session; or `last`.\n"
@@ -45,7 +46,7 @@ struct command {
     const char *name;
     const char *aliases;     /* other names, separated by blanks; NULL: none */
     const char *summary;     /* the text in the list of commands */
-    const char *usage;       /* what follows the name, such as "[OPTIONS] [SESSION]" */
+    const char *usage;       /* what follows the name in the help, such as "[OPTIONS] [SESSION]" */
     const char *about;       /* more text for the help, in whole lines; NULL: none */
     const struct opt *table; /* ends with COMMAND_OPTS */
     int operands_max;        /* not used if server_command is true */
@@ -55,29 +56,28 @@ struct command {
     /* Runs the command although the configuration file is invalid; `error` says why it is. NULL: an
      * invalid file is a usage error. */
     int (*run_misconfigured)(const struct settings *s, const char *error);
-    /* The second words of a command such as `audit key`, ended by NULL. Each is a command named
-     * "COMMAND VERB" with its own options, operands and help; the first word then has only a name
-     * and a summary. NULL: the command has one word. */
+    /* If the command has verbs, such as `audit key`: for each verb, a command named "COMMAND VERB"
+     * with its own options, operands and help; ended by NULL. The command itself then has only a
+     * name and a summary. NULL: the command has no verbs. */
     const struct command *const *verbs;
     /* Reports a usage error, which is already on stderr, to the client of this command. NULL: the
      * command has no client. */
     void (*refuse)(const char *error);
 };
 
-/* Finds a command by name. `commands`: the table of the program, ended by NULL. */
-const struct command *command_find(const struct command *const *commands,
-                                   const char *name); /* returns NULL if there is none */
-/* Finds a command of two words by its second word. */
-const struct command *command_find_verb(const struct command *c,
-                                        const char *verb); /* returns NULL if there is none */
-/* Returns the next command; of a command with verbs, returns the verbs instead. Set *at to {0}
- * first. Returns NULL after the last command. */
+/* Finds a command by its name or an alias. `commands`: the table of the program, ended by NULL.
+ * Returns NULL if there is no such command. */
+const struct command *command_find(const struct command *const *commands, const char *name);
+/* Finds a verb of a command that has verbs. Returns NULL if there is no such verb. */
+const struct command *command_find_verb(const struct command *c, const char *verb);
+/* Returns the next command. Instead of a command with verbs, returns each of its verbs. Set *at to
+ * {0} first. Returns NULL after the last command. */
 struct command_place {
     size_t command, verb;
 };
 const struct command *command_next(const struct command *const *commands, struct command_place *at);
-/* Compares the first word of the command's name. It is also the name of the command's section in
- * the configuration file. */
+/* Whether this is the first word of the command's name, which is also the name of the command's
+ * section in the configuration file. */
 bool command_has_first_word(const struct command *c, const char *first_word);
 /* Append the help of one command, and of the program. */
 void command_append_help(struct buf *b, const struct command *c);

@@ -6,8 +6,8 @@
 #include "base/when.h"
 #include "cli/settings/config_file.h"
 #include "cli/settings/guess.h"
-#include "cli/settings/paths.h"
 #include "cli/settings/option_value.h"
+#include "cli/settings/paths.h"
 #include "redact/sanitizer.h"
 
 #include <assert.h>
@@ -47,8 +47,8 @@ static bool help_option_is_given(const struct settings *s)
     return opt_is_on(&s->set, "help") && opt_source(&s->set, "help") == OPT_FLAG;
 }
 
-/* Reads the command line first, because --config may be there. A weaker source never replaces a
- * value of a stronger one. */
+/* Reads the command line and the environment before the configuration file, because they may set
+ * --config. opt_set never replaces the value of a stronger source. */
 static int read_arguments(struct settings *s, int argc, char **argv, struct buf *error)
 {
     const struct command *c = s->command;

@@ -8,15 +8,15 @@
  *           after a command (after its first word: `[audit]` is for all its verbs), and a key is
  *           the long name of an option. A key before any section applies to every command that has
  *           this option; a key in a section overrides it. A line that begins with `#` or `;` is a
- *           comment. So is the rest of a line after ` ;`. Section `[retention]` has rules of
+ *           comment, and so is the rest of a line after ` ;`. Section `[retention]` has rules of
  *           `prune` that also apply to every proxy (cli/settings/retain.h). Section `[timeout]` has
  *           rules of `proxy --timeout`: a key is WHAT, or `default`. Section `[server NAME]` has
  *           options of `proxy` for the server that has this name in recordings: tools, hide-tools,
  *           read-only. They override those of `[proxy]`. Section `[redact]` has rules of the
  *           sanitizer, for every command. They take effect when the whole file has been read
  *           without an error (redact/sanitizer.h).
- * Values    are checked when they are read (cli/settings/option_value.h), whatever their source. So the
- *           functions that return a value cannot fail.
+ * Values    are checked when they are read (cli/settings/option_value.h), from all sources.
+ *           Therefore the functions that return a value cannot fail.
  * Owns      all values; settings_close() frees them.
  * Blocks    on the file system only. */
 #ifndef MI_CLI_SETTINGS_CONFIG_H
@@ -46,10 +46,11 @@ struct settings {
     size_t servers_n, servers_cap;
     const char *ship_url; /* borrowed; the target in section [ship]; NULL: not set */
     bool ship_minimal;    /* [ship] has `level = minimal`; no option can loosen this */
-    /* ended by NULL; with server_command: the argv of the server, a part of our own argv */
+    /* Borrowed, and ended by NULL. If the command has server_command: the part of argv that is the
+     * server's command; otherwise `gathered`. */
     char **operands;
     int operands_n;
-    char **gathered;      /* owned; the operands, unless the command has server_command */
+    char **gathered;      /* owned; the arguments that are not options */
     struct buf file;      /* owned; the text of the file, to which values point */
     struct redact *rules; /* owned; the rules of [redact], until the whole file has been read */
 };
@@ -62,20 +63,20 @@ enum settings_result {
     SETTINGS_NO_MEMORY, /* memory ran out */
 };
 
-/* Reads all sources. commands: all commands of the program; sections of the file name them. If it
- * returns INVALID, BAD_FILE or NO_MEMORY, `error` has a sentence that names the option, the
- * variable, or the file and line. Call settings_close() in any case. */
+/* Reads the settings of the command c from all sources. commands: all commands of the program,
+ * which sections of the file may name. For SETTINGS_INVALID, SETTINGS_BAD_FILE and
+ * SETTINGS_NO_MEMORY, `error` has a sentence that names the option, the variable, or the file and
+ * line. Call settings_close() in any case. */
 MI_MUST enum settings_result settings_read(struct settings *s,
                                            const struct command *const *commands,
                                            const struct command *c, int argc, char **argv,
                                            struct buf *error);
 void settings_close(struct settings *s);
 
-/* whether the command has this option */
+/* Whether the command has this option. */
 bool settings_has(const struct settings *s, const char *name);
-const char *settings_text(const struct settings *s,
-                          /* returns NULL if there is neither a value nor a default */
-                          const char *name);
+/* Returns the value of an option, or NULL if there is neither a value nor a default. */
+const char *settings_text(const struct settings *s, const char *name);
 /* Returns the value of an option for the server with this name. A section `[server NAME]` may
  * override the option. */
 const char *settings_text_of_server(const struct settings *s, const char *server, const char *name);
@@ -84,10 +85,10 @@ const char *settings_text_of_server(const struct settings *s, const char *server
 const char *settings_next_value(const struct settings *s, const char *name, size_t *at);
 bool settings_is_word(const struct settings *s, const char *name, const char *word);
 bool settings_is_on(const struct settings *s, const char *name);
-/* returns the value of a size option in bytes */
+/* These return the value of an option by the type of its argument (cli/settings/option_value.h): a
+ * SIZE in bytes, a DURATION in microseconds, a WHEN in microseconds since the epoch, a number N. */
 size_t settings_size(const struct settings *s, const char *name);
 int64_t settings_duration_us(const struct settings *s, const char *name);
-/* microseconds since the epoch */
 int64_t settings_when_us(const struct settings *s, const char *name);
 int64_t settings_number(const struct settings *s, const char *name);
 
@@ -97,9 +98,8 @@ int settings_fail_usage(const struct settings *s, const char *fmt, ...) MI_FORMA
 /* Returns the path of the vault, allocated. If memory runs out or there is no home directory,
  * writes a message to stderr and returns NULL. */
 char *settings_vault(const struct settings *s);
-/* Sets *ret to the path of --journal-dir, allocated; to NULL if it is not given or the command has
- * no such option. Returns EXIT_FINE. If it fails, writes a message to stderr and returns
- * EXIT_TROUBLE. */
+/* Sets *ret to the path of --journal-dir, allocated, or to NULL if there is no value or no such
+ * option. Returns EXIT_FINE or, after a message on stderr, EXIT_TROUBLE. */
 MI_MUST int settings_journal_dir(const struct settings *s, char **ret);
 
 #endif

@@ -21,15 +21,15 @@ static struct slice cut_line_comment(struct slice line)
 }
 
 /* Whether a section with this name would be read back unchanged. */
-static bool name_is_possible(const char *server)
+static bool is_valid_server_name(const char *server)
 {
     struct slice s = slice_of(server);
     return s.n > 0 && slice_eq(trim_slice(s), s) && strpbrk(server, "]\r\n") == NULL &&
            cut_line_comment(s).n == s.n;
 }
 
-/* Whether this line begins a section. Sets *ret to the name of its server; if the section is not
- * one of a server, ret->n is 0. */
+/* Whether this line begins a section. For `[server NAME]`, sets *ret to NAME; for other sections,
+ * ret->n is 0. */
 static bool line_begins_section(struct slice line, struct slice *ret)
 {
     struct slice s = trim_slice(cut_line_comment(line)), word = slice_of("server");
@@ -54,18 +54,20 @@ static bool line_has_key(struct slice line, const char *key)
     return n < s.n && slice_is(trim_slice((struct slice){s.p, n}), key);
 }
 
-struct places {
-    /* the last line with the key, without its newline; p is NULL if there is none */
+/* The lines of the text where a key is, or where it can be added. */
+struct setting_lines {
+    /* the last line with the key, without its newline; key.p is NULL if there is none */
     struct slice key;
-    size_t key_line;
+    size_t key_line; /* number of that line */
     /* position after the last non-empty line of the section; NULL if the section is missing */
     const char *end;
-    size_t end_line;
+    size_t end_line; /* number of that non-empty line */
 };
 
-static struct places find_places(struct slice text, const char *server, const char *key)
+static struct setting_lines find_setting_lines(struct slice text, const char *server,
+                                               const char *key)
 {
-    struct places p = {0};
+    struct setting_lines p = {0};
     bool inside = false;
     size_t n = 0;
     if (slice_begins(text, "\xEF\xBB\xBF"))
@@ -97,9 +99,9 @@ int config_edit_server(struct slice text, const char *server, const char *key, c
                        struct config_edit *ret)
 {
     *ret = (struct config_edit){0};
-    if (!name_is_possible(server))
+    if (!is_valid_server_name(server))
         return MI_EINVAL;
-    struct places p = find_places(text, server, key);
+    struct setting_lines p = find_setting_lines(text, server, key);
     const char *all_end = text.p + text.n;
     const char *nl = text.n > 0 ? memchr(text.p, '\n', text.n) : NULL;
     const char *eol = nl != NULL && nl > text.p && nl[-1] == '\r' ? "\r\n" : "\n";

@@ -1,10 +1,10 @@
 /* config_edit.h - writes one key of a section `[server NAME]` into the text of a configuration
  * file.
  *
- * Rules     the file is read as cli/settings/config_file.c reads it. Only the line of the key changes, and
- *           the comment after its value is kept. If the key is missing, it is added at the end of
- *           the last section of this name. If that section is missing, it is added at the end of
- *           the file. New lines end with CR LF if the first line of the file does.
+ * Rules     the text has the format that cli/settings/config_file.c reads. Only the line of the key
+ *           changes, and the comment after the value is kept. If the key is missing, it is added at
+ *           the end of the last section with this name. If there is no such section, it is added at
+ *           the end of the text. New lines end with CR LF if the first line of the text does.
  * Errors    MI_ENOMEM; MI_EINVAL: a section cannot have this name.
  * Owns      nothing.
  * Blocks    never. Pure. */
@@ -13,10 +13,10 @@
 
 #include "base/buf.h"
 
-/* One change: `now` replaces `before`, which is empty or some whole lines of the text. */
+/* A change of the text: `now` replaces `before`, which is empty or whole lines of the text. */
 struct config_edit {
     struct slice before;
-    size_t line; /* the number of the first line of `before`, from 1 */
+    size_t line;    /* the number of the first line of `before`, from 1 */
     struct buf now; /* owned; free it with buf_close() */
 };
 

@@ -2,8 +2,8 @@
 
 #include "base/grow.h"
 #include "base/nearest.h"
-#include "cli/settings/paths.h"
 #include "cli/settings/option_value.h"
+#include "cli/settings/paths.h"
 #include "proxy/session/deadline.h"
 #include "redact/sanitizer.h"
 
@@ -14,7 +14,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* ---- keys: functions return 0, MI_ENOMEM, or another error; then `why` holds a sentence ---- */
+/* ---- keys ---- */
+
+/* These functions return 0, MI_ENOMEM, or another error; then `why` holds a sentence. */
 
 static int fail_unknown_word(struct buf *why, const char *what, const char *word, const char *near)
 {
@@ -63,13 +65,13 @@ static int set_option(struct settings *s, const struct command *c, const struct 
     return st;
 }
 
-#define SERVER_SECTION "server" /* a NAME follows */
+#define SERVER_SECTION "server" /* the first word of `[server NAME]` */
 
 /* Sections that do not belong to a command. */
 static const char *const sections[] = {"timeout", "retention", "redact", SERVER_SECTION};
 
-/* Takes a key of a command's section. If section is "", the key is for every command that has this
- * option. */
+/* Takes a key of a command's section. If section is "", the key sets the option of all commands
+ * that have it. */
 static int settings_take_option(struct settings *s, const char *section, const char *key,
                                 const char *value, struct buf *why)
 {
@@ -108,8 +110,8 @@ static const struct opt *find_command_option(const struct settings *s, const cha
     return o;
 }
 
-/* Takes a line of `[timeout]`. Key and value are the two halves of a --timeout rule; they are
- * joined in place. */
+/* Takes a line of `[timeout]`. Key and value are the two parts of a --timeout rule, and are joined
+ * in place. */
 static int settings_take_timeout(struct settings *s, char *key, const char *value, struct buf *why)
 {
     struct deadlines scratch;
@@ -128,7 +130,7 @@ static int settings_take_timeout(struct settings *s, char *key, const char *valu
                                find_command_option(s, "proxy", "timeout"), key, why);
 }
 
-/* Takes a line of `[retention]`. The values stay text. They are kept whatever the command is. */
+/* Takes a line of `[retention]`, for all commands. The values stay text. */
 static int settings_take_retention(struct settings *s, const char *key, const char *value,
                                    struct buf *why)
 {
@@ -144,7 +146,7 @@ static int settings_take_retention(struct settings *s, const char *key, const ch
     return fail_unknown_word(why, "unknown key", key, near.best);
 }
 
-/* Takes a line of `[ship]`: options of `ship to`. Other commands use two of them, too. */
+/* Takes a line of `[ship]`, an option of `ship to`. Other commands also use `url` and `level`. */
 static int settings_take_ship(struct settings *s, const char *key, const char *value,
                               struct buf *why)
 {
@@ -191,7 +193,7 @@ static int settings_take_server(struct settings *s, const char *server, const ch
     if (st < 0)
         return st;
     opt_open(&scratch, proxy->table);
-    st = opt_set_from_config(&scratch, key, value); /* opt_set_from_config() checks flags */
+    st = opt_set_from_config(&scratch, key, value); /* checks the values of flags */
     if (st < 0)
         buf_adds(why, buf_str(&scratch.error));
     else if (!GROW(s->servers, s->servers_n, s->servers_cap))
@@ -201,14 +203,6 @@ static int settings_take_server(struct settings *s, const char *server, const ch
             (struct server_setting){server, keys[i], opt_get(&scratch, key)};
     opt_close(&scratch);
     return st;
-}
-
-/* Takes a line of `[redact]`: a rule of the user for the sanitizer. */
-static int settings_take_redact(struct settings *s, const char *key, const char *value,
-                                struct buf *why)
-{
-    int st = s->rules == NULL ? redact_open(&s->rules, why) : 0;
-    return st < 0 ? st : redact_add_rule(s->rules, key, value, why);
 }
 
 /* ---- lines ---- */
@@ -264,8 +258,10 @@ static int settings_take_line(struct settings *s, const char **section, char *li
         return settings_take_timeout(s, key, value, why);
     if (strcmp(*section, "retention") == 0)
         return settings_take_retention(s, key, value, why);
-    if (strcmp(*section, "redact") == 0)
-        return settings_take_redact(s, key, value, why);
+    if (strcmp(*section, "redact") == 0) {
+        int st = s->rules == NULL ? redact_open(&s->rules, why) : 0;
+        return st < 0 ? st : redact_add_rule(s->rules, key, value, why);
+    }
     if (strcmp(*section, "ship") == 0)
         return settings_take_ship(s, key, value, why);
     const char *server = server_name_of_section(*section);
@@ -300,7 +296,7 @@ static int settings_take_text(struct settings *s, const char *path, char *text, 
 /* ---- the file ---- */
 
 /* Reads the whole file into `b`. Returns 0, MI_ENOENT or MI_EIO. */
-static int read_whole(const char *path, struct buf *b)
+static int read_configuration_file(const char *path, struct buf *b)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
     if (fd < 0)
@@ -326,12 +322,11 @@ int settings_read_file(struct settings *s, struct buf *error)
 {
     const char *named = opt_get(&s->set, "config");
     char *path = path_config(named);
+    if (path == NULL && named == NULL && errno == ENOENT)
+        return 0; /* without a home directory there is no default file */
     if (path == NULL)
-        return named == NULL && errno == ENOENT ? 0
-                                                /* without a home directory there is no default
-                                                 * file */
-                                                : MI_ENOMEM;
-    int st = read_whole(path, &s->file);
+        return MI_ENOMEM;
+    int st = read_configuration_file(path, &s->file);
     if (st == MI_EIO || (st == MI_ENOENT && named != NULL)) {
         buf_printf(error, "cannot read configuration %s: %s", path, strerror(errno));
     } else if (st == MI_ENOENT) {

@@ -12,10 +12,12 @@ struct guess {
     const char *hint;  /* commands to suggest, in backquotes, without the name of the program */
 };
 
-const struct guess *guess_get(size_t i);           /* returns NULL after the last one */
-const char *guess_hint_for_word(const char *word); /* returns NULL if there is none */
+/* Returns row i of the table for commands, or NULL after the last row. */
+const struct guess *guess_get(size_t i);
+/* Returns the hint for a word that is not a command, or NULL. */
+const char *guess_hint_for_word(const char *word);
 /* Returns the hint for an option that the command does not have, such as `--status` or
- * `--status=x`. NULL: none. */
+ * `--status=x`, or NULL. */
 const char *guess_hint_for_option(const char *option);
 
 #endif

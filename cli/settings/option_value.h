@@ -1,11 +1,10 @@
-/* option_value.h - checks the value of an option. The name of the option's argument in the table is its
- * type.
+/* option_value.h - checks the value of an option. The type of the value is the name of the option's
+ * argument in the table.
  *
  * Types     `SIZE` and `DURATION` are as in base/units.h, `WHEN` as in base/when.h. `N` is a number
  *           from 0 to 1,000,000,000, `a|b|c` one of these words, `DIR` and `FILE` a path. Any other
- *           name means text. `AGE` and `SPACE` are a DURATION and a SIZE that must have a unit:
- *           they belong to options that remove or end something, where `30` instead of `30d` would
- *           do harm.
+ *           name means text. `AGE` and `SPACE` are a DURATION and a SIZE that must have a unit,
+ *           because their options remove or end something: `30` instead of `30d` would do harm.
  * Blocks    never. Pure. */
 #ifndef MI_CLI_SETTINGS_OPTION_VALUE_H
 #define MI_CLI_SETTINGS_OPTION_VALUE_H

@@ -36,6 +36,8 @@ char *path_expand_home(const char *given)
                                               : strdup(given);
 }
 
+/* Returns `given` or, if it is NULL, `below` in the directory of the environment variable. Without
+ * the variable, that directory is `in_home` below the home directory. */
 static char *resolve_path(const char *given, const char *variable, const char *in_home,
                           const char *below)
 {
@@ -120,16 +122,16 @@ bool path_has_program(const char *program)
 
 char *path_document(const char *name)
 {
-    static const char *const places[] = {"share/doc/mcp-interposer", "docs"};
+    static const char *const folders[] = {"share/doc/mcp-interposer", "docs"};
     char *program = process_program(), *found = NULL;
     for (int up = 0; up < 2 && program != NULL; up++) {
         char *slash = strrchr(program, '/');
         if (slash != NULL)
             *slash = '\0';
     }
-    for (size_t i = 0; i < MI_COUNT(places) && program != NULL && found == NULL; i++) {
+    for (size_t i = 0; i < MI_COUNT(folders) && program != NULL && found == NULL; i++) {
         char *path;
-        if (asprintf(&path, "%s/%s/%s", program, places[i], name) < 0)
+        if (asprintf(&path, "%s/%s/%s", program, folders[i], name) < 0)
             break;
         if (access(path, R_OK) == 0)
             found = path;

@@ -1,7 +1,9 @@
 /* retain.h - how long sessions are kept: the rules of `prune`, and those of `[retention]` in the
- * configuration. The latter apply to every proxy, and to `prune` if its command line has no rule.
+ * configuration file. The latter apply to every proxy, and to `prune` if its command line has no
+ * rule.
  *
- * Owns      nothing. The values were checked when the settings were read, so nothing can fail here.
+ * Owns      nothing.
+ * Errors    none: the values were checked when the settings were read.
  * Blocks    never. */
 #ifndef MI_CLI_SETTINGS_RETAIN_H
 #define MI_CLI_SETTINGS_RETAIN_H
@@ -9,10 +11,10 @@
 #include "cli/settings/config.h"
 #include "vault/upkeep/prune/remove.h"
 
-/* Reads the rules of [retention]; all are 0 if there is none. If [ship] has a target, only what was
- * sent there is removed. */
+/* Reads the rules of [retention]; a rule that is not set is 0. If [ship] has a target, only sessions
+ * that were sent there are removed. */
 void retain_read_configured(const struct settings *s, struct retention *ret);
-/* Reads the rules in the options of `prune`; all are 0 if there is none. */
+/* Reads the same rules from the options of `prune`. */
 void retain_read_options(const struct settings *s, struct retention *ret);
 
 #endif

@@ -24,7 +24,7 @@ static const struct opt options_of_done[] = {
 
 /* ---- the files ---- */
 
-static int open_folder(struct problem_files *e, const struct settings *s)
+static int open_problem_files(struct problem_files *e, const struct settings *s)
 {
     char *vault = settings_vault(s);
     if (vault == NULL)
@@ -37,9 +37,9 @@ static int open_folder(struct problem_files *e, const struct settings *s)
     return st < 0 ? EXIT_TROUBLE : EXIT_FINE;
 }
 
-/* Returns the index of the file whose name begins like this; for `last`, of the newest file. If
- * there is none, writes a message to stderr and returns f->n. */
-static size_t find_name(const struct problem_files *f, const char *begin)
+/* Returns the index of the file whose name begins with `begin`, or of the newest file if `begin` is
+ * `last`. If there is no such file or several, writes a message to stderr and returns f->n. */
+static size_t find_problem_file(const struct problem_files *f, const char *begin)
 {
     size_t found = f->n, n = strlen(begin), matches = 0;
     if (strcmp(begin, "last") == 0 && f->n > 0)
@@ -57,23 +57,7 @@ static size_t find_name(const struct problem_files *f, const char *begin)
     return f->n;
 }
 
-static int escalations_read_file(const struct problem_files *f, size_t i, struct buf *b)
-{
-    int st = problem_files_read(f, f->name[i].text, b);
-    if (st < 0)
-        log_error("cannot read %s: %s", f->name[i].text, strerror(errno));
-    return st < 0 ? EXIT_TROUBLE : EXIT_FINE;
-}
-
 /* ---- show ---- */
-
-static void print_lines(struct out *o, struct slice text)
-{
-    while (text.n > 0) {
-        out_text(o, slice_take_line(&text));
-        out_end_line(o);
-    }
-}
 
 static int escalations_show_file(const struct settings *s)
 {
@@ -81,14 +65,23 @@ static int escalations_show_file(const struct settings *s)
     struct out o;
     struct buf text = {0};
     struct pager pager = {.terminal = -1};
-    int status = open_folder(&f, s);
-    size_t i = status == EXIT_FINE ? find_name(&f, s->operands_n > 0 ? s->operands[0] : "last") : 0;
-    if (status == EXIT_FINE)
-        status = i < f.n ? escalations_read_file(&f, i, &text) : EXIT_TROUBLE;
+    int status = open_problem_files(&f, s);
+    size_t i = status == EXIT_FINE
+                   ? find_problem_file(&f, s->operands_n > 0 ? s->operands[0] : "last")
+                   : 0;
+    if (status == EXIT_FINE && i == f.n)
+        status = EXIT_TROUBLE;
+    if (status == EXIT_FINE && problem_files_read(&f, f.name[i].text, &text) < 0) {
+        log_error("cannot read %s: %s", f.name[i].text, strerror(errno));
+        status = EXIT_TROUBLE;
+    }
     if (status == EXIT_FINE) {
         out_open(&o);
         pager_open(&pager, &o);
-        print_lines(&o, buf_slice(&text));
+        for (struct slice rest = buf_slice(&text); rest.n > 0;) {
+            out_text(&o, slice_take_line(&rest));
+            out_end_line(&o);
+        }
         status = out_close(&o);
         pager_close(&pager);
     }
@@ -120,12 +113,12 @@ static int escalations_mark_done(const struct settings *s)
     if (all == (s->operands_n > 0))
         return settings_fail_usage(s, all ? "--all and a NAME: give only one of them"
                                           : "missing NAME: name an escalation, or use --all");
-    int status = open_folder(&f, s);
+    int status = open_problem_files(&f, s);
     out_open(&o);
     for (size_t i = 0; all && status == EXIT_FINE && i < f.n; i++)
         status = remove_problem_file(&f, i, &o);
     for (int k = 0; !all && status == EXIT_FINE && k < s->operands_n; k++) {
-        size_t i = find_name(&f, s->operands[k]);
+        size_t i = find_problem_file(&f, s->operands[k]);
         status = i < f.n ? remove_problem_file(&f, i, &o) : EXIT_TROUBLE;
     }
     int closed = out_close(&o);

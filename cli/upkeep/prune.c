@@ -73,7 +73,7 @@ static bool report_has_items(const struct prune_report *r)
     return r->sessions > 0 || r->bodies > 0 || r->logs > 0 || r->escalations > 0;
 }
 
-/* removed: the numbers are those of what was removed, not of a plan. */
+/* removed: r has the numbers of a removal, not of a plan. */
 static void print_report(struct out *o, bool removed, const struct prune_report *r)
 {
     size_t from = o->b.n;
@@ -188,8 +188,8 @@ static int print_plan(struct query *q, struct prune *p, struct out *o, size_t ma
     return st;
 }
 
-/* Removes what the plan says. While proxies run, it pauses between the steps so that they can
- * write. */
+/* Removes everything in the plan. While proxies run, pauses between the steps so that they can write
+ * to the vault. */
 static int prune_remove_all(struct prune *p, const char *vault, struct buf *error)
 {
     bool done = false, running = running_has_any(vault);
@@ -211,20 +211,8 @@ static int prune_remove_all(struct prune *p, const char *vault, struct buf *erro
     return 0;
 }
 
-static int remove_planned(struct prune *p, const char *vault, struct out *o, struct buf *error)
-{
-    int st = prune_remove_all(p, vault, error);
-    print_result(p, o, true, prune_done(p));
-    if (st == 0 && prune_done(p)->free_bytes > 0 && !prune_done(p)->shrunk) {
-        out_printf(o, "%s of the database are free for new messages",
-                   units_bytes(prune_done(p)->free_bytes).s);
-        out_end_line(o);
-    }
-    return st;
-}
-
-/* Sessions are removed in the order of the plan. So if the removal fails, only the first lines are
- * printed: those of the removed sessions. */
+/* Removes everything in the plan, and prints a line for each removed session. If the removal fails,
+ * these are the first sessions of the plan. */
 static int remove_as_json(struct query *q, struct prune *p, struct out *o, struct buf *error)
 {
     struct buf lines = {0};
@@ -256,30 +244,13 @@ static int prune_json(struct query *q, struct prune *p, bool dry, struct out *o,
     return st;
 }
 
-/* REMOVE removes without a question. ASK prints what would be removed, and asks. DRY only prints
- * it. */
-enum mode { REMOVE, ASK, DRY };
+enum mode {
+    REMOVE, /* --yes: removes without a question */
+    ASK,    /* prints what would be removed, and asks */
+    DRY,    /* --dry-run: prints what would be removed */
+};
 
-static enum mode prune_mode_of_settings(const struct settings *s)
-{
-    return settings_is_on(s, "dry-run") ? DRY : settings_is_on(s, "yes") ? REMOVE : ASK;
-}
-
-/* Without --yes, only an answer of the user allows a removal. Returns EXIT_FINE, or the status of a
- * usage error. */
-static int check_asking(const struct settings *s)
-{
-    if (prune_mode_of_settings(s) != ASK)
-        return EXIT_FINE;
-    if (settings_is_on(s, "json"))
-        return settings_fail_usage(s, "--json does not ask: add --dry-run, or --yes to remove");
-    if (!ask_possible())
-        return settings_fail_usage(s, "cannot ask before removing, since stdin or stderr is not a "
-                                      "terminal: add --dry-run, or --yes to remove");
-    return EXIT_FINE;
-}
-
-/* Sets *ret_kept if there is something to remove, but it was not removed. */
+/* some: there is something to remove. Sets *ret_kept if it was not removed. */
 static int prune_text(struct query *q, struct prune *p, enum mode mode, bool some, struct out *o,
                       bool *ret_kept, struct buf *error)
 {
@@ -290,9 +261,15 @@ static int prune_text(struct query *q, struct prune *p, enum mode mode, bool som
         out_flush(o);
         kept = some && (mode == DRY || st < 0 || !ask_yes("Remove all this?"));
     }
-    if (st == 0 && mode != DRY && !kept)
-        st = remove_planned(p, query_vault(q), o, error);
-    else if (st == 0 && mode == ASK) {
+    if (st == 0 && mode != DRY && !kept) {
+        st = prune_remove_all(p, query_vault(q), error);
+        print_result(p, o, true, prune_done(p));
+        if (st == 0 && prune_done(p)->free_bytes > 0 && !prune_done(p)->shrunk) {
+            out_printf(o, "%s of the database are free for new messages",
+                       units_bytes(prune_done(p)->free_bytes).s);
+            out_end_line(o);
+        }
+    } else if (st == 0 && mode == ASK) {
         out_raw(o, "nothing was removed");
         out_end_line(o);
     }
@@ -341,8 +318,8 @@ static int prune_by_rules(struct query *q, const struct retention *rule, enum mo
     return status == EXIT_FINE && kept ? EXIT_FOUND : status;
 }
 
-/* Reports that a vault has no recordings. */
-static int prune_nothing(struct query *q, const struct settings *s)
+/* Reports that the vault has no recordings. */
+static int report_empty_vault(struct query *q, const struct settings *s)
 {
     struct out o;
     if (!settings_is_on(s, "json")) {
@@ -360,8 +337,8 @@ static bool retention_is_set(const struct retention *r)
     return r->older_us > 0 || r->keep_last > 0 || r->max_bytes > 0;
 }
 
-/* Chooses the rules of the command line or of the configuration. If a session is named, chooses
- * none. */
+/* Reads the rules of the command line or, without one, of the configuration file. A named session
+ * and rules exclude each other. */
 static int choose_rules(const struct settings *s, struct retention *rule)
 {
     retain_read_options(s, rule);
@@ -378,7 +355,7 @@ static int choose_rules(const struct settings *s, struct retention *rule)
     return EXIT_FINE;
 }
 
-/* Chooses the session that is named. If it may be running, it is refused. */
+/* Sets rule->session to the named session. Refuses a session that may be running. */
 static int choose_session(struct query *q, const char *ref, struct retention *rule)
 {
     struct query_session session;
@@ -400,20 +377,25 @@ static int prune_run(const struct settings *s)
 {
     struct retention rule;
     struct query *q;
+    bool json = settings_is_on(s, "json");
+    enum mode mode = settings_is_on(s, "dry-run") ? DRY : settings_is_on(s, "yes") ? REMOVE : ASK;
     int status = choose_rules(s, &rule);
+    if (status != EXIT_FINE)
+        return status;
+    if (mode == ASK && json)
+        return settings_fail_usage(s, "--json does not ask: add --dry-run, or --yes to remove");
+    if (mode == ASK && !ask_possible())
+        return settings_fail_usage(s, "cannot ask before removing, since stdin or stderr is not a "
+                                      "terminal: add --dry-run, or --yes to remove");
+    status = session_vault_open(s, &q);
+    if (status != EXIT_FINE)
+        return status;
+    if (s->operands_n > 0)
+        status = choose_session(q, s->operands[0], &rule);
     if (status == EXIT_FINE)
-        status = check_asking(s);
-    if (status == EXIT_FINE)
-        status = session_vault_open(s, &q);
-    if (status == EXIT_FINE) {
-        if (s->operands_n > 0)
-            status = choose_session(q, s->operands[0], &rule);
-        if (status == EXIT_FINE)
-            status = query_is_stored(q) ? prune_by_rules(q, &rule, prune_mode_of_settings(s),
-                                                         settings_is_on(s, "json"))
-                                        : prune_nothing(q, s);
-        query_close(q);
-    }
+        status =
+            query_is_stored(q) ? prune_by_rules(q, &rule, mode, json) : report_empty_vault(q, s);
+    query_close(q);
     return status;
 }
 

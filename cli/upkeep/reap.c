@@ -16,7 +16,7 @@
 #include <signal.h>
 #include <time.h>
 
-#define GROUP_MAX 256
+#define GROUP_MAX 256   /* maximum number of processes read of a server's group */
 #define NAMES_MAX 8     /* maximum number of processes named in a line of the report */
 #define TERM_US 1000000 /* microseconds from SIGTERM to SIGKILL */
 #define KILL_US 1000000 /* microseconds from SIGKILL to giving up */
@@ -57,8 +57,8 @@ struct reaper {
     const char *vault;
     struct out out;
     bool dry, json;
-    int64_t idle_us;
-    bool found, failed;
+    int64_t idle_us;    /* value of --idle */
+    bool found, failed; /* something was to be ended; something could not be ended */
 };
 
 static bool wait_for_condition(int64_t us, bool (*condition)(const struct running *),
@@ -84,8 +84,7 @@ static bool proxy_has_exited(const struct running *r)
     return process_start(r->pid) != r->pid_start;
 }
 
-/* Before SIGTERM and before SIGKILL, running_read_group() verifies that the group is still the recorded
- * one. */
+/* Before each signal, group_has_exited() verifies that the group is still the recorded group. */
 static bool stop_group(const struct running *r)
 {
     if (group_has_exited(r))
@@ -120,18 +119,6 @@ struct reaped {
     bool ended;
 };
 
-static void print_group(struct out *o, const struct reaped *d)
-{
-    out_printf(o, "%zu %s of group %d (", d->n, d->n == 1 ? "process" : "processes",
-               (int)d->row->r.server_group);
-    for (size_t i = 0; i < d->n && i < NAMES_MAX; i++) {
-        out_raw(o, i > 0 ? ", " : "");
-        out_text(o, slice_of(d->group[i].name));
-        out_printf(o, " %d", (int)d->group[i].pid);
-    }
-    out_raw(o, d->n > NAMES_MAX ? ", ...)" : ")");
-}
-
 static void reap_print_text(struct out *o, const struct reaped *d, bool dry)
 {
     const char *verb = dry ? "would stop " : d->ended ? "stopped " : "could not stop ";
@@ -147,10 +134,16 @@ static void reap_print_text(struct out *o, const struct reaped *d, bool dry)
     out_printf(o, "the proxy %d has exited; ", (int)d->row->r.pid);
     if (d->n == 0) {
         out_raw(o, dry ? "would close the session" : "no process was left, closed the session");
-    } else {
-        out_raw(o, verb);
-        print_group(o, d);
+        return;
     }
+    out_printf(o, "%s%zu %s of group %d (", verb, d->n, d->n == 1 ? "process" : "processes",
+               (int)d->row->r.server_group);
+    for (size_t i = 0; i < d->n && i < NAMES_MAX; i++) {
+        out_raw(o, i > 0 ? ", " : "");
+        out_text(o, slice_of(d->group[i].name));
+        out_printf(o, " %d", (int)d->group[i].pid);
+    }
+    out_raw(o, d->n > NAMES_MAX ? ", ...)" : ")");
 }
 
 static void add_pid(struct json_out *j, const char *name, pid_t pid)
@@ -206,7 +199,7 @@ static void reap_row(struct reaper *p, const struct running_row *row, int64_t id
     p->found = true;
     p->failed |= !d.ended;
     if (d.ended && !p->dry) {
-        /* This does nothing if the proxy has closed the session. */
+        /* running_end() does nothing if the proxy has closed the session */
         struct buf error = {0};
         int st = running_end(p->vault, row->session_id, true, &error);
         if (st < 0) {
@@ -217,8 +210,8 @@ static void reap_row(struct reaper *p, const struct running_row *row, int64_t id
     }
 }
 
-static void process_row(struct reaper *p, const struct running_list *rows,
-                        const struct running_row *row)
+static void reap_row_if_left(struct reaper *p, const struct running_list *rows,
+                             const struct running_row *row)
 {
     enum session_state state = running_row_state(rows, row);
     if (state == SESSION_DIED) {
@@ -252,19 +245,6 @@ static void print_journals(struct reaper *p, size_t unreadable, const struct str
     out_end_line(&p->out);
 }
 
-static void print_journals_json(struct reaper *p, size_t unreadable,
-                                const struct stranded *stranded)
-{
-    struct json_out j = json_out_to(&p->out.b);
-    json_out_object(&j, NULL);
-    json_out_str(&j, "type", "journals");
-    json_out_bool(&j, "removed", !p->dry);
-    json_out_uint(&j, "journals", unreadable + stranded->n);
-    json_out_uint(&j, "without_vault", stranded->n);
-    json_out_end(&j);
-    out_end_line(&p->out);
-}
-
 static void reap_journals(struct reaper *p)
 {
     struct journals l = {.n = 0};
@@ -284,10 +264,18 @@ static void reap_journals(struct reaper *p)
     if (unreadable + stranded.n == 0)
         return;
     p->found = true;
-    if (p->json)
-        print_journals_json(p, unreadable, &stranded);
-    else
+    if (!p->json) {
         print_journals(p, unreadable, &stranded);
+        return;
+    }
+    struct json_out j = json_out_to(&p->out.b);
+    json_out_object(&j, NULL);
+    json_out_str(&j, "type", "journals");
+    json_out_bool(&j, "removed", !p->dry);
+    json_out_uint(&j, "journals", unreadable + stranded.n);
+    json_out_uint(&j, "without_vault", stranded.n);
+    json_out_end(&j);
+    out_end_line(&p->out);
 }
 
 static int reap_all(struct query *q, const struct settings *s)
@@ -305,7 +293,7 @@ static int reap_all(struct query *q, const struct settings *s)
         log_error("%s", st == MI_ENOMEM ? "out of memory" : buf_str(&error));
     out_open(&p.out);
     for (size_t i = 0; st == 0 && i < rows.n; i++)
-        process_row(&p, &rows, &rows.row[i]);
+        reap_row_if_left(&p, &rows, &rows.row[i]);
     if (st == 0 && settings_is_on(s, "journals"))
         reap_journals(&p);
     if (st == 0 && !p.found && !p.json && (p.out.is_terminal || !query_is_stored(q)))
@@ -323,8 +311,7 @@ static int reap_run(const struct settings *s)
     struct query *q;
     int status = session_vault_open_unclosed(s, &q);
     if (status == EXIT_TROUBLE && settings_is_on(s, "journals")) {
-        /* Journals may be left because something is wrong with the vault, so this does not need the
-         * vault. */
+        /* removes journals even if the vault cannot be opened, which may be why they are left */
         struct reaper p = {
             .vault = "", .dry = settings_is_on(s, "dry-run"), .json = settings_is_on(s, "json")};
         out_open(&p.out);

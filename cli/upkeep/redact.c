@@ -1,5 +1,5 @@
-/* redact.c - `mcp-interposer redact`: finds or removes secrets in recordings, with the present
- * rules. */
+/* redact.c - `mcp-interposer redact`: finds or removes secrets in recordings, with the rules of the
+ * current configuration. */
 #include "cli/upkeep/commands.h"
 
 #include "base/grow.h"
@@ -7,9 +7,11 @@
 #include "base/log.h"
 #include "cli/frame/out.h"
 #include "cli/frame/recording.h"
+#include "cli/frame/save.h"
 #include "cli/frame/session.h"
 #include "cli/settings/config.h"
-#include "cli/upkeep/redact_file.h"
+#include "redact/sanitizer.h"
+#include "vault/cassette/cassette_file.h"
 #include "vault/upkeep/scrub/scrub_run.h"
 
 #include <stdlib.h>
@@ -37,14 +39,15 @@ static const char about[] =
 struct job {
     struct out out;
     bool json, apply;
-    size_t places, n;
-    bool left; /* something was skipped because a session is running */
+    size_t places, n; /* number of places with secrets, and of secrets */
+    bool left;        /* something was skipped because a session is running */
 };
 
+/* A session of the vault. */
 struct target {
     int64_t id;
     char uid[32];
-    bool runs;
+    bool runs; /* the session is running, or may be */
 };
 
 struct targets {
@@ -143,7 +146,7 @@ static int redact_command_fail(const char *why)
     return EXIT_TROUBLE;
 }
 
-static int process_session(struct job *j, struct scrub *s, const struct target *t)
+static int scrub_target(struct job *j, struct scrub *s, const struct target *t)
 {
     if (j->apply && t->runs) {
         log_warn("session %lld may still be running and is not changed; run this again when it has "
@@ -155,16 +158,16 @@ static int process_session(struct job *j, struct scrub *s, const struct target *
     return scrub_session(s, t->id, t->uid) < 0 ? redact_command_fail(scrub_error(s)) : EXIT_FINE;
 }
 
-/* only: the session to process; NULL: all sessions and all files. */
-static int process_targets(struct job *j, struct scrub *s, const struct targets *t,
-                           const struct target *only)
+/* only: the session to scrub; NULL: all sessions and all files. */
+static int scrub_targets(struct job *j, struct scrub *s, const struct targets *t,
+                         const struct target *only)
 {
     bool today = !j->apply || !t->any_runs;
     int status = EXIT_FINE;
     if (only != NULL)
-        status = process_session(j, s, only);
+        status = scrub_target(j, s, only);
     for (size_t i = t->n; only == NULL && status == EXIT_FINE && i-- > 0;) /* oldest first */
-        status = process_session(j, s, &t->list[i]);
+        status = scrub_target(j, s, &t->list[i]);
     if (status == EXIT_FINE && scrub_files(s, only != NULL ? only->uid : NULL, today) < 0)
         status = redact_command_fail(scrub_error(s));
     if (status == EXIT_FINE && !today) {
@@ -197,24 +200,197 @@ static int redact_vault(struct job *j, struct query *q, const char *ref)
     else if (scrub_open(&s, q, j->apply, redact_command_on_hit, j, &error) < 0)
         status = redact_command_fail(error.n > 0 ? buf_str(&error) : "out of memory");
     else
-        status = process_targets(j, s, &t, only.id != 0 ? &only : NULL);
+        status = scrub_targets(j, s, &t, only.id != 0 ? &only : NULL);
     scrub_close(s);
     buf_close(&error);
     free(t.list);
     return status;
 }
 
-/* ---- the command ---- */
+/* ---- a cassette ---- */
 
-static int redact_command_check(const struct settings *s, const char *operand)
+enum { TEXT_NAME, TEXT_CLIENT, TEXT_CLIENT_VERSION, TEXT_SERVER, TEXT_SERVER_VERSION, TEXTS };
+
+struct work {
+    struct redact *rules;      /* borrowed; the rules of the current configuration */
+    struct cassette_writer *w; /* writes the redacted file; NULL: the file is only searched */
+    scrub_fn fn;               /* called for each hit of a search */
+    void *ctx;
+    struct redact_lines lines[2]; /* lines[0] is for noise, lines[1] for stderr */
+    struct buf body, second, method, target, header, names, error; /* owned */
+    size_t found; /* number of secrets found so far */
+    int status;   /* MI_ENOMEM, or MI_EIO of the writer */
+};
+
+static void redact_file_report(struct work *k, const char *where, int64_t seq, struct slice before,
+                               struct slice after, size_t n)
 {
-    bool all = settings_is_on(s, "all");
-    if (settings_is_on(s, "scan") == settings_is_on(s, "apply"))
-        return settings_fail_usage(s, "use --scan or --apply");
-    if (all == (operand != NULL))
-        return settings_fail_usage(s, "use a SESSION, a FILE or --all");
-    return EXIT_FINE;
+    k->found += n;
+    if (k->w != NULL)
+        return;
+    buf_clear(&k->names);
+    scrub_write_rules(&k->names, before, after);
+    struct scrub_hit hit = {.where = where, .seq = seq, .rules = buf_slice(&k->names), .n = n};
+    if (k->names.failed)
+        k->status = MI_ENOMEM;
+    else
+        k->fn(k->ctx, &hit);
 }
+
+/* Returns the text or, if something was replaced, the new text, which is stored in `out`. */
+static struct slice sanitize_text(struct work *k, const char *where, int64_t seq, struct slice text,
+                                  struct buf *out)
+{
+    size_t n = 0;
+    if (k->status < 0 || text.p == NULL)
+        return text;
+    k->status = redact_text(k->rules, text, out, &n);
+    if (k->status < 0 || n == 0)
+        return text;
+    redact_file_report(k, where, seq, text, buf_slice(out), n);
+    return buf_slice(out);
+}
+
+static struct slice sanitize_body(struct work *k, const struct query_message *m, size_t *ret_n)
+{
+    bool err = m->kind == KIND_STDERR, noise = m->kind == KIND_NOISE;
+    struct slice text = m->body;
+    size_t n = 0, more = 0;
+    int st = 0;
+    *ret_n = 0;
+    if (k->status < 0 || text.p == NULL)
+        return text;
+    if (!err && (!noise || (text.n > 0 && text.p[0] == '{')))
+        st = redact_message(k->rules, text, REDACT_SECRETS, &k->body, &n);
+    if (n > 0)
+        text = buf_slice(&k->body);
+    if (st == 0 && (err || noise))
+        st = redact_line(k->rules, &k->lines[err], text, &k->second, &more);
+    if (more > 0)
+        text = buf_slice(&k->second);
+    *ret_n = n + more;
+    k->status = st;
+    if (st == 0 && n + more > 0)
+        redact_file_report(k,
+                           err     ? "stderr"
+                           : noise ? "noise"
+                                   : "body",
+                           m->seq, m->body, text, n + more);
+    return text;
+}
+
+static bool redact_file_on_message(void *ctx, const struct query_message *m)
+{
+    struct work *k = ctx;
+    struct query_message now = *m;
+    size_t n;
+    now.body = sanitize_body(k, m, &n);
+    now.redactions += (int64_t)n;
+    now.method = sanitize_text(k, "method", m->seq, m->method, &k->method);
+    now.target = sanitize_text(k, "target", m->seq, m->target, &k->target);
+    if (k->status == 0 && k->w != NULL)
+        k->status = cassette_write_message(k->w, &now);
+    return k->status == 0;
+}
+
+/* Joins the rules that are recorded in the file and the rules of k, because the new file is
+ * sanitized with both. */
+static int join_rules(struct work *k, struct slice recorded, struct buf *out)
+{
+    struct redact *both = NULL;
+    struct buf mine = {0};
+    redact_write_rules(k->rules, &mine);
+    int st = mine.failed ? MI_ENOMEM
+                         : redact_open_rules(&both, recorded.p != NULL ? recorded : slice_of("{}"),
+                                             &k->error);
+    if (st == 0)
+        st = redact_add_rules(both, buf_slice(&mine), &k->error);
+    if (st == 0)
+        redact_write_rules(both, out);
+    redact_close(both);
+    buf_close(&mine);
+    return st == 0 && out->failed ? MI_ENOMEM : st;
+}
+
+static bool redact_file_on_session(void *ctx, const struct query_session *s)
+{
+    struct work *k = ctx;
+    struct query_session now = *s;
+    struct slice *const texts[TEXTS] = {&now.name, &now.client_name, &now.client_version,
+                                        &now.server_name, &now.server_version};
+    struct buf redacted[TEXTS] = {{0}};
+    for (size_t i = 0; i < TEXTS; i++)
+        *texts[i] = sanitize_text(k, "session", 0, *texts[i], &redacted[i]);
+    if (k->status == 0 && k->w != NULL) {
+        buf_clear(&k->header);
+        k->status = join_rules(k, s->redact_rules, &k->header);
+        now.redact_rules = buf_slice(&k->header);
+        if (k->status == 0)
+            k->status = cassette_write_session(k->w, &now);
+    }
+    for (size_t i = 0; i < TEXTS; i++)
+        buf_close(&redacted[i]);
+    return k->status == 0;
+}
+
+static bool redact_file_on_lines(void *ctx, struct slice lines)
+{
+    return save_write(ctx, lines);
+}
+
+/* Reads the file and, if k->w is not NULL, writes the new file. Returns 0, or an error that was
+ * logged. */
+static int redact_file_read(struct work *k, const char *path)
+{
+    k->found = 0;
+    k->status = 0;
+    memset(k->lines, 0, sizeof k->lines);
+    buf_clear(&k->error);
+    int st = cassette_read(path, redact_file_on_session, redact_file_on_message, k, &k->error);
+    if (st == 0)
+        st = k->status;
+    if (st == 0 && k->w != NULL)
+        st = cassette_write_end(k->w);
+    if (st == MI_ENOMEM)
+        log_error("out of memory");
+    else if (st < 0 && k->error.n > 0)
+        log_error("%s", buf_str(&k->error));
+    return st;
+}
+
+static int redact_file_rewrite(struct work *k, const char *path)
+{
+    struct save file;
+    save_open(&file, path, SAVE_PRIVATE);
+    int st = cassette_write_open(&k->w, redact_file_on_lines, &file);
+    if (st < 0)
+        log_error("out of memory");
+    else
+        st = redact_file_read(k, path);
+    cassette_write_close(k->w);
+    int status = save_close(&file, st == 0);
+    return st < 0 ? EXIT_TROUBLE : status;
+}
+
+/* Finds or, with `apply`, removes the secrets in a cassette. `seq` of a hit is the number of the
+ * message in the file. If nothing is found, or after an error, the file stays unchanged. Returns
+ * EXIT_FINE or, after a message on stderr, EXIT_TROUBLE. */
+static int redact_file(const char *path, bool apply, scrub_fn fn, void *ctx)
+{
+    struct work k = {.rules = redact_current(), .fn = fn, .ctx = ctx};
+    int status = EXIT_TROUBLE;
+    if (k.rules == NULL)
+        log_error("out of memory");
+    else if (redact_file_read(&k, path) == 0)
+        status = apply && k.found > 0 ? redact_file_rewrite(&k, path) : EXIT_FINE;
+    struct buf *const all[] = {&k.body,   &k.second, &k.method, &k.target,
+                               &k.header, &k.names,  &k.error};
+    for (size_t i = 0; i < MI_COUNT(all); i++)
+        buf_close(all[i]);
+    return status;
+}
+
+/* ---- the command ---- */
 
 static int redact_operand(const struct settings *s, struct job *j, const char *operand)
 {
@@ -240,17 +416,17 @@ static int redact_operand(const struct settings *s, struct job *j, const char *o
 static int redact_command_run(const struct settings *s)
 {
     const char *operand = s->operands_n > 0 ? s->operands[0] : NULL;
-    int status = redact_command_check(s, operand);
-    if (status == EXIT_FINE) {
-        struct job j = {.json = settings_is_on(s, "json"), .apply = settings_is_on(s, "apply")};
-        out_open(&j.out);
-        status = redact_operand(s, &j, operand);
-        int printed = out_close(&j.out);
-        if (status == EXIT_FINE && (j.left || (!j.apply && j.n > 0)))
-            status = EXIT_FOUND;
-        status = printed != EXIT_FINE ? printed : status;
-    }
-    return status;
+    struct job j = {.json = settings_is_on(s, "json"), .apply = settings_is_on(s, "apply")};
+    if (settings_is_on(s, "scan") == j.apply)
+        return settings_fail_usage(s, "use --scan or --apply");
+    if (settings_is_on(s, "all") == (operand != NULL))
+        return settings_fail_usage(s, "use a SESSION, a FILE or --all");
+    out_open(&j.out);
+    int status = redact_operand(s, &j, operand);
+    int printed = out_close(&j.out);
+    if (status == EXIT_FINE && (j.left || (!j.apply && j.n > 0)))
+        status = EXIT_FOUND;
+    return printed != EXIT_FINE ? printed : status;
 }
 
 const struct command command_redact = {
