@@ -22,7 +22,8 @@ const struct show_column *show_find(const struct show_list *l, const char *name)
 
 /* ---- JSON ---- */
 
-/* White space between tokens can be newlines, which become blanks. Other parsers reject deep JSON, and its line with it. */
+/* Newlines between the tokens of JSON become blanks. JSON that is nested too deeply for other
+ * parsers is written as a string, because such a parser would reject the whole line. */
 void show_text(struct json_out *j, const char *name, struct slice text)
 {
     struct json_scan scan;
@@ -32,7 +33,7 @@ void show_text(struct json_out *j, const char *name, struct slice text)
         json_out_visible(j, name, scan.root);
 }
 
-static void add_field(struct json_out *j, const struct record_field *f, const void *record)
+static void show_add_field(struct json_out *j, const struct record_field *f, const void *record)
 {
     struct cell c = field_get(f, record);
     if (f->type == VALUE_JSON)
@@ -50,7 +51,7 @@ void show_fields(struct json_out *j, const struct record_fields *s, const void *
 {
     for (const struct record_field *f = s->list; f < s->list + s->n; f++) {
         if (f->json)
-            add_field(j, f, record);
+            show_add_field(j, f, record);
         if (f->json && f->type == VALUE_SINCE)
             json_out_int(j, "at_us", started_at_us + field_get(f, record).number);
     }
@@ -68,7 +69,7 @@ void show_members(struct json_out *j, const struct show_list *l, const void *row
         else if (c->value != NULL)
             c->value(j, c->field.name, row);
         else
-            add_field(j, &c->field, row);
+            show_add_field(j, &c->field, row);
     }
 }
 

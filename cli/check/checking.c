@@ -8,7 +8,7 @@
 #include "wire/json/text.h"
 
 #define BODY_MAX ((size_t)16 << 20) /* in bytes; a larger body is not checked again */
-#define TEXT_SHOWN 80               /* at most so many bytes of an invalid line are shown */
+#define TEXT_SHOWN 80               /* maximum number of bytes shown of an invalid line */
 
 /* The recording being checked. */
 struct checking {
@@ -28,7 +28,7 @@ struct checking {
 
 /* Appends the invalid member, the text of an invalid line, or the error that the interposer sent
  * instead of the server. */
-static void add_detail(void *ctx, const struct finding_info *info, struct buf *b)
+static void checking_add_detail(void *ctx, const struct finding_info *info, struct buf *b)
 {
     struct checking *c = ctx;
     struct rpc rpc;
@@ -59,22 +59,21 @@ static bool checking_on_message(void *ctx, const struct query_message *m)
         return false;
     if (!m->is_large || (c->q != NULL && (size_t)m->body_length <= BODY_MAX))
         c->status = session_read_body(c->q, c->uid, m, BODY_MAX, &c->body, &body, &error);
-    if (c->status <
-        0) /* a body that cannot be read may have findings, so the check ends with an error */
+    if (c->status < 0) /* the body may have findings that would be missed */
         return false;
     c->message = m;
     c->text = body;
-    /* The count of tokens is -1 if the message is not an answer that a model reads. */
     struct rpc rpc;
     bool counts =
         query_is_answer(m) && m->direction == ROW_S2C && context_counts_results(m->request_method);
-    c->report->tokens =
-        counts && body.p != NULL && rpc_read(body, &rpc) == 0 ? context_result(&rpc).tokens : -1;
+    c->report->tokens = -1; /* the message is not an answer that a model reads */
+    if (counts && body.p != NULL && rpc_read(body, &rpc) == 0)
+        c->report->tokens = context_result(&rpc).tokens;
     c->status = recheck_message(&c->recheck, m, body, &c->broken);
     if (c->report->tokens > c->report->large_result)
         c->broken |= RULE(RULE_LARGE_RESULT);
     if (c->status < 0 || (filter_matches_message(c->filter, c->started_at_us, m) &&
-                          !check_add(c->report, m, c->broken, add_detail, c)))
+                          !check_add(c->report, m, c->broken, checking_add_detail, c)))
         c->status = MI_ENOMEM;
     return c->status == 0;
 }

@@ -2,7 +2,8 @@
  * report.
  *
  * All messages are checked. The filter selects the messages whose findings are reported.
- * Owns      nothing beyond a call.
+ *
+ * Owns      nothing.
  * Errors    MI_ENOMEM, and those of vault/query/reader.h. For a file: those of
  *           vault/cassette/cassette_file.h; `error` then holds a sentence.
  * Blocks    on the vault or the file. */
@@ -12,14 +13,14 @@
 #include "cli/check/findings.h"
 #include "cli/frame/filter.h"
 
-/* Limits the check of a session: messages after last_seq are not checked. goes_on() is called
- * before each message; if it returns false, the check ends. */
+/* Limits the check of a session. */
 struct checking_limit {
     int64_t last_seq; /* seq of the last message that is checked; INT64_MAX: all are checked */
+    /* called before each message; the check ends if it returns false */
     bool (*goes_on)(void *ctx);
     void *ctx;
 };
-/* If limit is NULL, the whole session is checked. */
+/* limit: NULL: the whole session is checked. */
 MI_MUST int check_recorded_session(struct check_report *r, const struct filter *f, struct query *q,
                                    const struct query_session *s,
                                    const struct checking_limit *limit);

@@ -50,17 +50,6 @@ static const char about[] =
     "3 failure.\n";
 /* clang-format on */
 
-static int check_one_file(struct check_report *report, const struct filter *filter,
-                          const char *path)
-{
-    struct buf error = {0};
-    int st = check_recording_file(report, filter, path, &error);
-    if (st < 0)
-        log_error("%s", st == MI_ENOMEM ? "out of memory" : buf_str(&error));
-    buf_close(&error);
-    return st < 0 ? EXIT_TROUBLE : EXIT_FINE;
-}
-
 /* Opens the vault, unless it is open already. */
 static int check_open_vault(const struct settings *s, struct check_report *report, struct query **q)
 {
@@ -75,8 +64,14 @@ static int check_one_recording(const struct settings *s, struct check_report *re
                                const struct filter *filter, const char *ref, struct query **q)
 {
     struct query_session x;
-    if (recording_is_file(ref))
-        return check_one_file(report, filter, ref);
+    if (recording_is_file(ref)) {
+        struct buf error = {0};
+        int st = check_recording_file(report, filter, ref, &error);
+        if (st < 0)
+            log_error("%s", st == MI_ENOMEM ? "out of memory" : buf_str(&error));
+        buf_close(&error);
+        return st < 0 ? EXIT_TROUBLE : EXIT_FINE;
+    }
     int status = check_open_vault(s, report, q);
     if (status != EXIT_FINE)
         return status;
@@ -109,7 +104,7 @@ static bool check_on_session(void *ctx, const struct query_session *s)
     return w->status == 0;
 }
 
-/* Checks all sessions that match, oldest first. If no session matches, that is an error. */
+/* Checks all sessions that match, oldest first. Reports an error if there is none. */
 static int check_matching_sessions(const struct settings *s, struct check_report *report,
                                    struct selection *w, struct query **q)
 {
@@ -157,7 +152,7 @@ static int write_report(const struct check_report *report, struct reporting *r)
         reporting_end_row(r);
     }
     if (r->junit != NULL || r->sarif != NULL)
-        check_cases(report, &r->report);
+        check_add_cases(report, &r->report);
     r->out.b.failed |= check_failed(report);
     return reporting_close(r);
 }

@@ -21,23 +21,23 @@ void check_close(struct check_report *r)
     buf_close(&r->text);
 }
 
-static bool check_findings_is_blank(char c)
+static bool is_blank_char(char c)
 {
     return c == ' ' || c == '\t';
 }
 
-/* Takes the next word from the list, without the blanks around it. Returns false at the end of the
- * list. */
+/* Removes the first word from a list such as "error, bom", and returns the word in *ret. Returns
+ * false at the end of the list. */
 static bool take_listed_word(struct slice *list, struct slice *ret)
 {
-    while (list->n > 0 && (*list->p == ',' || check_findings_is_blank(*list->p)))
+    while (list->n > 0 && (*list->p == ',' || is_blank_char(*list->p)))
         *list = (struct slice){list->p + 1, list->n - 1};
     if (list->n == 0)
         return false;
     const char *comma = memchr(list->p, ',', list->n);
     *ret = (struct slice){list->p, comma != NULL ? (size_t)(comma - list->p) : list->n};
     *list = (struct slice){ret->p + ret->n, list->n - ret->n};
-    while (check_findings_is_blank(ret->p[ret->n - 1]))
+    while (is_blank_char(ret->p[ret->n - 1]))
         ret->n--;
     return true;
 }
@@ -92,7 +92,7 @@ bool check_ignore(struct check_report *r, const char *list, struct buf *error)
     return true;
 }
 
-static struct check_text check_findings_store(struct check_report *r, struct slice s)
+static struct check_text store_check_text(struct check_report *r, struct slice s)
 {
     struct check_text t = {r->text.n, s.n};
     buf_slice_add(&r->text, s);
@@ -109,13 +109,13 @@ void check_add_recording(struct check_report *r, struct slice name, int64_t sess
     }
     r->recordings = more;
     r->recordings[r->n++] = (struct check_recording){
-        .name = check_findings_store(r, name), .session_id = session_id, .uid_shown = uid_shown};
+        .name = store_check_text(r, name), .session_id = session_id, .uid_shown = uid_shown};
 }
 
 void check_set_server(struct check_report *r, struct slice name)
 {
     if (r->n > 0)
-        r->recordings[r->n - 1].server = check_findings_store(r, name);
+        r->recordings[r->n - 1].server = store_check_text(r, name);
 }
 
 /* A message, and the caller's function that adds details. */
@@ -125,9 +125,8 @@ struct subject {
     void *ctx;
 };
 
-static bool check_findings_list(struct check_report *r, struct check_recording *x,
-                                const struct subject *s, const struct finding_info *info,
-                                bool fails)
+static bool list_finding(struct check_report *r, struct check_recording *x, const struct subject *s,
+                         const struct finding_info *info, bool fails)
 {
     const struct query_message *m = s->m;
     if (x->n == CHECK_MAX) {
@@ -146,8 +145,8 @@ static bool check_findings_list(struct check_report *r, struct check_recording *
         .seq = m->seq,
         .from_client = m->direction == ROW_C2S,
         .fails = fails,
-        .method = check_findings_store(r, has_method ? m->method : m->request_method),
-        .target = check_findings_store(r, has_method ? m->target : m->request_target),
+        .method = store_check_text(r, has_method ? m->method : m->request_method),
+        .target = store_check_text(r, has_method ? m->target : m->request_target),
     };
     f->detail.at = r->text.n;
     s->detail(s->ctx, info, &r->text);
@@ -155,10 +154,11 @@ static bool check_findings_list(struct check_report *r, struct check_recording *
     return !r->text.failed;
 }
 
-/* also: other findings of this message, which are not listed because this finding covers them. If
- * --fail-on names one of those, this finding makes the check fail as well. */
-static bool check_findings_add(struct check_report *r, const struct subject *s, struct slice name,
-                               findings also)
+/* Counts a finding, and adds it to the list unless it is ignored. also: other findings of the
+ * message, which are not listed because this finding covers them; if --fail-on names one of them,
+ * this finding makes the check fail. */
+static bool add_finding(struct check_report *r, const struct subject *s, struct slice name,
+                        findings also)
 {
     struct check_recording *x = &r->recordings[r->n - 1];
     struct finding_info info;
@@ -171,10 +171,10 @@ static bool check_findings_add(struct check_report *r, const struct subject *s, 
     x->count[info.severity]++;
     x->failing += fails;
     r->failing += fails;
-    return check_findings_list(r, x, s, &info, fails);
+    return list_finding(r, x, s, &info, fails);
 }
 
-static bool check_findings_has(struct slice names, const char *name)
+static bool has_listed_word(struct slice names, const char *name)
 {
     struct slice word;
     while (take_listed_word(&names, &word))
@@ -193,29 +193,29 @@ bool check_add(struct check_report *r, const struct query_message *m, breaches b
     r->recordings[r->n - 1].messages++;
     if (m->direction == ROW_C2S ? !r->of_client : !r->of_server)
         return true;
-    /* The findings of a row describe the same fault. Of these, only the most specific one that is
-     * not ignored is listed. */
+    /* cut-json, not-json and malformed-answer describe the same fault: only the first of them that
+     * is recorded and not ignored is listed */
     bool cut =
-        check_findings_has(names, "cut-json") && !(r->ignored_findings & FINDING(FIND_CUT_JSON));
-    bool not_json = cut || (check_findings_has(names, "not-json") &&
+        has_listed_word(names, "cut-json") && !(r->ignored_findings & FINDING(FIND_CUT_JSON));
+    bool not_json = cut || (has_listed_word(names, "not-json") &&
                             !(r->ignored_findings & FINDING(FIND_NOT_JSON)));
     findings also =
         (cut ? FINDING(FIND_NOT_JSON) : 0) |
-        (check_findings_has(names, "malformed-answer") ? FINDING(FIND_MALFORMED_ANSWER) : 0);
+        (has_listed_word(names, "malformed-answer") ? FINDING(FIND_MALFORMED_ANSWER) : 0);
     while (take_listed_word(&names, &word)) {
         bool is_cut = slice_is(word, "cut-json"), is_not_json = slice_is(word, "not-json");
         if (slice_is(word, "own-request") || (is_not_json && cut) ||
             (not_json && slice_is(word, "malformed-answer")) ||
             (slice_is(word, "large-result") && r->tokens >= 0 && r->tokens <= r->large_result))
             continue;
-        if (!check_findings_add(r, &s, word, is_cut || is_not_json ? also : 0))
+        if (!add_finding(r, &s, word, is_cut || is_not_json ? also : 0))
             return false;
     }
     for (int i = 0; i < RULE_COUNT; i++) {
         if ((broken & RULE(i)) == 0)
             continue;
         const char *name = rule_name((enum rule)i);
-        if (!check_findings_has(m->finding, name) && !check_findings_add(r, &s, slice_of(name), 0))
+        if (!has_listed_word(m->finding, name) && !add_finding(r, &s, slice_of(name), 0))
             return false;
     }
     return true;
@@ -238,7 +238,8 @@ const char *check_sender(const struct check_finding *f)
     return f->from_client ? "client" : "server";
 }
 
-void check_sentence(const struct check_report *r, const struct check_finding *f, struct buf *b)
+void check_append_sentence(const struct check_report *r, const struct check_finding *f,
+                           struct buf *b)
 {
     if (f->detail.n == 0) {
         buf_adds(b, f->meaning);
@@ -249,8 +250,8 @@ void check_sentence(const struct check_report *r, const struct check_finding *f,
     buf_slice_add(b, check_slice(r, f->detail));
 }
 
-void check_subject(const struct check_report *r, const struct check_finding *f, const char *before,
-                   const char *after, struct buf *b)
+void check_append_subject(const struct check_report *r, const struct check_finding *f,
+                          const char *before, const char *after, struct buf *b)
 {
     if (f->method.n == 0)
         return;

@@ -20,7 +20,8 @@ struct check_finding {
     const char *name, *meaning, *remedy; /* static texts */
     enum severity severity;
     int64_t seq;
-    bool from_client, fails;
+    bool from_client;
+    bool fails;                               /* --fail-on names this finding or its severity */
     struct check_text method, target, detail; /* empty if there is none */
 };
 
@@ -30,9 +31,11 @@ struct check_recording {
     int64_t session_id;             /* 0: the recording is a file */
     size_t uid_shown;               /* the number of characters of the uid that are printed */
     struct check_finding *findings; /* owned */
-    size_t n, cap, not_listed;
-    size_t count[3], failing; /* count[] has an element for each severity */
-    int64_t messages;
+    size_t n, cap;
+    size_t not_listed; /* number of findings after the first CHECK_MAX */
+    size_t count[3];   /* number of findings, by severity */
+    size_t failing;    /* number of findings that make the check fail */
+    int64_t messages;  /* number of messages of the recording */
 };
 
 struct check_report {
@@ -44,14 +47,13 @@ struct check_report {
     bool fail_severity[3];     /* severities whose findings make the check fail */
     findings ignored_findings; /* findings that are neither listed nor counted */
     breaches ignored_rules;
-    bool of_client, of_server; /* whether findings about messages of this side are reported */
+    bool of_client, of_server; /* messages of this side are checked */
     int64_t large_result; /* an answer with more tokens than this has the finding large-result */
     /* tokens of the current message; -1: unknown, so the recorded finding is used */
     int64_t tokens;
-    /* several vaults are read, so a number does not identify a session */
-    bool several;
-    size_t failing;
-    bool failed; /* memory has run out */
+    bool several;   /* several vaults are read, so a number does not identify a session */
+    size_t failing; /* number of findings that make the check fail */
+    bool failed;    /* memory has run out */
 };
 
 void check_open(struct check_report *r);
@@ -80,10 +82,11 @@ bool check_failed(const struct check_report *r);
 struct slice check_slice(const struct check_report *r, struct check_text t);
 /* Appends `before`, the method and target of the message, such as "tools/call echo", as printable
  * text, and `after`. If the message has no method, appends nothing. */
-void check_subject(const struct check_report *r, const struct check_finding *f, const char *before,
-                   const char *after, struct buf *b);
+void check_append_subject(const struct check_report *r, const struct check_finding *f,
+                          const char *before, const char *after, struct buf *b);
 /* Appends the meaning of the finding, then its details. */
-void check_sentence(const struct check_report *r, const struct check_finding *f, struct buf *b);
+void check_append_sentence(const struct check_report *r, const struct check_finding *f,
+                           struct buf *b);
 const char *check_sender(const struct check_finding *f); /* returns "client" or "server" */
 
 #endif

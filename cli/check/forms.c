@@ -47,8 +47,8 @@ static void print_finding(const struct check_report *r, const struct check_findi
                                            {check_sender(f), 8, OUT_PLAIN},
                                            {severity_name(f->severity), 10, OUT_PLAIN},
                                            {f->name, 28, OUT_PLAIN}};
-    check_subject(r, f, "", ": ", &sentence);
-    check_sentence(r, f, &sentence);
+    check_append_subject(r, f, "", ": ", &sentence);
+    check_append_sentence(r, f, &sentence);
     reporting_print_line(o, cells, MI_COUNT(cells), buf_slice(&sentence));
     o->b.failed |= sentence.failed;
     buf_close(&sentence);
@@ -68,7 +68,7 @@ void check_print_text(const struct check_report *r, struct out *o)
 
 /* ---- JSON ---- */
 
-static void add_optional(struct json_out *j, const char *name, struct slice text)
+static void json_add_optional(struct json_out *j, const char *name, struct slice text)
 {
     if (text.n > 0)
         json_out_text(j, name, text);
@@ -82,9 +82,9 @@ void check_finding_members(const struct check_report *r, const struct check_find
     json_out_str(j, "finding", f->name);
     json_out_str(j, "severity", severity_name(f->severity));
     json_out_str(j, "meaning", f->meaning);
-    add_optional(j, "method", check_slice(r, f->method));
-    add_optional(j, "target", check_slice(r, f->target));
-    add_optional(j, "why", check_slice(r, f->detail));
+    json_add_optional(j, "method", check_slice(r, f->method));
+    json_add_optional(j, "target", check_slice(r, f->target));
+    json_add_optional(j, "why", check_slice(r, f->detail));
 }
 
 void check_print_json(const struct check_report *r, struct json_out *j)
@@ -126,9 +126,10 @@ static const enum report_level levels[] = {[SEVERITY_NOTE] = REPORT_NOTE,
                                            [SEVERITY_WARNING] = REPORT_WARNING,
                                            [SEVERITY_ERROR] = REPORT_ERROR};
 
-/* Adds one kind: the finding with the number `at`, and all other findings of the same name. */
-static void add_kind(const struct check_report *r, const struct check_recording *x, size_t at,
-                     struct report *report)
+/* Adds a case for finding number `at` and all later findings with the same name. Adds nothing if an
+ * earlier finding has this name. */
+static void add_junit_case(const struct check_report *r, const struct check_recording *x, size_t at,
+                           struct report *report)
 {
     const struct check_finding *f = &x->findings[at];
     for (size_t i = 0; i < at; i++)
@@ -144,7 +145,7 @@ static void add_kind(const struct check_report *r, const struct check_recording 
         if (one->name != f->name)
             continue;
         buf_printf(&c->detail, "\nmessage %lld, of the %s", (long long)one->seq, check_sender(one));
-        check_subject(r, one, ", ", "", &c->detail);
+        check_append_subject(r, one, ", ", "", &c->detail);
         buf_adds(&c->detail, one->detail.n > 0 ? ": " : "");
         buf_slice_add(&c->detail, check_slice(r, one->detail));
     }
@@ -152,8 +153,8 @@ static void add_kind(const struct check_report *r, const struct check_recording 
     report_add_junit(report);
 }
 
-static void check_forms_add_result(const struct check_report *r, const struct check_recording *x,
-                                   const struct check_finding *f, struct report *report)
+static void add_sarif_result(const struct check_report *r, const struct check_recording *x,
+                             const struct check_finding *f, struct report *report)
 {
     struct report_case *c = report_new(report);
     c->outcome = f->fails ? REPORT_FAILED : REPORT_NOTED;
@@ -161,12 +162,12 @@ static void check_forms_add_result(const struct check_report *r, const struct ch
     c->place.seq = f->seq;
     *(x->session_id == 0 ? &c->place.file : &c->place.session) = check_slice(r, x->name);
     buf_printf(&c->name, "Message %lld, of the %s", (long long)f->seq, check_sender(f));
-    check_subject(r, f, " (", ")", &c->name);
-    check_sentence(r, f, &c->message);
+    check_append_subject(r, f, " (", ")", &c->name);
+    check_append_sentence(r, f, &c->message);
     report_add_sarif(report);
 }
 
-static void add_rules(struct report *report)
+static void report_add_rules(struct report *report)
 {
     for (int i = 0; i < FIND_COUNT; i++) {
         enum finding f = (enum finding)i;
@@ -180,9 +181,9 @@ static void add_rules(struct report *report)
     }
 }
 
-void check_cases(const struct check_report *r, struct report *report)
+void check_add_cases(const struct check_report *r, struct report *report)
 {
-    add_rules(report);
+    report_add_rules(report);
     for (size_t i = 0; i < r->n; i++) {
         const struct check_recording *x = &r->recordings[i];
         report_suite(report, check_slice(r, x->name), slice_of("mcp"), clock_mono_us());
@@ -191,8 +192,8 @@ void check_cases(const struct check_report *r, struct report *report)
             report_add_junit(report);
         }
         for (size_t k = 0; k < x->n && report->junit; k++)
-            add_kind(r, x, k, report);
+            add_junit_case(r, x, k, report);
         for (size_t k = 0; k < x->n && report->sarif; k++)
-            check_forms_add_result(r, x, &x->findings[k], report);
+            add_sarif_result(r, x, &x->findings[k], report);
     }
 }

@@ -35,7 +35,8 @@ static struct recheck_request *recheck_find(struct recheck *r, int64_t seq)
 }
 
 /* Returns the newest request of this side that has the token. NULL: none. */
-static struct recheck_request *find_token(struct recheck *r, bool from_client, uint64_t token)
+static struct recheck_request *recheck_find_token(struct recheck *r, bool from_client,
+                                                  uint64_t token)
 {
     for (size_t i = r->n; token != 0 && i > 0; i--)
         if (r->request[i - 1].token == token && r->request[i - 1].from_client == from_client)
@@ -44,7 +45,7 @@ static struct recheck_request *find_token(struct recheck *r, bool from_client, u
 }
 
 /* Returns the newest request of this side that has the id and is not abandoned. NULL: none. */
-static struct recheck_request *find_id(struct recheck *r, bool from_client, uint64_t id)
+static struct recheck_request *recheck_find_id(struct recheck *r, bool from_client, uint64_t id)
 {
     for (size_t i = r->n; id != 0 && i > 0; i--)
         if (r->request[i - 1].id == id && r->request[i - 1].from_client == from_client &&
@@ -60,30 +61,11 @@ static void recheck_drop(struct recheck *r, struct recheck_request *q)
     r->n--;
 }
 
-static int recheck_add(struct recheck *r, struct recheck_request *q)
-{
-    if (r->n == RECHECK_PENDING_MAX)
-        recheck_drop(r, &r->request[0]);
-    if (!GROW(r->request, r->n, r->cap))
-        return MI_ENOMEM;
-    r->request[r->n++] = *q;
-    return 0;
-}
-
 /* ---- messages ------------------------------------------------------------------------------- */
 
 static bool request_has_method(const struct recheck_request *q, const char *name)
 {
     return q->asked.method != NULL && strcmp(q->asked.method->name, name) == 0;
-}
-
-static breaches recheck_tool_call(struct recheck *r, const struct rpc *m, struct recheck_request *q)
-{
-    struct tool *tool;
-    breaches b = tools_check_call(&r->tools, m, &tool, &r->fault);
-    if (tool != NULL)
-        buf_slice_add(&q->tool, json_string_raw(m->name));
-    return b;
 }
 
 static int recheck_on_request(struct recheck *r, struct rpc *m, int64_t seq, bool from_client,
@@ -92,23 +74,31 @@ static int recheck_on_request(struct recheck *r, struct rpc *m, int64_t seq, boo
     struct recheck_request q = {
         .seq = seq, .from_client = from_client, .id = rpc_id_hash_json(m->id)};
     q.token = rpc_id_hash_json(json_get(m->meta, "progressToken"));
-    if (find_id(r, from_client, q.id) != NULL)
-        m->findings |= FINDING(FIND_REUSED_ID); /* a reused id is reported as a finding */
+    if (recheck_find_id(r, from_client, q.id) != NULL)
+        m->findings |= FINDING(FIND_REUSED_ID); /* protocol_check_request() reads it */
     *ret = protocol_check_request(&r->protocol, from_client ? PARTY_CLIENT : PARTY_SERVER, m,
                                   &q.asked);
-    const struct recheck_request *same = find_token(r, from_client, q.token);
+    const struct recheck_request *same = recheck_find_token(r, from_client, q.token);
     if (same != NULL && !same->abandoned)
         *ret |= RULE(RULE_REUSED_TOKEN);
-    if (from_client && request_has_method(&q, "tools/call"))
-        *ret |= recheck_tool_call(r, m, &q);
-    int st = recheck_add(r, &q);
-    if (st < 0)
+    if (from_client && request_has_method(&q, "tools/call")) {
+        struct tool *tool;
+        *ret |= tools_check_call(&r->tools, m, &tool, &r->fault);
+        if (tool != NULL)
+            buf_slice_add(&q.tool, json_string_raw(m->name));
+    }
+    if (r->n == RECHECK_PENDING_MAX)
+        recheck_drop(r, &r->request[0]);
+    if (!GROW(r->request, r->n, r->cap)) {
         buf_close(&q.tool);
-    return st;
+        return MI_ENOMEM;
+    }
+    r->request[r->n++] = q;
+    return 0;
 }
 
-/* The message was not passed on to the server, so it does not change the state of the
- * connection. */
+/* Checks a message that was not forwarded to the server, and therefore did not change the state of
+ * the connection. */
 static breaches recheck_rejected_message(struct recheck *r, const struct rpc *m)
 {
     struct tool *tool;
@@ -124,14 +114,14 @@ static breaches recheck_notification(struct recheck *r, const struct rpc *m, boo
         protocol_check_notification(&r->protocol, from_client ? PARTY_CLIENT : PARTY_SERVER, m);
     struct recheck_request *q = NULL;
     if (rpc_method_is(m, "notifications/cancelled"))
-        q = find_id(r, from_client, rpc_id_hash_json(m->request_id));
+        q = recheck_find_id(r, from_client, rpc_id_hash_json(m->request_id));
     if (q != NULL && !request_has_method(q, "initialize"))
         q->abandoned = true;
     if (!from_client && rpc_method_is(m, "notifications/tools/list_changed"))
         tools_forget(&r->tools);
     if (m->progress_token.type == JSON_NONE || !rpc_method_is(m, "notifications/progress"))
         return b;
-    q = find_token(r, !from_client, rpc_id_hash_json(m->progress_token));
+    q = recheck_find_token(r, !from_client, rpc_id_hash_json(m->progress_token));
     return b | protocol_check_progress(&r->protocol, m, q != NULL ? &q->asked : NULL);
 }
 
@@ -164,8 +154,8 @@ static breaches recheck_answer(struct recheck *r, const struct rpc *m, int64_t r
     return b;
 }
 
-static int recheck_any_message(struct recheck *r, struct rpc *m, const struct query_message *q,
-                               breaches *ret)
+static int recheck_forwarded_message(struct recheck *r, struct rpc *m,
+                                     const struct query_message *q, breaches *ret)
 {
     bool from_client = q->direction == ROW_C2S;
     switch (m->kind) {
@@ -183,10 +173,10 @@ static int recheck_any_message(struct recheck *r, struct rpc *m, const struct qu
     }
 }
 
-/* Looks for calls without progress, like the recorder (record/process/entries.c), but reads the
- * stored messages. */
-static breaches look_for_progress(struct recheck *r, const struct query_message *m,
-                                  const struct rpc *rpc)
+/* Finds calls without progress, as the recorder does (record/process/entries.c), in the stored
+ * messages. */
+static breaches recheck_progress(struct recheck *r, const struct query_message *m,
+                                 const struct rpc *rpc)
 {
     struct no_progress_message p = {
         .seq = m->seq,
@@ -205,20 +195,20 @@ int recheck_message(struct recheck *r, const struct query_message *m, struct sli
 {
     struct rpc rpc;
     bool readable = body.p != NULL && rpc_read(body, &rpc) == 0;
-    *ret = look_for_progress(r, m, readable ? &rpc : NULL);
+    *ret = recheck_progress(r, m, readable ? &rpc : NULL);
     buf_clear(&r->fault.pointer);
     buf_clear(&r->fault.reason);
     bool from_client = m->direction == ROW_C2S;
     if (m->origin == ROW_INTERPOSER) {
-        /* If the interposer has answered a request, the request is abandoned. If the interposer has
-         * started a new process of the server, that process may have other tools. */
+        /* A request that the interposer has answered is abandoned. A new process of the server, to
+         * which the interposer has sent `initialize`, may have other tools. */
         struct recheck_request *q = m->request_seq > 0 ? recheck_find(r, m->request_seq) : NULL;
         if (q != NULL && m->kind == KIND_ERROR)
             q->abandoned = true;
         if (m->kind == KIND_REQUEST && slice_is(m->method, "initialize"))
             tools_forget(&r->tools);
-    } else if (m->kind == KIND_REQUEST &&
-               body.p == NULL) { /* the body is missing, so the id of the request is unknown */
+    } else if (m->kind == KIND_REQUEST && body.p == NULL) {
+        /* the id of the request is unknown */
         r->protocol.ids[from_client ? PARTY_CLIENT : PARTY_SERVER].full =
             r->protocol.modern_ids.full = true;
     }
@@ -229,7 +219,7 @@ int recheck_message(struct recheck *r, const struct query_message *m, struct sli
     if (m->action != ROW_FORWARDED)
         return 0;
     breaches broken = 0;
-    int st = recheck_any_message(r, &rpc, m, &broken);
+    int st = recheck_forwarded_message(r, &rpc, m, &broken);
     *ret |= broken;
     if (forms_notice(&r->forms, redact_current(), &rpc, from_client))
         *ret |= RULE(RULE_SECRET_IN_FORM);

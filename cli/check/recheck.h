@@ -1,8 +1,8 @@
 /* recheck.h - checks recorded messages against the rules of MCP.
  *
- * A recording holds the findings of the version that recorded it. This module adds the findings of
- * the current rules, including those about tools and their schemas. The caller passes the messages
- * in order. Messages of the interposer and messages without a body are skipped. Of a refused
+ * A recording has the findings of the version that recorded it. This module finds breaches of the
+ * current rules, including the rules about tools and their schemas. The caller passes the messages
+ * in order. Messages of the interposer and messages without a body are not checked. In a refused
  * message, only the arguments of a tool call are checked.
  *
  * Owns      the state of the newest RECHECK_PENDING_MAX pending requests, and the list of tools.
@@ -33,9 +33,8 @@ struct recheck {
     struct tools tools;
     struct forms forms; /* the forms that the server has asked for */
     struct no_progress progress;
-    struct no_progress_found stuck; /* what was found for the last message */
-    /* owned; how the last message violates the schema of its tool */
-    struct schema_fault fault;
+    struct no_progress_found stuck;  /* calls without progress that the last message completes */
+    struct schema_fault fault;       /* owned; how the last message violates its tool's schema */
     struct recheck_request *request; /* owned; sorted by seq */
     size_t n, cap;
 };
@@ -46,7 +45,7 @@ void recheck_close(struct recheck *r);
 MI_MUST int recheck_message(struct recheck *r, const struct query_message *m, struct slice body,
                             breaches *ret);
 /* Appends details about a rule that the last message breaks, such as "`name`" or "/a must be a
- * number". Appends nothing if there are none. */
+ * number", if there are details. */
 void recheck_explain_breach(const struct recheck *r, enum rule broken, struct buf *b);
 
 #endif

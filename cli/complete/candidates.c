@@ -2,7 +2,7 @@
 
 #include <ctype.h>
 
-static void completion_add_line(struct candidates *c, struct slice text, const char *about)
+static void candidates_add_line(struct candidates *c, struct slice text, const char *about)
 {
     buf_slice_add(&c->lines, c->before);
     buf_slice_add(&c->lines, text);
@@ -11,22 +11,22 @@ static void completion_add_line(struct candidates *c, struct slice text, const c
     buf_addc(&c->lines, '\n');
 }
 
-static void completion_add(struct candidates *c, struct slice text, const char *about)
+static void candidates_add_slice(struct candidates *c, struct slice text, const char *about)
 {
     if (slice_begins(text, c->word))
-        completion_add_line(c, text, about);
+        candidates_add_line(c, text, about);
 }
 
 void candidates_add(struct candidates *c, const char *text, const char *about)
 {
-    completion_add(c, slice_of(text), about);
+    candidates_add_slice(c, slice_of(text), about);
 }
 
 void candidates_add_words(struct candidates *c, const char *words)
 {
     for (const char *at = words; *at != '\0'; at += strspn(at, "|, ")) {
         size_t n = strcspn(at, "|, ");
-        completion_add(c, (struct slice){at, n}, NULL);
+        candidates_add_slice(c, (struct slice){at, n}, NULL);
         at += n;
     }
 }
@@ -42,7 +42,7 @@ static bool is_safe_for_shells(struct slice text)
            memchr(text.p, '\0', text.n) == NULL;
 }
 
-static bool completion_has(const struct candidates *c, struct slice text)
+static bool candidates_have(const struct candidates *c, struct slice text)
 {
     struct slice lines = buf_slice(&c->lines);
     size_t n = c->before.n + text.n;
@@ -58,10 +58,10 @@ static bool completion_has(const struct candidates *c, struct slice text)
 void candidates_add_recorded(struct candidates *c, struct slice text, const char *about)
 {
     if (c->recorded == CANDIDATES_MAX || text.p == NULL || !slice_begins(text, c->word) ||
-        !is_safe_for_shells(text) || completion_has(c, text))
+        !is_safe_for_shells(text) || candidates_have(c, text))
         return;
     c->recorded++;
-    completion_add_line(c, text, about);
+    candidates_add_line(c, text, about);
 }
 
 void candidates_ask_shell(struct candidates *c, const char *what)

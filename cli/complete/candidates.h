@@ -12,7 +12,7 @@
 
 #include "base/buf.h"
 
-#define CANDIDATES_MAX 50 /* at most so many candidates come from recordings */
+#define CANDIDATES_MAX 50 /* maximum number of candidates from recordings */
 
 struct candidates {
     struct buf lines;    /* owned */

@@ -1,13 +1,11 @@
 #include "cli/complete/cmdline.h"
 
-enum server_place { SERVER_NONE, SERVER_OPERAND, SERVER_AFTER_DASHES };
-
-static enum server_place find_server_place(const struct command *c)
-{
-    if (c->server_command)
-        return SERVER_OPERAND;
-    return strstr(c->usage, "-- SERVER") != NULL ? SERVER_AFTER_DASHES : SERVER_NONE;
-}
+/* Where a command takes the command line of a server. */
+enum server_syntax {
+    SERVER_NONE,
+    SERVER_OPERAND,      /* from the first operand on */
+    SERVER_AFTER_DASHES, /* after `--` */
+};
 
 bool cmdline_takes_operand(const struct command *c, const char *operand)
 {
@@ -18,7 +16,7 @@ bool cmdline_takes_operand(const struct command *c, const char *operand)
     return at != NULL;
 }
 
-static const struct opt *find_long(const struct command *c, const char *name)
+static const struct opt *find_long_option(const struct command *c, const char *name)
 {
     size_t n = strcspn(name, "=");
     for (const struct opt *o = c->table; o->name != NULL; o++)
@@ -27,7 +25,7 @@ static const struct opt *find_long(const struct command *c, const char *name)
     return NULL;
 }
 
-static const struct opt *find_letter(const struct command *c, char letter)
+static const struct opt *find_short_option(const struct command *c, char letter)
 {
     for (const struct opt *o = c->table; o->name != NULL; o++)
         if (o->letter == letter)
@@ -35,7 +33,7 @@ static const struct opt *find_letter(const struct command *c, char letter)
     return NULL;
 }
 
-static void cmdline_keep_value(struct cmdline *l, const struct opt *o, const char *value)
+static void cmdline_store_value(struct cmdline *l, const struct opt *o, const char *value)
 {
     if (strcmp(o->name, "vault") == 0)
         l->vault = value;
@@ -43,24 +41,25 @@ static void cmdline_keep_value(struct cmdline *l, const struct opt *o, const cha
         l->config = value;
 }
 
-/* Reads an option. Returns it if the next word is its value, otherwise NULL. */
+/* Reads an option. If the next word is the value of the option, returns the option, otherwise
+ * NULL. */
 static const struct opt *cmdline_read_option(struct cmdline *l, const char *word)
 {
     if (word[1] == '-') {
-        const struct opt *o = find_long(l->command, word + 2);
+        const struct opt *o = find_long_option(l->command, word + 2);
         const char *eq = strchr(word, '=');
         if (o == NULL || o->arg == NULL)
             return NULL;
         if (eq != NULL)
-            cmdline_keep_value(l, o, eq + 1);
+            cmdline_store_value(l, o, eq + 1);
         return eq == NULL ? o : NULL;
     }
     for (const char *p = word + 1; *p != '\0'; p++) {
-        const struct opt *o = find_letter(l->command, *p);
+        const struct opt *o = find_short_option(l->command, *p);
         if (o == NULL || o->arg == NULL)
             continue;
         if (p[1] != '\0')
-            cmdline_keep_value(l, o, p + 1);
+            cmdline_store_value(l, o, p + 1);
         return p[1] == '\0' ? o : NULL;
     }
     return NULL;
@@ -71,7 +70,7 @@ static void cmdline_read_last_word(struct cmdline *l, bool dashes, bool more_ope
     const char *word = l->word;
     const char *eq = strchr(word, '=');
     if (!dashes && strncmp(word, "--", 2) == 0 && eq != NULL) {
-        l->option = find_long(l->command, word + 2);
+        l->option = find_long_option(l->command, word + 2);
         l->want = l->option != NULL && l->option->arg != NULL ? CMDLINE_VALUE : CMDLINE_NOTHING;
         l->before = (struct slice){word, (size_t)(eq + 1 - word)};
         l->word = eq + 1;
@@ -84,8 +83,8 @@ static void cmdline_read_last_word(struct cmdline *l, bool dashes, bool more_ope
 
 /* Sets the command, and returns the index of the first word after its name. Returns -1 if the last
  * word is a part of the name, or if no such command exists. */
-static int read_command(struct cmdline *l, const struct command *const *commands, int n,
-                        char *const *words)
+static int cmdline_read_command(struct cmdline *l, const struct command *const *commands, int n,
+                                char *const *words)
 {
     if (n <= 1) {
         l->want = CMDLINE_COMMAND;
@@ -99,8 +98,7 @@ static int read_command(struct cmdline *l, const struct command *const *commands
         l->want = CMDLINE_HELP_TOPIC;
         return -1;
     }
-    bool short_form =
-        words[0][0] == '-'; /* a command line of `proxy` in which the name `proxy` is omitted */
+    bool short_form = words[0][0] == '-'; /* the name `proxy` is omitted */
     int first = short_form ? 0 : 1;
     l->command = command_find(commands, short_form ? "proxy" : words[help]);
     if (l->command != NULL && l->command->verbs != NULL) {
@@ -119,10 +117,13 @@ void cmdline_read(struct cmdline *l, const struct command *const *commands, int 
 {
     *l = (struct cmdline){.word = n > 0 ? words[n - 1] : ""};
     l->before.p = l->word;
-    int first = read_command(l, commands, n, words);
+    int first = cmdline_read_command(l, commands, n, words);
     if (first < 0)
         return;
-    enum server_place server = find_server_place(l->command);
+    enum server_syntax server = l->command->server_command ? SERVER_OPERAND
+                                : strstr(l->command->usage, "-- SERVER") != NULL
+                                    ? SERVER_AFTER_DASHES
+                                    : SERVER_NONE;
     bool one = server == SERVER_AFTER_DASHES && !cmdline_takes_operand(l->command, "ARG=VALUE");
     int operands_max = one ? 1 : l->command->operands_max;
     int operands = 0;
@@ -131,7 +132,7 @@ void cmdline_read(struct cmdline *l, const struct command *const *commands, int 
     for (int i = first; i < n - 1; i++) {
         const char *word = words[i];
         if (pending != NULL) {
-            cmdline_keep_value(l, pending, word);
+            cmdline_store_value(l, pending, word);
             pending = NULL;
         } else if (!dashes && strcmp(word, "--") == 0) {
             dashes = true;

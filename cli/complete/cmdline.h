@@ -21,17 +21,16 @@ enum cmdline_want {
 struct cmdline {
     enum cmdline_want want;
     const struct command *command; /* NULL: no command is typed yet, or the command is unknown */
-    const struct opt *option;
-    struct slice
-        before; /* the start of the last word that completion keeps unchanged, such as `--format=` */
-    const char *word; /* the rest of the last word, which is to be completed */
-    int server_at;
-    /* the number of operands before the word, if want is CMDLINE_OPERAND */
-    int operands;
+    const struct opt *option;      /* for CMDLINE_VALUE */
+    /* the beginning of the last word, which stays unchanged, such as `--format=` */
+    struct slice before;
+    const char *word; /* the rest of the last word, which is completed */
+    int server_at;    /* for CMDLINE_SERVER: index of the first word of the server's command line */
+    int operands;     /* for CMDLINE_OPERAND: number of operands before the last word */
     const char *vault, *config; /* the values of these options; NULL: not given */
 };
 
-/* words: the words after the name of the program. The last one is to be completed. */
+/* words: the words after the name of the program; the last word is completed. */
 void cmdline_read(struct cmdline *l, const struct command *const *commands, int n,
                   char *const *words);
 /* Whether the usage text of the command has this operand, such as "SESSION" or "FILE". */

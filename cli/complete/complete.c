@@ -17,9 +17,9 @@ struct completing {
     struct candidates found;
 };
 
-/* Adds candidates from the vault that the typed command would read. Of the typed options, only
- * --vault and --config are used. */
-static void add_recorded(struct completing *x, enum recorded what)
+/* Adds candidates from the vault that the typed command would read: --vault and --config of the
+ * command line are used. */
+static void complete_recorded(struct completing *x, enum recorded what)
 {
     struct buf vault = {0}, config = {0}, error = {0};
     struct settings s;
@@ -48,7 +48,7 @@ static void add_recorded(struct completing *x, enum recorded what)
     buf_close(&error);
 }
 
-static void add_commands(struct completing *x)
+static void complete_command_names(struct completing *x)
 {
     for (const struct command *const *c = x->commands; *c != NULL; c++) {
         candidates_add(&x->found, (*c)->name, (*c)->summary);
@@ -58,14 +58,7 @@ static void add_commands(struct completing *x)
     candidates_add(&x->found, "help", "show the help of a command");
 }
 
-static void add_verbs(struct completing *x)
-{
-    for (const struct command *const *v = x->line.command->verbs; *v != NULL; v++)
-        candidates_add(&x->found, strchr((*v)->name, ' ') + 1, (*v)->summary);
-    candidates_add(&x->found, "--help", "show the help");
-}
-
-static void add_options(struct completing *x)
+static void complete_option_names(struct completing *x)
 {
     for (const struct opt *o = x->line.command->table; o->name != NULL; o++) {
         if (o->help == NULL)
@@ -80,7 +73,8 @@ static void add_options(struct completing *x)
     }
 }
 
-/* In a list with commas, only the last element is completed. */
+/* Moves the elements of a comma-separated list, except the last one, from `word` to `before`, so
+ * that only the last element is completed. */
 static void begin_last_element(struct candidates *c)
 {
     const char *comma = strrchr(c->word, ',');
@@ -91,7 +85,7 @@ static void begin_last_element(struct candidates *c)
     c->word += n;
 }
 
-static void complete_add_findings(struct completing *x, bool severities)
+static void complete_finding_names(struct completing *x, bool severities)
 {
     if (severities)
         candidates_add_words(&x->found, "error|warning|note|none");
@@ -101,18 +95,18 @@ static void complete_add_findings(struct completing *x, bool severities)
         candidates_add(&x->found, rule_name((enum rule)i), rule_meaning((enum rule)i));
 }
 
-static void add_names(struct completing *x, const char *option)
+static void complete_recorded_names(struct completing *x, const char *option)
 {
     bool is_server = strcmp(option, "server") == 0 ||
                      (strcmp(option, "name") == 0 && strcmp(x->line.command->name, "replay") == 0);
     if (is_server)
-        add_recorded(x, RECORDED_SERVER);
+        complete_recorded(x, RECORDED_SERVER);
     else if (strcmp(option, "client") == 0)
-        add_recorded(x, RECORDED_CLIENT);
+        complete_recorded(x, RECORDED_CLIENT);
     else if (strcmp(option, "tool") == 0)
-        add_recorded(x, RECORDED_TOOL);
+        complete_recorded(x, RECORDED_TOOL);
     else if (strcmp(option, "method") == 0)
-        add_recorded(x, RECORDED_METHOD);
+        complete_recorded(x, RECORDED_METHOD);
 }
 
 /* Compares the name of the option's argument, but ignores the dots that mark a repeatable
@@ -123,7 +117,7 @@ static bool option_takes_argument(const struct opt *o, const char *name)
     return strncmp(o->arg, name, n) == 0 && (o->arg[n] == '\0' || strcmp(o->arg + n, "...") == 0);
 }
 
-static void add_values(struct completing *x)
+static void complete_option_value(struct completing *x)
 {
     const struct opt *o = x->line.option;
     if (strchr(o->arg, '|') != NULL) {
@@ -136,20 +130,20 @@ static void add_values(struct completing *x)
     } else if (option_takes_argument(o, "DIR")) {
         candidates_ask_shell(&x->found, "directories");
     } else if (option_takes_argument(o, "SESSION")) {
-        add_recorded(x, RECORDED_SESSION);
+        complete_recorded(x, RECORDED_SESSION);
     } else if (option_takes_argument(o, "LIST")) {
         begin_last_element(&x->found);
-        complete_add_findings(x, strcmp(o->name, "fail-on") == 0);
+        complete_finding_names(x, strcmp(o->name, "fail-on") == 0);
     } else if (option_takes_argument(o, "TOOLS")) {
         begin_last_element(&x->found);
-        add_recorded(x, RECORDED_TOOL);
+        complete_recorded(x, RECORDED_TOOL);
     } else {
-        add_names(x, o->name);
+        complete_recorded_names(x, o->name);
     }
 }
 
-/* Adds `FIELD:`. If the field is typed already, adds its values. */
-static void add_fields(struct completing *x)
+/* Adds the fields of `search` as `FIELD:`, or the values of a field that is already typed. */
+static void complete_search_field(struct completing *x)
 {
     struct candidates *c = &x->found;
     for (size_t i = 0; i < QUESTION_FIELDS; i++) {
@@ -166,7 +160,7 @@ static void add_fields(struct completing *x)
             if (values != NULL)
                 candidates_add_words(c, values);
             else
-                add_names(x, name);
+                complete_recorded_names(x, name);
             i = QUESTION_FIELDS;
         }
         buf_close(&field);
@@ -175,28 +169,28 @@ static void add_fields(struct completing *x)
 
 /* The first operand is a method that a client may request, or the name of a tool. The second is the
  * name of a tool. */
-static void add_requests(struct completing *x)
+static void complete_request(struct completing *x)
 {
     const struct method *m;
     for (size_t i = 0; x->line.operands == 0 && (m = method_get(i)) != NULL; i++)
         if (m->is_request && m->from_client != 0)
             candidates_add(&x->found, m->name, NULL);
     if (x->line.operands < 2)
-        add_recorded(x, RECORDED_TOOL);
+        complete_recorded(x, RECORDED_TOOL);
 }
 
-static void add_operands(struct completing *x)
+static void complete_operand(struct completing *x)
 {
     const struct command *c = x->line.command;
     const char *last = strrchr(c->usage, ' ');
     if (cmdline_takes_operand(c, "SESSION"))
-        add_recorded(x, RECORDED_SESSION);
+        complete_recorded(x, RECORDED_SESSION);
     if (cmdline_takes_operand(c, "[METHOD]"))
-        add_requests(x);
+        complete_request(x);
     if (cmdline_takes_operand(c, "[SERVER]"))
-        add_recorded(x, RECORDED_SERVER);
+        complete_recorded(x, RECORDED_SERVER);
     if (cmdline_takes_operand(c, "FIELD:"))
-        add_fields(x);
+        complete_search_field(x);
     else if (last != NULL && last[1] >= 'a' && last[1] <= 'z') /* such as bash|zsh|fish */
         candidates_add_words(&x->found, last + 1);
     if (cmdline_takes_operand(c, "FILE"))
@@ -214,26 +208,28 @@ void complete_command_line(struct buf *ret, const struct command *const *command
     case CMDLINE_NOTHING:
         break;
     case CMDLINE_COMMAND:
-        add_commands(&x);
+        complete_command_names(&x);
         candidates_add(&x.found, "--help", "show the help");
         candidates_add(&x.found, "--version", "show the version");
         if (x.line.word[0] == '-')
-            add_options(&x);
+            complete_option_names(&x);
         break;
     case CMDLINE_VERB:
-        add_verbs(&x);
+        for (const struct command *const *v = x.line.command->verbs; *v != NULL; v++)
+            candidates_add(&x.found, strchr((*v)->name, ' ') + 1, (*v)->summary);
+        candidates_add(&x.found, "--help", "show the help");
         break;
     case CMDLINE_HELP_TOPIC:
-        add_commands(&x);
+        complete_command_names(&x);
         break;
     case CMDLINE_OPTION:
-        add_options(&x);
+        complete_option_names(&x);
         break;
     case CMDLINE_VALUE:
-        add_values(&x);
+        complete_option_value(&x);
         break;
     case CMDLINE_OPERAND:
-        add_operands(&x);
+        complete_operand(&x);
         break;
     case CMDLINE_SERVER: {
         char text[32];

@@ -7,17 +7,17 @@
 #include <stdio.h>
 
 #define SESSIONS_MAX 300  /* only the newest sessions are read */
-#define REQUESTS_MAX 1000 /* only so many requests of each session are read */
+#define REQUESTS_MAX 1000 /* maximum number of requests read of each session */
 
 struct reading {
     struct candidates *c;
     struct query *q;
     enum recorded what;
-    int64_t end_us;   /* in clock_mono_us(): time at which reading ends */
-    int64_t requests; /* the requests of the current session that have been read */
+    int64_t end_us;   /* when reading ends, as clock_mono_us() counts */
+    int64_t requests; /* number of requests of the current session read so far */
 };
 
-static bool recorded_may_read_more(const struct reading *r)
+static bool recorded_wants_more(const struct reading *r)
 {
     return r->c->recorded < CANDIDATES_MAX && clock_mono_us() < r->end_us;
 }
@@ -41,7 +41,7 @@ static bool recorded_on_request(void *ctx, const struct query_message *m)
         candidates_add_recorded(r->c, m->method, NULL);
     else if (m->method.p != NULL && slice_is(m->method, "tools/call"))
         candidates_add_recorded(r->c, m->target, NULL);
-    return ++r->requests < REQUESTS_MAX && recorded_may_read_more(r);
+    return ++r->requests < REQUESTS_MAX && recorded_wants_more(r);
 }
 
 static bool recorded_on_session(void *ctx, const struct query_session *s)
@@ -68,7 +68,7 @@ static bool recorded_on_session(void *ctx, const struct query_session *s)
             return false;
         break;
     }
-    return recorded_may_read_more(r);
+    return recorded_wants_more(r);
 }
 
 void recorded_add(struct candidates *c, enum recorded what, const char *vault)

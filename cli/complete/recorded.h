@@ -1,8 +1,8 @@
 /* recorded.h - adds candidates from the vault: sessions, and names of servers, clients, tools and
  * methods.
  *
- * Limits    only the newest sessions are read, and only the first requests of each, for at most
- *           RECORDED_US in total.
+ * Limits    only the newest sessions are read, and only the first requests of each session; reading
+ *           ends after RECORDED_US.
  * Errors    are not reported: a vault that cannot be read has no candidates.
  * Blocks    on the vault, which it only reads. */
 #ifndef MI_CLI_COMPLETE_RECORDED_H

@@ -3,8 +3,8 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "cli/diff/forms.h"
 #include "cli/diff/diff_text.h"
+#include "cli/diff/forms.h"
 #include "cli/frame/filter.h"
 #include "cli/frame/pager.h"
 #include "cli/frame/recording.h"
@@ -43,7 +43,7 @@ static const char about[] =
 struct diffing {
     const struct settings *s;
     struct recording recording[DIFF_SIDES];
-    struct slice name[DIFF_SIDES], title[DIFF_SIDES];
+    struct slice name[DIFF_SIDES], title[DIFF_SIDES]; /* borrowed from `recording` */
     struct diff_rules rules;
     struct filter filter;
     struct diff *diff;

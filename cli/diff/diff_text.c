@@ -5,8 +5,8 @@
 #include "wire/json/text.h"
 
 #define SEQ_COLUMNS 6
-#define NAME_COLUMNS 32 /* if the column is narrower, `tools/call` is left out */
-#define NAME_MIN 20 /* minimum width of the names; if it does not fit, the durations are left out */
+#define NAME_COLUMNS 32 /* if the column of names is narrower, `tools/call` is left out */
+#define NAME_MIN 20     /* if the column of names would be narrower, the durations are left out */
 
 static const enum out_style side_styles[DIFF_SIDES] = {OUT_RED, OUT_GREEN};
 
@@ -23,7 +23,7 @@ static void diff_text_add_value(struct buf *b, struct slice value)
     buf_slice_add(b, value.p != NULL ? value : slice_of("unknown"));
 }
 
-static void print_facts(struct out *o, const struct diff *d)
+static void print_session_differences(struct out *o, const struct diff *d)
 {
     struct diff_fact f;
     for (size_t i = 0; diff_get_fact(d, i, &f); i++) {
@@ -54,7 +54,7 @@ void diff_text_begin(struct out *o, const struct diff *d, const struct slice tit
         out_style(o, OUT_PLAIN);
         out_end_line(o);
     }
-    print_facts(o, d);
+    print_session_differences(o, d);
 }
 
 /* ---- a row ---- */
@@ -143,7 +143,7 @@ void diff_text_print_row(struct out *o, const struct result *r, struct slice det
 
 /* ---- the end ---- */
 
-static void add_count(struct out *o, size_t from, uint64_t n, const char *what)
+static void print_nonzero_count(struct out *o, size_t from, uint64_t n, const char *what)
 {
     bool first = o->b.n > from && o->b.p[o->b.n - 1] == ':';
     if (n > 0)
@@ -158,15 +158,15 @@ void diff_text_end(struct out *o, const struct diff *d, const struct result_coun
                (unsigned long)diff_count_calls(d, DIFF_B));
     out_printf(o, " %llu same", (unsigned long long)c->rows[RESULT_SAME]);
     for (int i = RESULT_SAME + 1; i < RESULT_CHANGES; i++)
-        add_count(o, from, c->rows[i], result_change_name((enum result_change)i));
+        print_nonzero_count(o, from, c->rows[i], result_change_name((enum result_change)i));
     if (c->unread > 0)
-        add_count(o, from, c->unread, "with answers that were not compared");
+        print_nonzero_count(o, from, c->unread, "with answers that were not compared");
     out_fill_line(o, from, 0);
     if (c->tools[0] + c->tools[1] + c->tools[2] == 0)
         return;
     from = o->b.n;
     out_raw(o, "tools:");
     for (int i = 0; i < 3; i++)
-        add_count(o, from, c->tools[i], tools[i]);
+        print_nonzero_count(o, from, c->tools[i], tools[i]);
     out_fill_line(o, from, 0);
 }

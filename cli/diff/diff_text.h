@@ -1,7 +1,7 @@
-/* diff_text.h - prints a comparison as text for people: a line for each row, and below it the row's
- * differences.
+/* diff_text.h - prints a comparison as text for people: a line for each row, followed by the
+ * differences of the row.
  *
- * Rules     on a terminal, a line is wider than the terminal only if a single word is.
+ * Rules     on a terminal, no line is wider than the terminal, unless a single word is.
  * Blocks    as stdout does. */
 #ifndef MI_CLI_DIFF_DIFF_TEXT_H
 #define MI_CLI_DIFF_DIFF_TEXT_H

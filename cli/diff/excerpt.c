@@ -6,14 +6,6 @@
 #define SHORT 40
 #define BEFORE 20 /* number of bytes shown before the difference */
 
-static size_t common_prefix_len(struct slice a, struct slice b)
-{
-    size_t n = size_min(a.n, b.n), i = 0;
-    while (i < n && a.p[i] == b.p[i])
-        i++;
-    return i;
-}
-
 /* Returns the start of the escape that contains byte `at`. If no escape contains it, returns
  * `at`. */
 static size_t start_of_escape_at(struct slice s, size_t at)
@@ -45,8 +37,12 @@ struct excerpt excerpt_of_difference(struct slice a, struct slice b)
 {
     struct excerpt e = {0};
     const struct slice value[2] = {a, b};
-    if (a.p != NULL && b.p != NULL && !slice_eq(a, b))
-        e.at = excerpt_begin(a, common_prefix_len(a, b));
+    if (a.p != NULL && b.p != NULL && !slice_eq(a, b)) {
+        size_t differs = 0;
+        while (differs < size_min(a.n, b.n) && a.p[differs] == b.p[differs])
+            differs++;
+        e.at = excerpt_begin(a, differs);
+    }
     for (int i = 0; i < 2; i++) {
         if (value[i].p == NULL)
             continue;

@@ -1,4 +1,4 @@
-/* excerpt.h - two values that differ, each cut around the first place that differs.
+/* excerpt.h - cuts two values around the first byte that differs.
  *
  * Owns      nothing: the results are parts of the values.
  * Blocks    never. Pure. */
@@ -7,14 +7,14 @@
 
 #include "base/base.h"
 
-#define EXCERPT_MAX 200 /* at most so many bytes of each value are shown */
+#define EXCERPT_MAX 200 /* maximum number of bytes shown of each value */
 
 struct excerpt {
     struct slice text[2]; /* at most EXCERPT_MAX bytes; {NULL, 0} if the value is missing */
-    /* the number of bytes that are left out before both texts; neither a character nor an escape
-     * is split */
+    /* the number of bytes left out at the beginning of both values; no character or escape is
+     * split */
     size_t at;
-    bool cut[2]; /* true: the end of the value is left out */
+    bool cut[2]; /* the end of the value is left out */
 };
 
 /* The values are JSON text; {NULL, 0} if a value is missing. */

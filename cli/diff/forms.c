@@ -121,9 +121,10 @@ static void diff_forms_add_value(struct buf *b, const struct out *o, const struc
     buf_addc(b, '\n');
 }
 
-/* Appends the place of the difference, such as "changed tool echo /description" or "result
+/* Appends where the difference is, such as "changed tool echo /description" or "result
  * /content/0/text". */
-static void add_place(struct buf *b, const struct result *r, const struct result_difference *d)
+static void diff_forms_add_location(struct buf *b, const struct result *r,
+                                    const struct result_difference *d)
 {
     if (d->entry.exists) {
         struct slice name = result_text(r, d->entry);
@@ -150,7 +151,7 @@ static void add_place(struct buf *b, const struct result *r, const struct result
     buf_addc(b, '\n');
 }
 
-static void add_details(const struct out *o, const struct result *r, struct buf *b)
+static void diff_forms_add_details(const struct out *o, const struct result *r, struct buf *b)
 {
     if (r->change == RESULT_CHANGED && r->look.moved)
         buf_adds(b, "moved\n");
@@ -162,7 +163,7 @@ static void add_details(const struct out *o, const struct result *r, struct buf 
     if (r->look.unread)
         buf_adds(b, "the answers were not compared: one was not recorded\n");
     for (size_t i = 0; i < r->listed; i++) {
-        add_place(b, r, &r->difference[i]);
+        diff_forms_add_location(b, r, &r->difference[i]);
         diff_forms_add_value(b, o, r, &r->difference[i], DIFF_A);
         diff_forms_add_value(b, o, r, &r->difference[i], DIFF_B);
     }
@@ -263,6 +264,6 @@ struct report_case *diff_add_row_case(struct report *report, const struct out *o
     c->took_us = r->call[side].took_us > 0 ? r->call[side].took_us : 0;
     diff_forms_add_name(&c->name, r);
     diff_forms_add_message(&c->message, r);
-    add_details(o, r, &c->detail);
+    diff_forms_add_details(o, r, &c->detail);
     return c;
 }

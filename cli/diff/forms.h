@@ -16,19 +16,20 @@ struct diff_name {
     struct slice text;
     int64_t session_id;
 };
-/* Each function adds members to a JSON object. Of the differences of a row, those that begin within
- * max_bytes are listed. */
+/* The next functions add members to a JSON object. diff_json_row() stops listing differences after
+ * max_bytes. */
 void diff_json_row(struct json_out *j, const struct result *r, size_t max_bytes);
 void diff_json_sides(struct json_out *j, const struct diff *d,
                      const struct diff_name name[DIFF_SIDES]);
 void diff_json_counts(struct json_out *j, const struct result_counts *c);
 
-/* place: the recordings; the places do not name a message. */
+/* Adds a case for the differences between the sessions. place: the recordings, without a
+ * message. */
 void diff_add_sessions_case(struct report *report, const struct diff *d,
                             const struct report_place place[DIFF_SIDES]);
-/* Fills the case, which the caller then adds with report_add(). Its detail lists the differences as
- * lines of printable text. "- " precedes a value of the first recording, "+ " one of the second
- * (cli/frame/reporting.h). o says which characters can be shown. */
+/* Makes the case of a row, which the caller adds with report_add(). The detail of the case lists
+ * the differences as lines of printable text: "- " precedes a value of the first recording, "+ " a
+ * value of the second (cli/frame/reporting.h). o: the output, which may be unable to show UTF-8. */
 struct report_case *diff_add_row_case(struct report *report, const struct out *o,
                                       const struct result *r,
                                       const struct report_place place[DIFF_SIDES]);

@@ -55,9 +55,9 @@ const char *result_entry_kind(const struct result *r, const struct result_differ
                                             : "template";
 }
 
-/* ---- looking ---- */
+/* ---- one row ---- */
 
-static struct result_span result_keep(struct result *r, struct slice text)
+static struct result_span result_store_text(struct result *r, struct slice text)
 {
     struct result_span s = {r->text.n, text.n, text.p != NULL};
     buf_slice_add(&r->text, text);
@@ -70,24 +70,15 @@ static bool result_on_difference(void *ctx, const struct diff_difference *one)
     struct result_difference *d = &r->difference[r->listed++];
     struct excerpt e = excerpt_of_difference(one->value[DIFF_A], one->value[DIFF_B]);
     *d = (struct result_difference){.part = one->part, .is_entry = one->is_entry, .at = e.at};
-    d->pointer = result_keep(r, text_head(one->pointer, RESULT_POINTER_MAX));
-    d->entry = result_keep(r, text_head(one->entry, RESULT_POINTER_MAX));
-    d->below = result_keep(r, text_head(one->below, RESULT_POINTER_MAX));
+    d->pointer = result_store_text(r, text_head(one->pointer, RESULT_POINTER_MAX));
+    d->entry = result_store_text(r, text_head(one->entry, RESULT_POINTER_MAX));
+    d->below = result_store_text(r, text_head(one->below, RESULT_POINTER_MAX));
     for (int i = 0; i < DIFF_SIDES; i++) {
-        d->value[i] = result_keep(r, e.text[i]);
+        d->value[i] = result_store_text(r, e.text[i]);
         d->cut[i] = e.cut[i];
         d->size[i] = one->value[i].n;
     }
     return r->listed < RESULT_LISTED;
-}
-
-static enum result_change change_of_aligned_row(const struct result *r, struct align_row row)
-{
-    if (row.kind == ALIGN_MISSING)
-        return RESULT_MISSING;
-    if (row.kind == ALIGN_ADDED)
-        return RESULT_ADDED;
-    return diff_row_has_changed(&r->look) ? RESULT_CHANGED : row.moved ? RESULT_MOVED : RESULT_SAME;
 }
 
 int result_compare_row(struct result *r, struct diff *d, uint32_t i)
@@ -103,7 +94,11 @@ int result_compare_row(struct result *r, struct diff *d, uint32_t i)
             r->call[side] = diff_get_call(d, (enum diff_side)side, call[side]);
     }
     int st = diff_compare_row(d, i, result_on_difference, r, &r->look);
-    r->change = change_of_aligned_row(r, row);
+    r->change = row.kind == ALIGN_MISSING        ? RESULT_MISSING
+                : row.kind == ALIGN_ADDED        ? RESULT_ADDED
+                : diff_row_has_changed(&r->look) ? RESULT_CHANGED
+                : row.moved                      ? RESULT_MOVED
+                                                 : RESULT_SAME;
     if (st == 0 && row.kind == ALIGN_MISSING)
         st = diff_read_params(d, DIFF_A, row.a, &r->params);
     if (st == 0 && row.kind == ALIGN_ADDED)

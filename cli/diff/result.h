@@ -17,7 +17,7 @@
 enum result_change {
     RESULT_SAME,
     RESULT_CHANGED, /* the params, the answer or the status differ, or the call was slower */
-    RESULT_MOVED,   /* the same call is at another place */
+    RESULT_MOVED,   /* the recordings have the call at different positions */
     RESULT_MISSING, /* the call is only in the first recording */
     RESULT_ADDED,   /* the call is only in the second recording */
     RESULT_CHANGES
@@ -31,10 +31,11 @@ struct result_span {
 
 struct result_difference {
     enum diff_part part;
-    bool is_entry;
+    bool is_entry; /* a whole entry of a list was added or removed */
+    /* as in diff_difference: path; name of the entry in a list; path below the entry; values */
     struct result_span pointer, entry, below, value[DIFF_SIDES];
-    size_t at;               /* the number of bytes that are left out before both values */
-    bool cut[DIFF_SIDES];    /* whether the end of the value is left out */
+    size_t at;               /* the number of bytes left out at the beginning of both values */
+    bool cut[DIFF_SIDES];    /* the end of the value is left out */
     size_t size[DIFF_SIDES]; /* bytes of the whole value */
 };
 
@@ -50,7 +51,7 @@ struct result {
     struct buf text; /* owned */
 };
 
-/* Looks at a row. `r` is reset first, but its memory is used again. */
+/* Compares the calls of a row, and replaces the contents of r. */
 MI_MUST int result_compare_row(struct result *r, struct diff *d, uint32_t row);
 void result_close(struct result *r);
 struct slice result_text(const struct result *r, struct result_span s);
@@ -69,11 +70,10 @@ const char *result_entry_kind(const struct result *r, const struct result_differ
 /* ---- all rows ---- */
 
 struct result_counts {
-    uint64_t rows[RESULT_CHANGES];
-    uint64_t tools[DIFF_ENTRIES]; /* differences in lists of tools */
-    uint64_t unread;              /* the number of rows whose answers were not compared */
-    uint64_t
-        facts; /* number of differences between the sessions themselves that count as differences */
+    uint64_t rows[RESULT_CHANGES]; /* number of rows, by change */
+    uint64_t tools[DIFF_ENTRIES];  /* number of new, changed and removed tools in lists */
+    uint64_t unread;               /* number of rows whose answers were not compared */
+    uint64_t facts; /* number of differences between the sessions, apart from their calls */
 };
 
 void result_count(struct result_counts *c, const struct result *r);

@@ -104,7 +104,7 @@ static int cost_print_tools(const struct settings *s, const struct cost_server *
     return EXIT_TROUBLE;
 }
 
-/* Warns about what the numbers do not include. */
+/* Warns about definitions, results and binaries that the numbers do not include. */
 static void cost_warn_uncounted(struct query *q, const struct cost *c)
 {
     int64_t uncounted = 0, binaries = 0, calls = 0, unknown = 0;
@@ -169,7 +169,7 @@ static int cost_run(const struct settings *s)
 }
 
 /* Reads the rows for `ui`. */
-static int read_servers(struct list_reading *r)
+static int read_cost_rows(struct list_reading *r)
 {
     struct cost c = {.filter = FILTER_ANY};
     int st = cost_read(&c, r->q);
@@ -192,5 +192,5 @@ const struct list list_cost = {
     .one = "server by what its tools cost",
     .all = "servers by what their tools cost",
     .none = "no session is recorded",
-    .read = read_servers,
+    .read = read_cost_rows,
 };

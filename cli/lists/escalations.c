@@ -31,9 +31,10 @@ static const struct show_column columns[] = {
 };
 /* clang-format on */
 
-/* Adds the row of a file. If the file cannot be read, the row has only its name. If the file was
- * removed meanwhile, no row is added. */
-static int add_row(struct list_reading *r, const struct problem_files *f, size_t i, bool *ret_more)
+/* Adds the row of a file. If the file cannot be read, the row has only the name of the file. If the
+ * file was removed meanwhile, adds no row. */
+static int add_escalation_row(struct list_reading *r, const struct problem_files *f, size_t i,
+                              bool *ret_more)
 {
     struct buf file = {0}, texts = {0};
     struct escalation_row row = {.file = slice_of(f->name[i].text),
@@ -64,7 +65,7 @@ static int read_escalations(struct list_reading *r)
         buf_printf(&r->error, "cannot read %s/" VAULT_ESCALATIONS ": %s", r->vault,
                    strerror(errno));
     for (size_t i = f.n; more && i-- > 0;)
-        st = add_row(r, &f, i, &more);
+        st = add_escalation_row(r, &f, i, &more);
     problem_files_close(&f);
     return st;
 }

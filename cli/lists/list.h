@@ -12,8 +12,7 @@
 #include "vault/query/reader.h"
 
 struct list_reading {
-    /* NULL: the list needs only the directory of the vault */
-    struct query *q;
+    struct query *q;   /* borrowed; NULL: the list needs only the directory of the vault */
     const char *vault; /* the path of the vault */
     /* called for each row; returns false if it wants no further row */
     bool (*row)(void *ctx, const void *row);
@@ -41,8 +40,9 @@ struct list {
     const char *one, *all; /* noun for one row and for several rows, such as "running server" */
     const char *none;      /* printed if the list is empty, such as "no session runs" */
     int (*read)(struct list_reading *r);
-    const char *
-        sql; /* alternative to `read`: a statement (query_ask_calls()) that selects the columns in this order */
+    /* if not NULL, used instead of `read`: a statement for query_ask_calls() that selects the
+     * columns of `shown` in their order */
+    const char *sql;
 };
 
 MI_MUST int list_read(const struct list *l, struct list_reading *r);
@@ -53,10 +53,11 @@ MI_MUST int list_print(const struct list *l, const struct settings *s, struct li
  * run(). */
 MI_MUST int list_run(const struct settings *s);
 
-extern const struct opt list_options[]; /* the options of a list that has none of its own */
+extern const struct opt list_options[]; /* for commands of lists without other options */
 extern const struct list list_running, list_escalations, list_asked, list_cost;
+/* A row of list_escalations. */
 struct escalation_row {
-    struct slice file, name; /* name: without the suffix */
+    struct slice file, name; /* name of the file, with and without its suffix */
     struct escalation_head head;
 };
 /* All lists, then NULL (all.c). */

@@ -3,8 +3,8 @@
 #include "base/log.h"
 #include "cli/proxy/commands.h"
 #include "cli/proxy/server_path.h"
-#include "proxy/refuse.h"
 #include "proxy/proxy_run.h"
+#include "proxy/refuse.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -26,9 +26,9 @@ static bool bypass_is_wanted(void)
     return false;
 }
 
-/* Returns the index of the server's command; argc if there is none. If an option is invalid, skips
- * it and the word that may be its value. */
-static int skip_options(struct opt_set *s, int argc, char **argv)
+/* Reads the options. Skips an invalid option, and the words after it that may be its value. Returns
+ * the index of the server's command; argc if there is none. */
+static int bypass_read_options(struct opt_set *s, int argc, char **argv)
 {
     int at = 1;
     while (opt_parse(s, argc, argv, at, NULL, &at) < 0) {
@@ -40,7 +40,7 @@ static int skip_options(struct opt_set *s, int argc, char **argv)
     return at;
 }
 
-/* Returns only if the server cannot be started. */
+/* Executes the server in this process. Returns the exit status if that fails. */
 static int bypass_exec_server(char *const *argv)
 {
     char text[LOG_LINE_MAX];
@@ -62,7 +62,7 @@ int bypass_if_wanted(int argc, char **argv)
     if (!bypass_is_wanted())
         return EXIT_FINE;
     opt_open(&s, command_proxy.table);
-    int server = skip_options(&s, argc, argv);
+    int server = bypass_read_options(&s, argc, argv);
     if (!opt_is_on(&s, "help")) {
         if (opt_read_environment(&s) < 0)
             log_warn("%s", buf_str(&s.error)); /* the error is about an option other than --path */

@@ -6,16 +6,16 @@
  * has an effect. Invalid options are ignored, with a warning on stderr, because one of them may be
  * the problem.
  *
- * Rules     the variable is read like a flag (base/opt.h): `off` and the other words for no bypass
- *           the interposer, the words for yes do not. Any other value has no effect, and a warning
- *           says so.
+ * Rules     the variable is read like a flag (base/opt.h): the interposer is bypassed if the value
+ *           is `off` or another word for "no". Values that are not words for "yes" or "no" are
+ *           ignored, with a warning.
  * Blocks    never. */
 #ifndef MI_CLI_PROXY_BYPASS_H
 #define MI_CLI_PROXY_BYPASS_H
 
-/* argv is that of the command: argv[0] is its name. Does not return if the server is started.
- * Returns 0 if the variable does not ask for it, or if --help is given. If the server cannot be
- * started, tells stderr and the client, and returns the exit status. */
+/* argv[0] is the name of the command. Does not return if the server is started. Returns 0 if the
+ * variable does not ask for a bypass, or if --help is given. If the server cannot be started,
+ * reports the error to stderr and the client, and returns the exit status. */
 int bypass_if_wanted(int argc, char **argv);
 
 #endif

@@ -9,8 +9,8 @@
 #include "cli/settings/deadlines.h"
 #include "cli/settings/retain.h"
 #include "cli/settings/tool_settings.h"
-#include "proxy/refuse.h"
 #include "proxy/proxy_run.h"
+#include "proxy/refuse.h"
 #include "record/notifier.h"
 
 #include <stdlib.h>
@@ -62,7 +62,8 @@ static const struct opt proxy_opts[] = {
     COMMAND_OPTS,
 };
 
-/* Reads all rules, those of the configuration file first. Returns EXIT_USAGE if one is invalid. */
+/* Reads the rules of --timeout, and checks --escalate-command. Returns EXIT_FINE, EXIT_USAGE or
+ * EXIT_TROUBLE. */
 static int read_deadlines(const struct settings *s, struct deadlines *d)
 {
     struct buf error = {0};
@@ -101,7 +102,7 @@ static int proxy_extend_path(const struct settings *s)
     return status;
 }
 
-static int read_tools(const struct settings *s, const char *server, struct tool_rule *ret)
+static int read_tool_rule(const struct settings *s, const char *server, struct tool_rule *ret)
 {
     struct buf error = {0};
     int st = settings_read_tool_rule(s, server, ret, &error), status = EXIT_FINE;
@@ -181,7 +182,8 @@ static int proxy_command_run(const struct settings *s)
     else if (settings_number(s, "restarts") > PROXY_RESTARTS_MAX)
         status = settings_fail_usage(s, "--restarts: must be at most %d", PROXY_RESTARTS_MAX);
     else if ((status = read_deadlines(s, &deadlines)) == 0 &&
-             (status = proxy_extend_path(s)) == 0 && (status = read_tools(s, name, &tools)) == 0)
+             (status = proxy_extend_path(s)) == 0 &&
+             (status = read_tool_rule(s, name, &tools)) == 0)
         status = run_proxy(s, &deadlines, name, &tools);
     deadlines_close(&deadlines);
     tool_rule_close(&tools);

@@ -28,7 +28,7 @@ static bool checkpoint_has_key(const struct settings *s, const struct command *c
     return found;
 }
 
-static void sign_start(char **argv, pid_t recorder)
+static void start_checkpoint(char **argv, pid_t recorder)
 {
     char *program = process_program();
     uint64_t recorder_start = recorder > 0 ? process_start(recorder) : 0;
@@ -65,7 +65,7 @@ void sign_session(const struct settings *s, const char *vault, pid_t recorder)
     /* settings_read() takes an argv that begins with the verb */
     if (!vault_option.failed && !config_option.failed &&
         checkpoint_has_key(s, checkpoint, argc - 2, argv + 2))
-        sign_start(argv, recorder);
+        start_checkpoint(argv, recorder);
     buf_close(&vault_option);
     buf_close(&config_option);
 }

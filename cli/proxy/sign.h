@@ -4,8 +4,8 @@
  * The process runs in its own session. Its stdin, stdout and stderr are /dev/null, and it has no
  * other descriptor, so it does not keep the client's pipes open.
  *
- * Owns      nothing. Only process 1 of a container waits for the process, because its own end would
- *           kill the process.
+ * Owns      nothing. A proxy that is process 1 of a container waits for the signing process, because
+ *           the container ends with process 1.
  * Errors    none: if a session is not signed now, it is signed with the next one.
  * Blocks    on the configuration file; process 1 also waits at most two seconds for the process. */
 #ifndef MI_CLI_PROXY_SIGN_H
@@ -15,8 +15,8 @@
 
 #include <sys/types.h>
 
-/* s: the settings of `proxy`. vault: the vault of the session. recorder: the recorder if it still
- * stores the end of the session, 0 if not. The session is signed after the recorder has ended. */
+/* s: the settings of `proxy`. vault: the vault of the session. recorder: the process that still
+ * stores the end of the session, or 0. The session is signed after this process has ended. */
 void sign_session(const struct settings *s, const char *vault, pid_t recorder);
 
 #endif

@@ -1,12 +1,19 @@
 /* replay.c - `mcp-interposer replay`: acts as a mock server that answers from a recording. */
 #include "cli/recordings/commands.h"
 
+#include "base/clock.h"
 #include "base/log.h"
+#include "cli/frame/proxied.h"
 #include "cli/frame/recording.h"
-#include "cli/recordings/live_options.h"
+#include "cli/frame/server_name.h"
+#include "cli/recordings/tape.h"
+#include "redact/sanitizer.h"
+#include "replay/mock/mock_server.h"
+#include "wire/mcp/tool_rule.h"
 
 #include <limits.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 static const struct opt table_of_options[] = {
     {0, "name", "NAME", NULL, "use the newest session of the server with this name"},
@@ -53,9 +60,194 @@ static const char about[] =
     "only the N-th request.\n";
 /* clang-format on */
 
+/* ---- a live server, which answers what was not recorded ---- */
+
+enum live_record {
+    LIVE_RECORD_NONE,
+    LIVE_RECORD_APPEND, /* append to the file that is replayed */
+    LIVE_RECORD_NEW,    /* append to a copy of the replayed recording, in another file */
+    LIVE_RECORD_ALL,    /* record all messages; nothing is replayed */
+};
+
+struct live_choice {
+    enum live_record record;
+    bool use; /* whether a live server answers what was not recorded */
+    bool catch_up;
+    const char *file;       /* the operand if it is a file, otherwise NULL */
+    const char *output;     /* the file to write; NULL: none */
+    char *const *server;    /* borrowed; NULL: none was given */
+    struct proxied proxied; /* owned */
+    struct tape *tape;      /* owned; NULL: nothing is recorded */
+    char name[SERVER_NAME_MAX];
+    struct buf rules; /* owned; the rules in the header */
+    struct query_session header;
+};
+
+static bool file_exists(const char *path)
+{
+    return access(path, F_OK) == 0;
+}
+
+static enum live_record live_record_mode(const struct live_choice *l, const struct settings *s)
+{
+    static const struct {
+        const char *word;
+        enum live_record record;
+    } modes[] = {{"append", LIVE_RECORD_APPEND},
+                 {"new_episodes", LIVE_RECORD_APPEND},
+                 {"new", LIVE_RECORD_NEW},
+                 {"all", LIVE_RECORD_ALL}};
+    for (size_t i = 0; i < MI_COUNT(modes); i++)
+        if (settings_is_word(s, "record-mode", modes[i].word))
+            return modes[i].record;
+    return settings_is_word(s, "record-mode", "once") && l->file != NULL && !file_exists(l->file)
+               ? LIVE_RECORD_ALL
+               : LIVE_RECORD_NONE;
+}
+
+static int read_record_mode(struct live_choice *l, const struct settings *s)
+{
+    bool live = settings_is_word(s, "on-miss", "live");
+    if (settings_is_word(s, "record-mode", "once") && live)
+        return settings_fail_usage(s, "--record-mode once answers from FILE, or records it: omit "
+                                      "--on-miss live, or use --record-mode append");
+    if (!settings_is_word(s, "record-mode", "none") && l->file == NULL)
+        return settings_fail_usage(s, "--record-mode requires a FILE: export the session first");
+    l->record = live_record_mode(l, s);
+    l->use = live || l->record != LIVE_RECORD_NONE;
+    return EXIT_FINE;
+}
+
+static int read_output_file(struct live_choice *l, const struct settings *s)
+{
+    const char *output = settings_text(s, "output");
+    if ((l->record == LIVE_RECORD_NEW) != (output != NULL))
+        return settings_fail_usage(s, "--record-mode new and --output FILE belong together");
+    if (output != NULL && file_exists(output))
+        return settings_fail_usage(s,
+                                   "--output: %s exists already; name another file, or use "
+                                   "--record-mode append",
+                                   output);
+    l->output = output != NULL ? output : l->record != LIVE_RECORD_NONE ? l->file : NULL;
+    return EXIT_FINE;
+}
+
+/* Reads the options for a live server. operand: the session or the file; NULL if there is none.
+ * Returns EXIT_FINE or, after a message on stderr, EXIT_USAGE. */
+static int live_choice_read(struct live_choice *l, const struct settings *s, const char *operand,
+                            char *const *server)
+{
+    *l = (struct live_choice){
+        .file = recording_is_file(operand) ? operand : NULL,
+        .server = server,
+        .catch_up = settings_is_on(s, "catch-up"),
+    };
+    bool once = settings_is_word(s, "record-mode", "once");
+    int status = read_record_mode(l, s);
+    if (status == EXIT_FINE)
+        status = read_output_file(l, s);
+    if (status != EXIT_FINE)
+        return status;
+    if (l->use && server == NULL)
+        return settings_fail_usage(s, "missing server: put its command after '--'");
+    if (!l->use && !once && server != NULL)
+        return settings_fail_usage(s, "a server is used only with --on-miss live or --record-mode");
+    if (l->catch_up && (!l->use || l->record == LIVE_RECORD_ALL))
+        return settings_fail_usage(s, "--catch-up is for a recording with --on-miss live");
+    return EXIT_FINE;
+}
+
+/* For --record-mode all, which replays nothing: opens an empty recording instead of the file.
+ * Returns EXIT_FINE or, after a message on stderr, EXIT_TROUBLE. */
+static int live_choice_begin(struct live_choice *l, struct source **ret)
+{
+    struct redact *rules = redact_current();
+    struct buf error = {0};
+    server_name_choose(NULL, l->server, l->name);
+    if (rules != NULL)
+        redact_write_rules(rules, &l->rules);
+    l->header = (struct query_session){
+        .name = slice_of(l->name),
+        .started_at_us = clock_wall_us(),
+        .record_level = slice_of("full"),
+        .redact_rules = buf_slice(&l->rules),
+    };
+    int st =
+        rules == NULL || l->rules.failed ? MI_ENOMEM : source_open_empty(ret, &l->header, &error);
+    if (st < 0)
+        log_error("%s", error.n > 0 ? buf_str(&error) : "out of memory");
+    buf_close(&error);
+    return st < 0 ? EXIT_TROUBLE : EXIT_FINE;
+}
+
+static bool on_replay_done(void *ctx)
+{
+    struct live_choice *l = ctx;
+    return l->tape == NULL || tape_write(l->tape) == EXIT_FINE;
+}
+
+/* Makes the command line of the live server's proxy. Only the tool rule of the recording applies to
+ * the live server, so that the client sees the tools that the recorded client saw. If that rule
+ * cannot be read, the replay reports the error. */
+static int open_live_server(struct live_choice *l, const struct settings *s,
+                            const struct source_info *info)
+{
+    struct tool_rule rule;
+    struct buf name = {0}, only = {0}, why = {0};
+    int st = tool_rule_read(&rule, info->tools_rule, &why);
+    buf_slice_add(&name, info->name);
+    buf_adds(&only, "--tools-rule=");
+    if (st == 0)
+        buf_slice_add(&only, buf_slice(&rule.text));
+    const char *options[] = {"--name", name.n > 0 ? buf_str(&name) : NULL, buf_str(&only),
+                             l->record != LIVE_RECORD_ALL ? "" : NULL, NULL};
+    int status = EXIT_TROUBLE;
+    if (st == MI_ENOMEM || name.failed || only.failed)
+        log_error("out of memory");
+    else
+        status = proxied_open(&l->proxied, s, options, l->server);
+    tool_rule_close(&rule);
+    buf_close(&name);
+    buf_close(&only);
+    buf_close(&why);
+    return status;
+}
+
+/* Adds the live server to the configuration of the mock server. Returns EXIT_FINE or, after a
+ * message on stderr, EXIT_TROUBLE. */
+static int live_choice_apply(struct live_choice *l, const struct settings *s,
+                             const struct source_info *info, struct mock_config *cfg)
+{
+    if (!l->use)
+        return EXIT_FINE;
+    bool all = l->record == LIVE_RECORD_ALL;
+    int status = open_live_server(l, s, info);
+    if (status == EXIT_FINE && l->output != NULL &&
+        tape_open(&l->tape, all ? NULL : l->file, &l->header, l->output) < 0) {
+        log_error("out of memory");
+        status = EXIT_TROUBLE;
+    }
+    cfg->live = (struct live_side_config){
+        .argv = l->proxied.argv,
+        .rules = {.all = all, .catch_up = l->catch_up},
+        .keep = l->tape != NULL ? tape_keep_message : NULL,
+        .ctx = l->tape,
+    };
+    cfg->done = on_replay_done;
+    cfg->ctx = l;
+    return status;
+}
+
+static void live_choice_close(struct live_choice *l)
+{
+    tape_close(l->tape);
+    proxied_close(&l->proxied);
+    buf_close(&l->rules);
+}
+
 /* ---- options ---- */
 
-static int read_many(const struct settings *s, const char *name, struct mock_config *cfg)
+static int read_repeated_option(const struct settings *s, const char *name, struct mock_config *cfg)
 {
     struct buf error = {0};
     size_t at = 0;
@@ -79,9 +271,9 @@ static int read_many(const struct settings *s, const char *name, struct mock_con
 static int replay_command_read_rules(const struct settings *s, const char *operand,
                                      struct mock_config *cfg)
 {
-    int status = read_many(s, "ignore", cfg);
+    int status = read_repeated_option(s, "ignore", cfg);
     if (status == EXIT_FINE)
-        status = read_many(s, "fault", cfg);
+        status = read_repeated_option(s, "fault", cfg);
     if (status == EXIT_FINE && pace_read(settings_text(s, "speed"), &cfg->rules.pace) < 0)
         status = settings_fail_usage(
             s, "--speed: invalid factor '%s': use a number such as 0, 1, 0.5 or 10",

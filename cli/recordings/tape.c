@@ -13,17 +13,18 @@
 
 struct message {
     int64_t at_us;
-    size_t at, n; /* offset and length in `text` */
+    size_t at, n; /* offset and length in tape.text */
     bool from_client;
 };
 
 struct tape {
-    const char *from, *to;
-    const struct query_session *header;
-    struct message *messages; /* owned */
+    const char *from, *to;              /* borrowed; see tape_open() */
+    const struct query_session *header; /* borrowed */
+    struct message *messages;           /* owned; the new messages */
     size_t n, cap;
-    struct buf text; /* owned */
+    struct buf text; /* owned; the texts of the new messages */
 
+    /* while the cassette is written: */
     struct cassette_writer *w;
     struct buf all;    /* owned; the lines of the cassette so far */
     int64_t last_t_us; /* the time of the last message of the cassette */
@@ -54,8 +55,6 @@ void tape_close(struct tape *t)
     free(t);
 }
 
-/* If the cassette names no rules, for example because a person wrote it, the present rules sanitize
- * the message. */
 int tape_keep_message(void *ctx, bool from_client, struct slice message, int64_t now_us)
 {
     struct tape *t = ctx;
@@ -75,7 +74,7 @@ int tape_keep_message(void *ctx, bool from_client, struct slice message, int64_t
     return st;
 }
 
-/* ---- the lines of the file, and the new ones ---- */
+/* ---- collecting the lines of the old and the new messages ---- */
 
 static bool tape_on_session(void *ctx, const struct query_session *s)
 {
@@ -100,20 +99,9 @@ static bool tape_append_lines(void *ctx, struct slice lines)
     return !t->all.failed;
 }
 
-/* Writes the header and the messages of the file; if there is no file, only the header. */
-static int tape_begin(struct tape *t, struct buf *error)
-{
-    int st = cassette_write_open(&t->w, tape_append_lines, t);
-    if (st == 0 && t->from != NULL)
-        st = cassette_read(t->from, tape_on_session, tape_on_message, t, error);
-    else if (st == 0)
-        st = cassette_write_session(t->w, t->header);
-    return st == 0 ? t->status : st;
-}
-
-/* Moves the buffered lines of the cassette writer to t->all, but not the line that ends a
+/* Moves the buffered lines of the cassette writer to t->all, except the last line, which ends a
  * cassette. */
-static int strip_end(struct tape *t)
+static int tape_strip_end(struct tape *t)
 {
     int st = cassette_write_end(t->w);
     cassette_write_close(t->w);
@@ -127,7 +115,7 @@ static int strip_end(struct tape *t)
     return 0;
 }
 
-static void add_lines(struct tape *t)
+static void tape_add_new_messages(struct tape *t)
 {
     struct json_out j = json_out_to(&t->all);
     int64_t shift = (t->count > 0 ? t->last_t_us + GAP_US : 0) - t->messages[0].at_us;
@@ -155,7 +143,7 @@ static bool tape_write_lines(void *ctx, struct slice lines)
     return save_write(ctx, lines);
 }
 
-/* Writes the session so that it does not end before its last message. */
+/* Writes the session. If it ends before its last message, corrects its end. */
 static bool tape_on_final_session(void *ctx, const struct query_session *s)
 {
     struct tape *t = ctx;
@@ -165,8 +153,8 @@ static bool tape_on_final_session(void *ctx, const struct query_session *s)
     return tape_on_session(t, &longer);
 }
 
-/* Writes the cassette again. Reading determines which messages belong together; writing omits
- * fields that can be derived from the messages. */
+/* Reads the collected lines, and writes them to the file. Reading finds the request of each answer;
+ * writing omits the fields that can be derived from the messages. */
 static int tape_rewrite(struct tape *t, struct save *file, struct buf *error)
 {
     int st = cassette_write_open(&t->w, tape_write_lines, file);
@@ -185,11 +173,17 @@ int tape_write(struct tape *t)
     if (t->n == 0)
         return EXIT_FINE;
     save_open(&file, t->to, SAVE_PRIVATE);
-    int st = tape_begin(t, &error);
+    int st = cassette_write_open(&t->w, tape_append_lines, t);
+    if (st == 0 && t->from != NULL)
+        st = cassette_read(t->from, tape_on_session, tape_on_message, t, &error);
+    else if (st == 0)
+        st = cassette_write_session(t->w, t->header);
     if (st == 0)
-        st = strip_end(t);
+        st = t->status;
+    if (st == 0)
+        st = tape_strip_end(t);
     if (st == 0) {
-        add_lines(t);
+        tape_add_new_messages(t);
         st = t->all.failed ? MI_ENOMEM : tape_rewrite(t, &file, &error);
     }
     cassette_write_close(t->w);

@@ -1,10 +1,8 @@
-/* tape.h - messages to be added to a cassette. They are collected during a replay and written at
- * its end.
+/* tape.h - collects new messages during a replay, and writes them to a cassette at its end.
  *
- * Rules     the new messages are appended to those of the file, or the file contains only new
- *           messages. The file
- *           is written completely or not at all; it is read strictly before it replaces another
- *           file. Messages are sanitized.
+ * Rules     the cassette has the messages of another cassette and the new messages, or only the new
+ *           messages. Messages are sanitized with the rules of the current configuration. The file
+ *           is written completely or not at all, and only if it can be read back.
  * Owns      the messages.
  * Errors    tape_write() logs them.
  * Blocks    tape_write() on the files. */
@@ -15,17 +13,16 @@
 
 struct tape;
 
-/* from: the cassette whose messages come first; NULL if there is none. `header`: the header of a
- * new cassette, if `from` is NULL. to: the file to write. All three are borrowed. Returns 0 or
- * MI_ENOMEM. */
+/* from: the cassette whose messages come first; NULL: only new messages are written, below
+ * `header`. to: the file to write. All three are borrowed. Returns 0 or MI_ENOMEM. */
 MI_MUST int tape_open(struct tape **ret, const char *from, const struct query_session *header,
                       const char *to);
 void tape_close(struct tape *t); /* t may be NULL */
 /* Adds a message, like keep() in replay/mock/forward.h. ctx is a struct tape. Returns 0 or
  * MI_ENOMEM. */
 MI_MUST int tape_keep_message(void *ctx, bool from_client, struct slice message, int64_t now_us);
-/* Writes the file, and says so. If there are no messages, writes nothing. Returns EXIT_FINE or
- * EXIT_TROUBLE. */
+/* Writes the file, and a note to stderr. If there are no new messages, writes nothing. Returns
+ * EXIT_FINE or EXIT_TROUBLE. */
 MI_MUST int tape_write(struct tape *t);
 
 #endif

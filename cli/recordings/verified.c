@@ -41,7 +41,7 @@ static size_t count_listed_differences(const struct verify_result *one)
 
 /* ---- JSON ---- */
 
-static void add_differences(struct json_out *j, const struct verify_result *one)
+static void json_add_differences(struct json_out *j, const struct verify_result *one)
 {
     json_out_uint(j, "differences_n", one->differences);
     json_out_array(j, "differences");
@@ -75,7 +75,7 @@ static void verified_add_json(struct buf *b, const struct verify_result *one)
     if (one->took_us > 0)
         json_out_int(&j, "took_us", one->took_us);
     if (one->differences > 0)
-        add_differences(&j, one);
+        json_add_differences(&j, one);
     json_out_end(&j);
     buf_close(&plain);
 }
@@ -136,7 +136,7 @@ static void verified_add_value(struct buf *b, struct slice value)
 }
 
 /* Appends a line for each difference, such as "/content/0/text: recorded "a", live "b"". */
-static void add_details(struct buf *b, const struct verify_result *one)
+static void append_difference_lines(struct buf *b, const struct verify_result *one)
 {
     for (size_t i = 0; i < count_listed_differences(one); i++) {
         const struct verify_difference *d = &one->difference[i];
@@ -152,7 +152,8 @@ static void add_details(struct buf *b, const struct verify_result *one)
 }
 
 /* Prints the verdict, "12 tools/call read: reason; remedy", and the differences. */
-static void print_case(struct out *o, const struct verify_result *one, const struct report_case *c)
+static void print_verdict_line(struct out *o, const struct verify_result *one,
+                               const struct report_case *c)
 {
     static const enum out_style styles[VERIFY_VERDICTS] = {OUT_GREEN, OUT_RED, OUT_RED,
                                                            OUT_RED,   OUT_RED, OUT_YELLOW};
@@ -191,10 +192,10 @@ void verified_add(struct verified *v, const struct verify_result *one)
         buf_adds(&c->message, one->reason);
     if (one->remedy != NULL)
         buf_printf(&c->message, "; %s", one->remedy);
-    add_details(&c->detail, one);
+    append_difference_lines(&c->detail, one);
     v->reporting.out.b.failed |= c->name.failed;
     if (v->reporting.text && !c->name.failed && (v->verbose || one->verdict != VERIFY_MATCH))
-        print_case(&v->reporting.out, one, c);
+        print_verdict_line(&v->reporting.out, one, c);
     if (c->message.n == 0)
         buf_adds(&c->message, verify_verdict_name(one->verdict));
     report_add(&v->reporting.report);

@@ -1,8 +1,8 @@
 /* verified.h - the results of a verification: counts, text, the JSON report, and a case for each
  * recorded request.
  *
- * Rules     values are cut after VERIFIED_VALUE_MAX bytes. The case of a match passes, the case of
- *           a skipped request is skipped, and every other verdict is a failure.
+ * Rules     values are cut after VERIFIED_VALUE_MAX bytes. A case passes if the answer matches; it
+ *           is skipped if the request was skipped, and fails with any other verdict.
  * Owns      the JSON of the results.
  * Errors    are kept in the buffers and the report.
  * Blocks    verified_add() and verified_print_summary() as stdout does. */
@@ -16,10 +16,10 @@
 
 struct verified {
     struct reporting reporting;
-    struct report_place place; /* place of the recording in reports */
-    bool verbose;              /* messages that match are printed too */
-    uint64_t counts[VERIFY_VERDICTS];
-    struct buf json; /* owned; the results so far, separated by commas */
+    struct report_place place;        /* the recording, as reports name it */
+    bool verbose;                     /* requests that match are printed, too */
+    uint64_t counts[VERIFY_VERDICTS]; /* number of requests, by verdict */
+    struct buf json;                  /* owned; the results so far, separated by commas */
 };
 
 void verified_close(struct verified *v);

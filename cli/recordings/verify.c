@@ -3,14 +3,18 @@
 #include "cli/recordings/commands.h"
 
 #include "base/clock.h"
+#include "base/grow.h"
 #include "base/log.h"
 #include "cli/frame/recording.h"
 #include "cli/frame/save.h"
-#include "cli/recordings/update.h"
 #include "cli/recordings/verified.h"
+#include "redact/sanitizer.h"
+#include "vault/cassette/cassette_file.h"
+#include "wire/rpc.h"
 
 #include <limits.h>
 #include <signal.h>
+#include <stdlib.h>
 
 static const struct opt table_of_options[] = {
     {'i', "ignore", "POINTER...", NULL,
@@ -40,10 +44,137 @@ static const char about[] =
     "3 failure.\n";
 /* clang-format on */
 
+/* ---- --update: new answers, collected during the verification and written at its end ---- */
+
+struct answer {
+    int64_t seq;
+    size_t at, n; /* offset and length in update.text */
+};
+
+struct update {
+    struct answer *answers; /* owned; sorted by seq, ascending */
+    size_t n, cap;
+    size_t next;     /* index of the first answer that is not written yet */
+    struct buf text; /* owned; the texts of the answers */
+    struct cassette_writer *w;
+    int status; /* the error of a callback; 0: none */
+};
+
+static int update_open(struct update **ret)
+{
+    struct update *u = calloc(1, sizeof *u);
+    if (u == NULL)
+        return MI_ENOMEM;
+    *ret = u;
+    return 0;
+}
+
+static void update_close(struct update *u)
+{
+    if (u == NULL)
+        return;
+    free(u->answers);
+    buf_close(&u->text);
+    free(u);
+}
+
+/* Replaces the recorded answer `seq` with this message. Returns 0 or MI_ENOMEM. */
+static int update_keep_answer(struct update *u, int64_t seq, struct slice message)
+{
+    struct redact *rules = redact_current();
+    struct buf sanitized = {0};
+    size_t n, at = u->n;
+    if (!GROW(u->answers, u->n, u->cap))
+        return MI_ENOMEM;
+    int st =
+        rules != NULL ? redact_message(rules, message, REDACT_SECRETS, &sanitized, &n) : MI_ENOMEM;
+    if (st == 0 && n == 0)
+        buf_slice_add(&sanitized, message);
+    if (st == 0 && sanitized.failed)
+        st = MI_ENOMEM;
+    /* a later request may have been answered first */
+    while (at > 0 && u->answers[at - 1].seq > seq) {
+        u->answers[at] = u->answers[at - 1];
+        at--;
+    }
+    u->answers[at] = (struct answer){.seq = seq, .at = u->text.n, .n = sanitized.n};
+    u->n++;
+    buf_slice_add(&u->text, buf_slice(&sanitized));
+    buf_close(&sanitized);
+    return u->text.failed ? MI_ENOMEM : st;
+}
+
+static bool verify_update_on_session(void *ctx, const struct query_session *s)
+{
+    struct update *u = ctx;
+    u->status = cassette_write_session(u->w, s);
+    return u->status == 0;
+}
+
+/* Replaces the body of an answer, and the members that are derived from the body. */
+static void replace_answer(struct query_message *m, struct slice message)
+{
+    struct rpc r;
+    m->body = message;
+    m->size = -1;
+    m->redactions = 0;
+    m->has_error_code = false;
+    m->finding = (struct slice){0};
+    if (rpc_read(message, &r) < 0)
+        return;
+    m->kind = row_kind_of_rpc(r.kind);
+    if (r.kind == RPC_RESULT && r.is_error.type == JSON_TRUE)
+        m->finding = slice_of("tool-error");
+}
+
+static bool verify_update_on_message(void *ctx, const struct query_message *m)
+{
+    struct update *u = ctx;
+    struct query_message changed = *m;
+    if (u->next < u->n && u->answers[u->next].seq == m->seq) {
+        const struct answer *a = &u->answers[u->next++];
+        replace_answer(&changed, (struct slice){u->text.p + a->at, a->n});
+    }
+    u->status = cassette_write_message(u->w, &changed);
+    return u->status == 0;
+}
+
+static bool verify_update_on_lines(void *ctx, struct slice lines)
+{
+    return save_write(ctx, lines);
+}
+
+/* Writes the new answers into the file, completely or not at all. Other messages do not change. If
+ * there is no new answer, the file is not touched. Returns EXIT_FINE or, after a message on stderr,
+ * EXIT_TROUBLE. */
+static int update_write(struct update *u, const char *path)
+{
+    struct save file;
+    struct buf error = {0};
+    if (u->n == 0)
+        return EXIT_FINE;
+    save_open(&file, path, SAVE_PRIVATE);
+    int st = cassette_write_open(&u->w, verify_update_on_lines, &file);
+    if (st == 0)
+        st = cassette_read(path, verify_update_on_session, verify_update_on_message, u, &error);
+    if (st == 0)
+        st = u->status;
+    if (st == 0)
+        st = cassette_write_end(u->w);
+    cassette_write_close(u->w);
+    if (st < 0 && file.error == 0)
+        log_error("%s", error.n > 0 ? buf_str(&error) : "out of memory");
+    int status = save_close(&file, st == 0);
+    buf_close(&error);
+    return st < 0 ? EXIT_TROUBLE : status;
+}
+
+/* ---- the verification ---- */
+
 struct verifying {
     struct verified verified;
     struct update *update; /* NULL: without --update */
-    int status;            /* of update_keep_answer() */
+    int status;            /* the first error of update_keep_answer(); 0: none */
 };
 
 static void verify_on_result(void *ctx, const struct verify_result *r)

@@ -11,8 +11,8 @@
 #include "cli/settings/config.h"
 #include "vault/upkeep/prune/remove.h"
 
-/* Reads the rules of [retention]; a rule that is not set is 0. If [ship] has a target, only sessions
- * that were sent there are removed. */
+/* Reads the rules of [retention]; a rule that is not set is 0. If [ship] has a target, only
+ * sessions that were sent there are removed. */
 void retain_read_configured(const struct settings *s, struct retention *ret);
 /* Reads the same rules from the options of `prune`. */
 void retain_read_options(const struct settings *s, struct retention *ret);

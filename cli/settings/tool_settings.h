@@ -9,8 +9,8 @@
 #include "wire/mcp/tool_rule.h"
 
 /* Makes the rule from --tools, --hide-tools and --read-only, for the server that has this name in
- * recordings; or from --tools-rule alone, if it is given. Returns 0 or MI_ENOMEM; or MI_EINVAL, then
- * `error` holds a sentence. */
+ * recordings; or from --tools-rule alone, if it is given. Returns 0, MI_ENOMEM or MI_EINVAL; for
+ * MI_EINVAL, `error` holds a sentence. */
 MI_MUST int settings_read_tool_rule(const struct settings *s, const char *server,
                                     struct tool_rule *ret, struct buf *error);
 /* Makes the same rule, but without --tools, for a proxy that reads the configuration file of `s`.

@@ -13,9 +13,10 @@ extern const struct command ship_to;
 extern const struct command ship_status;
 extern const struct command ship_forget;
 
-/* Runs mcp-interposer-ship in place of this process, for a command without run() or with --from.
- * The program is searched beside this one, then in PATH. argv[0…] are the words of the command;
- * argv[-1] is free for the name of the program. Returns only if that fails: an exit status. */
+/* Replaces this process by mcp-interposer-ship, for a command without run() or with --from. The
+ * program is searched in the directory of this program, then in PATH. argv[0…] are the words of the
+ * command; argv[-1] is overwritten with the name of the program. If this fails, returns the exit
+ * status. */
 int run_ship_command(char **argv);
 
 #endif

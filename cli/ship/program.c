@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* Returns the path of the program in the directory of this one, allocated. NULL: it is not
- * there. */
-static char *find_program_beside(void)
+/* Returns the path of mcp-interposer-ship in the directory of this program, allocated, or NULL if
+ * it is not there. */
+static char *find_ship_program_beside(void)
 {
     char *self = process_program();
     char *slash = self != NULL ? strrchr(self, '/') : NULL;
@@ -29,7 +29,7 @@ static char *find_program_beside(void)
 int run_ship_command(char **argv)
 {
     const char *rest = getenv("PATH");
-    char *path = find_program_beside(), *name = argv[-1];
+    char *path = find_ship_program_beside(), *name = argv[-1];
     if (path == NULL && rest != NULL)
         path = path_find_next(rest, SHIP_PROGRAM, &rest);
     if (path == NULL) {

@@ -230,7 +230,7 @@ static void test_findings_json_and_sarif_reports_are_valid_json(void **state)
     assert_int_equal(json_scan(buf_slice(&b), NULL, NULL, &scan), 0);
     buf_clear(&b);
     struct report report = {.sarif = true};
-    check_cases(&r, &report);
+    check_add_cases(&r, &report);
     report_sarif(&report, &b);
     report_close(&report);
     assert_int_equal(json_scan(buf_slice(&b), NULL, NULL, &scan), 0);
@@ -251,7 +251,7 @@ static void test_findings_junit_report_groups_by_name(void **state)
     add(&r, true, "bom", 0, NULL);
     check_add_recording(&r, slice_of("quiet"), 13, 5);
     struct report report = {.junit = true};
-    check_cases(&r, &report);
+    check_add_cases(&r, &report);
     report_junit(&report, &b);
     report_close(&report);
     const char *text = buf_str(&b);
