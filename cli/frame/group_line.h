@@ -28,9 +28,9 @@ struct show_list group_line_columns(const struct count *c);
  * both in any case. */
 MI_MUST int count_groups(struct count *c, struct count *again, struct query *q);
 /* Sets *ret to the groups, an array of c->tally.n lines that the caller frees. again: from
- * count_groups(); may be c. sort: the beginning of a column's name; rows are sorted by this column, largest first,
- * then by calls, then by key. NULL: by calls or, for days, the newest first. Returns 0 or
- * MI_ENOMEM. */
+ * count_groups(); may be c. sort: the beginning of a column's name; rows are sorted by this column,
+ * largest first, then by calls, then by key. NULL: by calls or, for days, the newest first. Returns
+ * 0 or MI_ENOMEM. */
 MI_MUST int group_lines(struct count *c, const struct count *again, const char *sort,
                         struct group_line **ret);
 

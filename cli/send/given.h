@@ -16,8 +16,8 @@
 
 struct given {
     struct slice name; /* borrowed, possibly from `place`; name of an argument, or a JSON Pointer */
-    struct buf
-        place;    /* owned; JSON Pointer of a secret that the user typed; empty: another value */
+    /* owned; JSON Pointer of a secret that the user typed; empty: another value */
+    struct buf place;
     bool is_json; /* true: the value is JSON; false: UTF-8 text */
     struct buf value; /* owned */
 };

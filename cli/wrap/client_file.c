@@ -238,8 +238,8 @@ static void fail_file(struct work *k, const char *why)
     k->w->failed = true;
 }
 
-/* Reports that the file cannot be read. This is only a warning if the file was not named and its
- * kind is never changed. */
+/* Reports that the file cannot be read. With --list this is only a warning for a file that was not
+ * named and that `wrap` does not change. */
 static void fail_reading(struct work *k, const char *why, bool named)
 {
     if (!named && k->verb == WRAP_VERB_LIST && client_file_fixed[k->where->kind].state != NULL)

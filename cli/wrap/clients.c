@@ -212,7 +212,7 @@ const char *client_name(size_t i)
 }
 
 /* Returns the path of a file or pattern in `places`. Returns NULL if the base directory is unknown,
- * or memory is short. */
+ * or if memory runs out; then *failed is set if the last step failed. */
 static char *client_path_of_place(const struct place *p, bool *failed)
 {
     char *dir = NULL;

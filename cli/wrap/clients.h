@@ -24,8 +24,8 @@ enum client_file_kind {
     CLIENT_FILE_SCRIPT,  /* the file is a program: the user is told what to do by hand */
 };
 
-/* For each kind of files that `wrap` does not change: the state of their servers, and the reason.
- * Both are NULL for other kinds. */
+/* The state of all servers in a file of this kind, and the reason that `wrap` does not change it.
+ * NULL for kinds that `wrap` changes, and for ELSEWHERE and SCRIPT, which are reported as errors. */
 extern const struct client_file_fixed {
     const char *state, *why;
 } client_file_fixed[];
