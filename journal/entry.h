@@ -24,7 +24,7 @@ struct row {
     enum row_action action;
     struct slice rpc_id;  /* JSON text; {NULL, 0}: none */
     struct slice method;  /* between the quotes, escapes as written */
-    struct slice target;  /* likewise */
+    struct slice target;  /* between the quotes, escapes as written */
     struct slice body;    /* the line */
     bool not_json;        /* body may have any bytes; it is converted to valid UTF-8 before it is
                            * stored */
@@ -44,8 +44,8 @@ struct row {
     const struct rpc *read; /* the parsed body, set by the recorder; NULL: not parsed yet; not in a
                              * journal */
     bool ends_invocation;   /* the answer ends an invocation; set by the journal */
-    const struct context_result *result; /* of a large answer; NULL: not counted yet; not in a
-                                          * journal */
+    const struct context_result *result; /* the size of a large answer's result; NULL: not counted
+                                          * yet; not in a journal */
 };
 
 /* An update of session metadata: a field that is NULL does not change the record. */
@@ -65,7 +65,8 @@ struct session_update {
 #define ENTRY_WORD(type, words) enum type
 #define ENTRY_MEMBER(name, type, null) ENTRY_##type name;
 
-/* Most bytes of a result's text. Fewer are logged, but a secret must be recognized before the text is truncated. */
+/* Longest text of a result in an invocation, in bytes. The log shows less of the text; secrets must be
+ * recognized before the text is truncated for the log. */
 #define INVOCATION_RESULT_MAX 1024
 
 struct invocation {
@@ -82,7 +83,7 @@ static inline bool invocation_is_valid(const struct invocation *x)
 
 #define ESCALATION_LINES_MAX 20 /* the last lines of stderr */
 
-/* All borrowed for the call. */
+/* All texts are borrowed for the call. */
 struct escalation {
     ESCALATION_FIELDS(ENTRY_MEMBER)
     const struct slice *stderr_lines; /* oldest first; the last ESCALATION_LINES_MAX are used */
@@ -90,7 +91,7 @@ struct escalation {
     /* Not in the journal; NULL: not known. */
     const char *server;  /* sessions.name */
     const char *session; /* sessions.uid */
-    const char *command; /* the server's, a JSON array */
+    const char *command; /* the server's command, a JSON array */
 };
 
 #endif

@@ -92,11 +92,6 @@ static bool get_bool(struct in *i)
     return get_int_between(i, 0, 1) != 0;
 }
 
-static pid_t get_pid(struct in *i)
-{
-    return (pid_t)get_int_between(i, 0, INT_MAX);
-}
-
 static struct slice get_text(struct in *i)
 {
     uint64_t n = get_uint(i);
@@ -114,7 +109,8 @@ static const char *get_string(struct in *i)
     return i->bad ? NULL : s.p;
 }
 
-static int get_end(const struct in *i)
+/* Returns 0 if all bytes were read and were valid, MI_EINVAL otherwise. */
+static int check_end(const struct in *i)
 {
     return i->bad || i->left.n != 0 ? MI_EINVAL : 0;
 }
@@ -138,7 +134,7 @@ static void get_event(struct in *i, struct row *r)
 
 /* ---- session metadata ---- */
 
-/* Numbers that are NULL are missing texts. */
+/* A number is written as a text of 8 bytes; NULL as a missing text. */
 static void put_update(struct out *o, const struct session_update *u)
 {
     for (size_t i = 0; i < fields_of_update.n; i++) {
@@ -166,7 +162,7 @@ static void get_update(struct in *i, struct session_update *u)
     }
 }
 
-/* ---- what has a table of fields in model/records.h ---- */
+/* ---- records whose fields are described in model/records.h ---- */
 
 static void get_boot(struct in *i, char *to)
 {
@@ -196,7 +192,7 @@ static void get_boot(struct in *i, char *to)
 #define GET_NUMBER(name) x->name = get_int(i);
 #define GET_TIME GET_NUMBER
 #define GET_TOOK GET_NUMBER
-#define GET_PID(name) x->name = get_pid(i);
+#define GET_PID(name) x->name = (pid_t)get_int_between(i, 0, INT_MAX);
 #define GET_FLAG(name) x->name = get_bool(i);
 #define GET_WORD(type, words) GET_##type
 #define GET_call_status(name) x->name = (enum call_status)get_int_between(i, 0, CALL_UNKNOWN - 1);
@@ -368,7 +364,7 @@ static int form_read_other(enum entry_kind kind, struct slice bytes, struct entr
     default:
         return MI_EINVAL;
     }
-    int st = get_end(&i);
+    int st = check_end(&i);
     if (st < 0)
         return st;
     *ret = e;
@@ -387,7 +383,7 @@ int form_read(enum entry_kind kind, struct slice bytes, struct entry *ret)
     return st;
 }
 
-/* ---- what the recorder has to know about a session ---- */
+/* ---- start of a session ---- */
 
 static void put_start(struct out *o, const struct session_start *s)
 {
@@ -416,12 +412,6 @@ void form_start(struct buf *b, const struct session_start *s)
     b->n += size.n;
 }
 
-/* An absolute path. */
-static bool is_absolute_path(struct slice s)
-{
-    return s.n > 0 && s.p[0] == '/' && memchr(s.p, '\0', s.n) == NULL;
-}
-
 int form_read_start(struct slice bytes, struct session_start *ret)
 {
     struct in i = {.left = bytes};
@@ -439,8 +429,10 @@ int form_read_start(struct slice bytes, struct session_start *ret)
     s.stop_on_error = get_bool(&i);
     s.started_wall_us = get_int(&i);
     s.pid = get_int(&i);
-    int st = get_end(&i);
-    if (st == 0 && (!uid_is_valid(s.uid) || !is_absolute_path(s.vault)))
+    int st = check_end(&i);
+    bool is_absolute_path =
+        s.vault.n > 0 && s.vault.p[0] == '/' && memchr(s.vault.p, '\0', s.vault.n) == NULL;
+    if (st == 0 && (!uid_is_valid(s.uid) || !is_absolute_path))
         st = MI_EINVAL;
     if (st == 0)
         *ret = s;

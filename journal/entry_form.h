@@ -1,8 +1,8 @@
 /* entry_form.h - the entries of a journal as bytes.
  *
- * Form      integers in the machine's byte order; texts as a length and bytes. A text of a row that lies within its
- *           body is stored as a position in the body (journal/message_entry.h). The form is private to one version of the program (RING_VERSION):
- *           it is never written to a disk.
+ * Form      integers in the machine's byte order; texts as a length and bytes. A text that lies within the body of its
+ *           row is stored as a position in the body (journal/message_entry.h). The form is private to one version of the
+ *           program (RING_VERSION): it is never written to a disk.
  * Owns      nothing. Texts of a read entry point into the bytes.
  * Errors    MI_EINVAL: the bytes are not an entry; every length is checked.
  * Blocks    never. Pure. */
@@ -19,7 +19,7 @@ enum entry_kind {
     ENTRY_RUNNING,      /* running */
     ENTRY_INVOCATION,   /* invocation */
     ENTRY_ESCALATION,   /* escalation; at_us is set, and t_us is the time in the session */
-    ENTRY_TOOLS_WANTED, /* nothing: journal_want_previous_tools() */
+    ENTRY_TOOLS_WANTED, /* no content; appended by journal_want_previous_tools() */
     ENTRY_LOST,         /* member `lost`: messages that did not fit into the journal */
     ENTRY_RULES,        /* member `added`: further rules that a recorded message violates */
 };
@@ -70,8 +70,8 @@ struct entry {
     };
 };
 
-/* Returns the number of bytes that form_write() writes. Only the last of an escalation's
- * stderr_lines are written. */
+/* Returns the number of bytes that form_write() writes. Of an escalation's stderr_lines only the
+ * last ESCALATION_LINES_MAX are written. */
 size_t form_size(const struct entry *e);
 void form_write(const struct entry *e, char *to);
 /* Reads an entry. `kind` is the kind of the record. C strings of an entry (event, action) point
@@ -79,7 +79,7 @@ void form_write(const struct entry *e, char *to);
  * *ret must not be copied. Whether a body is JSON is not checked. */
 MI_MUST int form_read(enum entry_kind kind, struct slice bytes, struct entry *ret);
 
-/* Appends it; b->failed after a lack of memory. */
+/* Appends the session's start to b; sets b->failed if memory runs out. */
 void form_start(struct buf *b, const struct session_start *s);
 MI_MUST int form_read_start(struct slice bytes, struct session_start *ret);
 

@@ -20,7 +20,8 @@ struct journal {
 
     /* Microseconds since the session's start. */
     int64_t (*now_us)(void *owner);
-    /* Records a message. Its t_us is now, unless it is given. Returns its seq: 1, 2, … in the order of the calls. */
+    /* Records a message; a t_us of 0 stands for the current time. Returns the seq of the message: 1, 2, … in the order
+     * of the calls. */
     uint64_t (*append)(void *owner, const struct row *row);
     /* Appends an answer, and logs the invocation that it ends. Texts of x that lie in row->body are
      * not copied. */
@@ -33,8 +34,8 @@ struct journal {
     void (*update)(void *owner, const struct session_update *u);
     /* Logs a finished invocation; text is copied. */
     void (*log)(void *owner, const struct invocation *x);
-    /* Requests the tools of this server in its previous session. If there is one, they are passed to
-     * tool_changes_take_previous() later. */
+    /* Requests the tools that this server had in its previous session. If there was one, the tools are
+     * passed to tool_changes_take_previous() later. */
     void (*want_previous_tools)(void *owner);
 };
 

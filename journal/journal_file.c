@@ -162,8 +162,8 @@ void journal_file_close(struct journal_file *f)
     f->fd = -1;
 }
 
-/* Closes it after an error, and keeps errno. */
-static int journal_file_give_up(struct journal_file *f, int st)
+/* Closes the file after an error, keeps errno, and returns st. */
+static int journal_file_close_failed(struct journal_file *f, int st)
 {
     int e = errno;
     journal_file_close(f);
@@ -203,7 +203,7 @@ int journal_file_create_unnamed(struct journal_file *f, const char *uid)
     f->fd = memory_file("mcp-interposer");
     if (f->fd < 0)
         return MI_EIO;
-    return journal_file_lock(f->fd, JOURNAL_WRITER) == 0 ? 0 : journal_file_give_up(f, MI_EIO);
+    return journal_file_lock(f->fd, JOURNAL_WRITER) == 0 ? 0 : journal_file_close_failed(f, MI_EIO);
 }
 
 int journal_file_create(struct journal_file *f, const char *uid, struct buf *why)
@@ -229,8 +229,8 @@ void journal_file_find_problem(struct buf *b)
     journal_file_close(&f);
 }
 
-/* A regular file of the user. O_NONBLOCK: opening a fifo would block. */
-static int open_in(int dir, const char *name, struct stat *ret)
+/* Opens a regular file that belongs to the user. O_NONBLOCK: opening a fifo would block. */
+static int open_user_file(int dir, const char *name, struct stat *ret)
 {
     int fd = openat(dir, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (fd < 0)
@@ -249,7 +249,7 @@ int journal_file_open(struct journal_file *f, const char *uid)
     int dir = journal_file_open_dir();
     if (dir < 0)
         return errno == ENOENT ? MI_ENOENT : MI_EIO;
-    f->fd = open_in(dir, uid, &st);
+    f->fd = open_user_file(dir, uid, &st);
     int e = errno;
     close(dir);
     errno = e;
@@ -258,11 +258,11 @@ int journal_file_open(struct journal_file *f, const char *uid)
     f->has_name = true;
     int rc = journal_file_lock(f->fd, JOURNAL_READER);
     if (rc < 0)
-        return journal_file_give_up(f, rc);
+        return journal_file_close_failed(f, rc);
     /* The last reader may have removed the file before it released the lock. */
     if (fstat(f->fd, &st) != 0)
-        return journal_file_give_up(f, MI_EIO);
-    return st.st_nlink > 0 ? 0 : journal_file_give_up(f, MI_ENOENT);
+        return journal_file_close_failed(f, MI_EIO);
+    return st.st_nlink > 0 ? 0 : journal_file_close_failed(f, MI_ENOENT);
 }
 
 int journal_file_reopen(struct journal_file *f, const struct journal_file *of)
@@ -280,7 +280,7 @@ int journal_file_reopen(struct journal_file *f, const struct journal_file *of)
     if (own.fd < 0)
         return MI_EIO;
     int st = journal_file_lock(own.fd, JOURNAL_READER);
-    return st == 0 ? 0 : journal_file_give_up(f, st);
+    return st == 0 ? 0 : journal_file_close_failed(f, st);
 }
 
 void journal_file_remove(const struct journal_file *f)
@@ -298,7 +298,7 @@ void journal_file_remove(const struct journal_file *f)
 
 /* ---- all files ---- */
 
-#define EMPTY_S 60 /* age above which an empty file cannot have been made just now */
+#define EMPTY_S 60 /* an older empty file is not one that a process is creating right now */
 #define BATCH 64   /* names that are sorted at a time */
 
 struct names {
@@ -306,7 +306,7 @@ struct names {
     size_t n;
 };
 
-/* Keeps the first BATCH names. */
+/* Inserts a name in its order. If there are more than BATCH names, the last ones are dropped. */
 static void names_add(struct names *x, const char *name)
 {
     size_t at = x->n;
@@ -320,7 +320,8 @@ static void names_add(struct names *x, const char *name)
     memcpy(x->name[at], name, sizeof x->name[0]);
 }
 
-/* Reads the first names after `after`. Names begin with the time, so they sort by age. */
+/* Reads the first BATCH names that are greater than `after`. A name begins with the time, so the
+ * oldest journals come first. */
 static int names_read(struct names *x, int dir, const char *after)
 {
     x->n = 0;
@@ -343,27 +344,22 @@ static int names_read(struct names *x, int dir, const char *after)
     return failed == 0 ? 0 : MI_EIO;
 }
 
-/* Whether the file is empty because its process died just after it made the file. */
-static bool file_is_abandoned(const struct journal_file *f, const struct stat *st)
-{
-    return time(NULL) - st->st_mtime > EMPTY_S && !journal_file_is_held(f, JOURNAL_WRITER) &&
-           !journal_file_is_held(f, JOURNAL_READER);
-}
-
-/* Visits a file. Returns false to stop. */
+/* Passes a journal to `call`, and removes a file that its process left empty when it died. Returns
+ * false to stop. */
 static bool visit_journal_file(int dir, const char *name,
                                bool (*call)(void *ctx, const struct journal_file *f), void *ctx)
 {
     struct stat st;
     struct journal_file f = closed_journal_file(name);
-    f.fd = open_in(dir, name, &st);
+    f.fd = open_user_file(dir, name, &st);
     if (f.fd < 0)
         return true;
     f.has_name = true;
     bool more = true;
     if (st.st_size > 0)
         more = call(ctx, &f);
-    else if (file_is_abandoned(&f, &st))
+    else if (time(NULL) - st.st_mtime > EMPTY_S && !journal_file_is_held(&f, JOURNAL_WRITER) &&
+             !journal_file_is_held(&f, JOURNAL_READER))
         (void)unlinkat(dir, name, 0);
     journal_file_close(&f);
     return more;

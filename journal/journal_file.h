@@ -11,7 +11,7 @@
  *           a child process of the writer must not keep the writer's descriptor, nor a mapping of it (ring.h).
  * Source    fcntl(2), "Open file description locks", which POSIX has since 2024; base/os/memory.h.
  * Owns      the descriptor.
- * Errors    MI_EIO: see errno. MI_ENOENT.
+ * Errors    MI_EIO: see errno. MI_ENOENT: there is no such journal.
  * Blocks    never. */
 #ifndef MI_JOURNAL_JOURNAL_FILE_H
 #define MI_JOURNAL_JOURNAL_FILE_H
@@ -36,8 +36,8 @@ void journal_file_set_dir(const char *path);
 void journal_file_append_dir(struct buf *b);
 /* Opens the directory with file_open_dir(). Returns -1 if it is missing or cannot be used. */
 MI_MUST int journal_file_open_dir(void);
-/* Why journals of this process have no name: appends the reason, such as "/mnt/x is not on tmpfs", or nothing if they
- * have one. Makes and removes a file. For doctor. */
+/* Appends the reason why journals of this process have no name, such as "/mnt/x is not on tmpfs", or nothing if
+ * journals have a name. Tries it: makes and removes a file. For doctor. */
 void journal_file_find_problem(struct buf *b);
 
 /* Makes an empty file and locks it for the writer. *why (may be NULL) gets the reason if the file
@@ -62,9 +62,9 @@ void journal_file_close(struct journal_file *f); /* safe to call twice */
 /* Bytes of memory of all journals with a name, except that of this session. */
 uint64_t journal_file_bytes(const char *except_uid);
 
-/* Calls for each journal with a name, oldest first, until the function returns false. The file is open, not locked,
- * and closed after the call. Files that a dead process has left empty are removed. If there is no
- * directory, it calls nothing. Returns 0 or MI_EIO. */
+/* Calls `call` for each journal with a name, oldest first, until `call` returns false. The file is open, not locked,
+ * and closed after the call. Files that a dead process has left empty are removed. Without a
+ * directory there are no calls. Returns 0 or MI_EIO. */
 MI_MUST int journal_file_each(bool (*call)(void *ctx, const struct journal_file *f), void *ctx);
 
 #endif

@@ -19,7 +19,7 @@ enum {
     NUMBERS
 };
 
-/* Texts whose places follow the numbers, in this order, if they are not missing. */
+/* Texts that are not missing; their positions (struct place) follow the numbers, in this order. */
 enum {
     T_RPC_ID,
     T_METHOD,
@@ -58,8 +58,8 @@ _Static_assert(sizeof(struct fixed) == 32, "no padding");
 _Static_assert(NUMBERS + TEXTS + 6 <= 32, "the flags are 32 bits");
 
 struct place {
-    uint32_t at; /* offset in the body; OUTSIDE: the text stands after the body and the texts before
-                  * it */
+    uint32_t at; /* offset in the body; OUTSIDE: the text follows the body, in the order of the
+                  * texts */
     uint32_t n;
 };
 #define OUTSIDE UINT32_MAX
@@ -217,7 +217,7 @@ static bool get_numbers(struct slice *left, uint32_t flags, struct parts *p)
     return p->number[N_FINDINGS] < FINDING(FIND_COUNT) && p->number[N_RULES] < RULE(RULE_COUNT);
 }
 
-/* Reads the places, the body and the texts, which must be the whole rest of the bytes. */
+/* Reads the positions of the texts, the body and the texts. No bytes may be left over. */
 static bool get_texts(struct slice left, const struct fixed *f, struct slice *ret_body,
                       struct parts *p)
 {

@@ -1,7 +1,7 @@
-/* message_entry.h - a message as the bytes of a journal: the most frequent entry, with a form of its own. An answer may be
- * followed by the invocation that it ends.
+/* message_entry.h - writes and reads a message as the bytes of a journal entry. Messages are the most frequent entries
+ * and have a form of their own. With an answer the invocation that it ends may be stored.
  *
- * Form      a fixed part; the numbers that are not 0; the places of the texts that are not missing; the body; the texts
+ * Form      a fixed part; the numbers that are not 0; the positions of the texts that are not missing; the body; the texts
  *           that are not within the body (journal/entry_form.h). A call of 300 B with its answer takes 1.0 KB.
  * Owns      nothing. Texts that were read point into the bytes.
  * Errors    MI_EINVAL: the bytes are not a message; every length and value is checked.

@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* More than a machine has, and small enough for sums without overflow. */
+/* Larger than the memory of any machine, and so small that sums do not overflow. */
 #define SIZE_LIMIT ((uint64_t)1 << 40)
 #define POSITION_LIMIT ((uint64_t)1 << 62)
 #define LONG_STEPS 16 /* a record with at least this many steps is long */
@@ -73,23 +73,13 @@ static int ring_map(struct ring *g, int fd, uint64_t size, size_t start_n)
     return memory_keep_private(all, g->mapped);
 }
 
-/* Keeps errno. */
-static void close_after(struct ring *g, int st)
+/* Closes the ring if st is an error; keeps errno. */
+static void ring_close_failed(struct ring *g, int st)
 {
     int error = errno;
     if (st < 0)
         ring_close(g);
     errno = error;
-}
-
-static void fill_shared(struct ring_shared *s, uint64_t size, size_t start_n)
-{
-    s->version = RING_VERSION;
-    s->size = size;
-    s->start_n = start_n;
-    atomic_store_explicit(&s->trying, RING_NONE, memory_order_relaxed);
-    atomic_store_explicit(&s->killed_by, RING_NONE, memory_order_relaxed);
-    atomic_store_explicit(&s->magic, RING_MAGIC, memory_order_release);
 }
 
 int ring_create(struct ring *w, int fd, uint64_t size, uint64_t limit, struct slice start)
@@ -107,28 +97,26 @@ int ring_create(struct ring *w, int fd, uint64_t size, uint64_t limit, struct sl
         st = ring_map(w, fd, size, start.n);
     if (st == 0)
         st = steps_open(&w->steps, (size_t)(size / w->step), (size_t)w->step, w->data, fd, l.data);
-    close_after(w, st);
+    ring_close_failed(w, st);
     if (st < 0)
         return st;
     w->limit = limit;
     w->to = w->data;
     if (start.n > 0)
         memcpy((char *)w->shared + l.start, start.p, start.n);
-    fill_shared(w->shared, size, start.n);
+    struct ring_shared *s = w->shared;
+    s->version = RING_VERSION;
+    s->size = size;
+    s->start_n = start.n;
+    atomic_store_explicit(&s->trying, RING_NONE, memory_order_relaxed);
+    atomic_store_explicit(&s->killed_by, RING_NONE, memory_order_relaxed);
+    atomic_store_explicit(&s->magic, RING_MAGIC, memory_order_release);
     return 0;
 }
 
-/* Sets the reader to `tail`. Whether the positions are possible. */
-static bool find_position(struct ring *r)
-{
-    ring_rewind(r);
-    uint64_t head = atomic_load_explicit(&r->shared->head, memory_order_acquire);
-    return head < POSITION_LIMIT && head % 8 == 0 && r->at % 8 == 0 && r->at <= head &&
-           head - r->at <= r->size;
-}
-
-/* The parts of the first page that never change. They are read, not mapped: the page may be missing. */
-static int read_shape(int fd, uint64_t *ret_size, size_t *ret_start_n)
+/* Reads and checks the sizes in the first page, which never change. Uses pread() instead of the mapping, because the
+ * page may be missing in a damaged file. */
+static int ring_read_sizes(int fd, uint64_t *ret_size, size_t *ret_start_n)
 {
     struct ring_shared s;
     struct stat file;
@@ -151,15 +139,20 @@ int ring_open(struct ring *r, int fd)
     uint64_t size;
     size_t start_n;
     *r = (struct ring){.fd = -1};
-    int st = read_shape(fd, &size, &start_n);
-    if (st ==
-        0) /* has no effect on a journal; in another kind of file the beginning may be a hole */
+    int st = ring_read_sizes(fd, &size, &start_n);
+    /* A journal has this memory already; in another kind of file the beginning may be a hole. */
+    if (st == 0)
         st = memory_allocate(fd, 0, ring_layout(size, start_n).data);
     if (st == 0)
         st = ring_map(r, fd, size, start_n);
-    if (st == 0 && !find_position(r))
-        st = MI_EINVAL;
-    close_after(r, st);
+    if (st == 0) {
+        ring_rewind(r);
+        uint64_t head = atomic_load_explicit(&r->shared->head, memory_order_acquire);
+        if (head >= POSITION_LIMIT || head % 8 != 0 || r->at % 8 != 0 || r->at > head ||
+            head - r->at > r->size)
+            st = MI_EINVAL;
+    }
+    ring_close_failed(r, st);
     return st;
 }
 
@@ -178,7 +171,8 @@ struct slice ring_start(const struct ring *r)
     return r->start;
 }
 
-/* While the ring is empty, only the step of `end` is in use, and divides the others. */
+/* While the ring is empty, only the step of `end` is in use. Before it or after it lie at least half as many free steps
+ * as the ring has steps. */
 size_t ring_record_max(const struct ring *r)
 {
     uint64_t steps = r->size / r->step;
@@ -207,20 +201,21 @@ static volatile uint32_t *ring_entry_at(const struct ring *g, uint64_t position)
     return &g->table[position / g->step % (g->size / g->step)];
 }
 
-static void free_released(struct ring *w, uint64_t tail)
+/* Frees the steps of which all records have been released. */
+static void ring_free_released(struct ring *w, uint64_t tail)
 {
     uint64_t to = tail < w->end ? tail : w->end;
     for (; to >= w->freed + w->step; w->freed += w->step)
         steps_free(&w->steps, *ring_entry_at(w, w->freed));
 }
 
-/* Returns the memory step that follows those of the positions up to end + left. */
+/* Returns the step of memory after the one that the writer is in. */
 static size_t next_ring_step(const struct ring *w)
 {
     return (size_t)((uint64_t)(w->to - w->data) + w->left) / w->step;
 }
 
-static size_t count_steps_for(const struct ring *w, uint64_t n)
+static size_t ring_steps_for(const struct ring *w, uint64_t n)
 {
     return (size_t)((n + w->step - 1) / w->step);
 }
@@ -240,9 +235,9 @@ char *ring_reserve_record(struct ring *w, size_t n)
     w->found.n = 0;
     if (size <= w->left)
         return w->to + sizeof(struct ring_head);
-    free_released(w, tail);
+    ring_free_released(w, tail);
     size_t next = next_ring_step(w);
-    if (steps_find(&w->steps, next, count_steps_for(w, size - w->left), count_steps_for(w, size),
+    if (steps_find(&w->steps, next, ring_steps_for(w, size - w->left), ring_steps_for(w, size),
                    &w->found) < 0)
         return NULL;
     char *to = w->found.first == next ? w->to : w->data + w->found.first * w->step;
@@ -258,8 +253,8 @@ static void ring_put_head(struct ring *w, uint32_t kind, size_t n)
     w->left -= record_size(n);
 }
 
-/* Continues in the memory that ring_reserve_record() has found. */
-static void add_steps(struct ring *w)
+/* Makes the writer continue in the steps that ring_reserve_record() has found. */
+static void ring_enter_found_steps(struct ring *w)
 {
     if (w->found.first != next_ring_step(w)) {
         if (w->left > 0)
@@ -272,13 +267,13 @@ static void add_steps(struct ring *w)
     w->found.n = 0;
 }
 
-/* After a long record the rest of its last step is skipped, so that its memory is free when it is stored: the next long
- * record fits there. */
+/* After a long record the rest of its last step is skipped, so that all steps of the record are free as soon as it is
+ * stored, and the next long record fits there. */
 void ring_add(struct ring *w, uint32_t kind, size_t n)
 {
     bool is_long = w->found.n >= LONG_STEPS;
     if (w->found.n > 0)
-        add_steps(w);
+        ring_enter_found_steps(w);
     ring_put_head(w, kind, n);
     if (is_long && w->left > 0)
         ring_put_head(w, RING_SKIPPED, (size_t)w->left - sizeof(struct ring_head));
@@ -291,11 +286,11 @@ size_t ring_memory_bytes(const struct ring *w)
 
 void ring_return_memory(struct ring *w, size_t most)
 {
-    free_released(w, atomic_load_explicit(&w->shared->tail, memory_order_seq_cst));
+    ring_free_released(w, atomic_load_explicit(&w->shared->tail, memory_order_seq_cst));
     steps_return_memory(&w->steps, RING_KEPT, most);
 }
 
-/* Whether the reader sleeps and may have missed what was just published. */
+/* Whether the reader sleeps and may have missed the records that were just published. Clears the flag. */
 static bool must_wake_reader(struct ring *w)
 {
     return atomic_load_explicit(&w->shared->reader_sleeps, memory_order_seq_cst) != 0 &&
@@ -329,8 +324,9 @@ void ring_set_writer_waits(struct ring *w, bool waits)
 
 /* ---- the reader ---- */
 
-/* Pages are missing only in a damaged file. Reading one in a full file system would be a SIGBUS. */
-static bool are_allocated(const struct ring *r, uint64_t from, uint64_t to)
+/* Makes sure that the memory of the records from `from` to `to` is allocated. Pages are missing only in a damaged file;
+ * in a full file system, reading a missing page would be a SIGBUS. */
+static bool ring_allocate_records(const struct ring *r, uint64_t from, uint64_t to)
 {
     uint64_t before = (uint64_t)(r->data - (char *)r->shared);
     for (uint64_t at = from - from % r->step; at < to; at += r->step) {
@@ -341,28 +337,19 @@ static bool are_allocated(const struct ring *r, uint64_t from, uint64_t to)
     return true;
 }
 
-/* Returns the memory of a position, and the number of bytes up to the end of `data`; NULL if the
+/* Returns the record at a position, and its head; NULL if there is no record, or if the record or the
  * table is damaged. */
-static char *ring_memory_at(const struct ring *r, uint64_t at, uint64_t *ret_n)
-{
-    uint64_t i = *ring_entry_at(r, at);
-    if (i >= r->size / r->step)
-        return NULL;
-    uint64_t from = i * r->step + at % r->step;
-    *ret_n = r->size - from;
-    return r->data + from;
-}
-
-/* Returns the record at a position, and its head; NULL if there is none, or if it is damaged. */
 static const char *ring_head_at(const struct ring *r, uint64_t at, uint64_t head,
                                 struct ring_head *ret)
 {
-    uint64_t n;
-    const char *p = at < head ? ring_memory_at(r, at, &n) : NULL;
-    if (p == NULL)
+    if (at >= head)
         return NULL;
-    memcpy(ret, p, sizeof *ret);
-    return record_size(ret->n) <= head - at && record_size(ret->n) <= n ? p : NULL;
+    uint64_t i = *ring_entry_at(r, at);
+    if (i >= r->size / r->step)
+        return NULL;
+    uint64_t from = i * r->step + at % r->step, n = r->size - from;
+    memcpy(ret, r->data + from, sizeof *ret);
+    return record_size(ret->n) <= head - at && record_size(ret->n) <= n ? r->data + from : NULL;
 }
 
 int ring_next(struct ring *r, uint32_t *ret_kind, struct slice *ret, uint64_t *ret_at)
@@ -372,7 +359,7 @@ int ring_next(struct ring *r, uint32_t *ret_kind, struct slice *ret, uint64_t *r
         return MI_ENOENT;
     if (at > head || head - at > r->size || (at | head) % 8 != 0)
         return MI_EPROTO;
-    if (!r->checked && !are_allocated(r, at, head))
+    if (!r->checked && !ring_allocate_records(r, at, head))
         return MI_EPROTO;
     r->checked = true;
     struct ring_head h;
@@ -388,7 +375,7 @@ int ring_next(struct ring *r, uint32_t *ret_kind, struct slice *ret, uint64_t *r
     *ret_at = at;
     r->at = at + record_size(h.n);
     if (ring_head_at(r, r->at, head, &h) != NULL && h.kind == RING_SKIPPED)
-        r->at += record_size(h.n); /* skipped bytes belong to this record, or to the next */
+        r->at += record_size(h.n); /* skipped bytes are released with the record before them */
     return 0;
 }
 

@@ -109,7 +109,7 @@ struct ring_head {
 };
 
 /* Makes a new journal in an empty file, for the writer. size is rounded up to whole steps. The mapping is not
- * inherited by child processes: a child must not use w. 0, MI_EIO (ENOSPC: the file system is full; EFBIG:
+ * inherited by child processes: a child must not use w. Returns 0, MI_EIO (ENOSPC: the file system is full; EFBIG:
  * RLIMIT_FSIZE, with SIGXFSZ), MI_EINVAL or MI_ENOMEM. */
 MI_MUST int ring_create(struct ring *w, int fd, uint64_t size, uint64_t limit, struct slice start);
 /* Maps a journal, for the reader; it continues at `tail`. Does not change the file. Returns 0,
@@ -120,7 +120,8 @@ void ring_close(struct ring *r); /* unmaps; safe to call twice */
 struct slice ring_start(const struct ring *r);
 /* Bytes of the longest record. */
 size_t ring_record_max(const struct ring *r);
-/* Bytes that are published and not stored, skipped ones included. Either side, or any process that has mapped the journal. */
+/* Bytes that are published and not stored, including RING_SKIPPED. May be called by either side, or by any process that
+ * has mapped the journal. */
 uint64_t ring_unread_bytes(const struct ring *r);
 /* Whether the session has ended and everything is stored. May be called by either side, or by any
  * process that has mapped the journal. */
@@ -128,10 +129,10 @@ bool ring_is_finished(const struct ring *r);
 
 /* ---- the writer ---- */
 
-/* A place for n bytes of a record, 8-byte aligned. Write the bytes, then call ring_add() with the
- * same n, or drop the place. Returns NULL with errno: ENOBUFS (no room until the reader releases),
- * EMSGSIZE (longer than ring_record_max()), or the reason why no memory was allocated, such as
- * ENOSPC; then more can be available after the next release. */
+/* Returns memory for the n bytes of a record, 8-byte aligned. Write the bytes, then call ring_add()
+ * with the same n; without ring_add() nothing is recorded. Returns NULL with errno: ENOBUFS (no room
+ * until the reader releases records), EMSGSIZE (longer than ring_record_max()), or the reason why no
+ * memory was allocated, such as ENOSPC; then more can be available after the next release. */
 char *ring_reserve_record(struct ring *w, size_t n);
 void ring_add(struct ring *w, uint32_t kind, size_t n);
 /* Makes the added records visible. Returns true if the reader sleeps and must be woken (once for
@@ -142,14 +143,14 @@ MI_MUST bool ring_publish(struct ring *w);
 MI_MUST bool ring_end(struct ring *w);
 /* Whether everything that was added is stored. */
 bool ring_is_stored(const struct ring *w);
-/* Requests a wake-up each time when `tail` or `trouble` changes, until it is called with false. Publish first; check
- * again after this call, before waiting. Also check when a reader was replaced: the dead one may have moved `tail`
- * without a wake-up. */
+/* Requests a wake-up each time when `tail` or `trouble` changes, until this function is called with false. Publish
+ * first; after this call, check `tail` again before waiting. Also check it when a reader was replaced: the dead reader
+ * may have moved `tail` without a wake-up. */
 void ring_set_writer_waits(struct ring *w, bool waits);
 /* Bytes of memory that are allocated for records. */
 size_t ring_memory_bytes(const struct ring *w);
-/* Returns memory that no record uses to the system, until RING_KEPT bytes are left; at most `most`
- * bytes per call, to keep the call short. */
+/* Returns memory that no record uses to the system, until RING_KEPT bytes are allocated; at most
+ * `most` bytes per call, to keep the call short. */
 void ring_return_memory(struct ring *w, size_t most);
 
 /* ---- the reader ---- */

@@ -22,7 +22,7 @@ struct running {
     RUNNING_FIELDS(RUNNING_MEMBER)
 };
 
-/* Fills in the calling process and its parent; no server. */
+/* Fills in the calling process and its parent, and leaves the server unset. */
 void running_describe_self(struct running *r);
 /* Sets the server process; pid 0 means that it has exited. */
 void running_describe_server(struct running *r, pid_t pid, pid_t group);

@@ -28,10 +28,10 @@ static bool step_has_memory(const struct steps *s, size_t i)
     return (s->state[i] & STEP_HAS_MEMORY) != 0;
 }
 
-/* Allocates the memory and maps it in one call, instead of a page fault for every 13 short
- * messages: the faults take a fifth of the time of an append, and nine tenths of the slowest one in
- * a hundred. */
-static int add_memory(struct steps *s, size_t first, size_t n)
+/* Allocates memory for n steps and maps it in one call. Otherwise there is a page fault for every
+ * 13 short messages: faults take a fifth of the time of an append, and in the slowest one of a hundred
+ * appends nine tenths. */
+static int steps_allocate(struct steps *s, size_t first, size_t n)
 {
     if (memory_allocate(s->fd, s->at + first * s->step, n * s->step) < 0)
         return MI_EIO;
@@ -44,7 +44,8 @@ static int add_memory(struct steps *s, size_t first, size_t n)
     return 0;
 }
 
-static int give_memory(struct steps *s, struct step_run run)
+/* Allocates memory for those steps of the run that have none. */
+static int steps_allocate_missing(struct steps *s, struct step_run run)
 {
     for (size_t i = run.first, end = run.first + run.n; i < end;) {
         size_t n = 0;
@@ -54,7 +55,7 @@ static int give_memory(struct steps *s, struct step_run run)
         }
         while (i + n < end && !step_has_memory(s, i + n))
             n++;
-        if (add_memory(s, i, n) < 0)
+        if (steps_allocate(s, i, n) < 0)
             return MI_EIO;
         i += n;
     }
@@ -78,7 +79,7 @@ void steps_return_memory(struct steps *s, size_t keep, size_t most)
 
 /* ---- use ------------------------------------------------------------------------------------ */
 
-/* Whether the steps are free and, if `state` says so, have memory. */
+/* Whether the steps are free. `state`: 0, or STEP_HAS_MEMORY if they must also have memory. */
 static bool steps_are_free(const struct steps *s, struct step_run run, uint8_t state)
 {
     if (run.n > s->n || run.first > s->n - run.n)
@@ -89,8 +90,9 @@ static bool steps_are_free(const struct steps *s, struct step_run run, uint8_t s
     return true;
 }
 
-/* Finds the first n free steps in a row. */
-static bool find_run(const struct steps *s, size_t n, uint8_t state, struct step_run *ret)
+/* Finds the first n free steps in a row. `state` as in steps_are_free(). */
+static bool steps_find_first_run(const struct steps *s, size_t n, uint8_t state,
+                                 struct step_run *ret)
 {
     size_t found = 0, end = state == STEP_HAS_MEMORY ? s->high : s->n;
     for (size_t i = s->low; i < end; i++) {
@@ -104,10 +106,12 @@ static bool find_run(const struct steps *s, size_t n, uint8_t state, struct step
     return false;
 }
 
+/* Finds the first n free steps in a row, or `next` if its steps are free and no n steps before it
+ * are. */
 static bool steps_find_run(const struct steps *s, struct step_run next, size_t n, uint8_t state,
                            struct step_run *ret)
 {
-    bool found = find_run(s, n, state, ret);
+    bool found = steps_find_first_run(s, n, state, ret);
     if (!steps_are_free(s, next, state) || (found && ret->first < next.first))
         return found;
     *ret = next;
@@ -123,12 +127,12 @@ int steps_find(struct steps *s, size_t next, size_t more, size_t n, struct step_
         errno = ENOBUFS;
         return MI_EIO;
     }
-    if (give_memory(s, *ret) == 0)
+    if (steps_allocate_missing(s, *ret) == 0)
         return 0;
     if (errno != ENOSPC)
         return MI_EIO;
     steps_return_memory(s, 0, SIZE_MAX); /* the memory that free steps keep may suffice */
-    return give_memory(s, *ret);
+    return steps_allocate_missing(s, *ret);
 }
 
 void steps_use(struct steps *s, struct step_run run)

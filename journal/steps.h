@@ -26,7 +26,7 @@ struct steps {
     int fd;          /* borrowed */
 };
 
-/* Steps one after the other. */
+/* Consecutive steps. */
 struct step_run {
     size_t first, n;
 };
@@ -34,13 +34,14 @@ struct step_run {
 /* At the start no step has memory. data and fd: see struct steps. Returns 0 or MI_ENOMEM. */
 MI_MUST int steps_open(struct steps *s, size_t n, size_t step, char *data, int fd, uint64_t at);
 void steps_close(struct steps *s); /* safe to call twice */
-/* Finds free steps and gives them memory: `more` steps from `next`, or n steps anywhere; the first
- * ones that already have memory are preferred. They stay free until steps_use(). Returns 0 or
- * MI_EIO. */
+/* Finds free steps and allocates their memory: `more` steps from `next`, or n steps anywhere. Steps
+ * that already have memory are preferred, then the lowest ones. The steps stay free until
+ * steps_use(). Returns 0 or MI_EIO. */
 MI_MUST int steps_find(struct steps *s, size_t next, size_t more, size_t n, struct step_run *ret);
 void steps_use(struct steps *s, struct step_run run);
 void steps_free(struct steps *s, size_t i); /* ignored if there is no such step */
-/* Returns memory of free steps to the system: the last ones, at most `most` bytes, and `keep` bytes are kept. */
+/* Returns memory of free steps to the system, the last steps first: at most `most` bytes, until `keep` bytes are
+ * allocated. */
 void steps_return_memory(struct steps *s, size_t keep, size_t most);
 
 #endif

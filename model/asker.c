@@ -26,17 +26,12 @@ bool asker_counts_as_call(struct slice method)
     return method.p != NULL && !slice_is(method, "ping") && !slice_begins(method, "tasks/");
 }
 
-static bool call_is_open_at(const struct asker_call *c, int64_t seq)
-{
-    return c->closing_seq == 0 || c->closing_seq > seq;
-}
-
-/* Forgets those that have ended before message seq. */
-static void drop_ended_calls(struct asker *a, int64_t seq)
+/* Forgets the calls that ended before message `seq`. */
+static void asker_drop_ended_calls(struct asker *a, int64_t seq)
 {
     size_t n = 0;
     for (size_t i = 0; i < a->n; i++)
-        if (call_is_open_at(&a->open[i], seq))
+        if (a->open[i].closing_seq == 0 || a->open[i].closing_seq > seq)
             a->open[n++] = a->open[i];
     a->n = n;
 }
@@ -45,7 +40,7 @@ void asker_add_call(struct asker *a, const struct asker_call *c)
 {
     int64_t to = c->closing_seq != 0 ? c->closing_seq : INT64_MAX;
     if (a->n == ASKER_OPEN_MAX)
-        drop_ended_calls(a, c->seq);
+        asker_drop_ended_calls(a, c->seq);
     if (a->n < ASKER_OPEN_MAX)
         a->open[a->n++] = *c;
     else
@@ -54,7 +49,7 @@ void asker_add_call(struct asker *a, const struct asker_call *c)
 
 struct asker_call *asker_find(struct asker *a, int64_t seq)
 {
-    drop_ended_calls(a, seq);
+    asker_drop_ended_calls(a, seq);
     return a->n == 1 && seq > a->crowded_to ? &a->open[0] : NULL;
 }
 

@@ -1,4 +1,5 @@
-/* asker.h - what a server asks a client for, and for which call of the client in revisions before 2026-07-28.
+/* asker.h - what a server asks a client for; and, in revisions before 2026-07-28, to which call of the client the request
+ * belongs.
  *
  * Rules     Only an elicitation is for a person. The answer to a sampling request is written by a
  *           model, and roots are settings of the client; no message tells whether a person looks at
@@ -25,21 +26,21 @@ enum asks { ASKS_NOTHING, ASKS_PERSON, ASKS_MODEL, ASKS_ROOTS, ASKS_N };
  * JSON. */
 enum asks asker_kind_of_request(struct slice method);
 const char *asker_method_name(enum asks what); /* NULL for ASKS_NOTHING */
-/* A list for IN in SQL. */
+/* The methods as a list for IN in SQL. */
 #define ASKER_METHODS "('elicitation/create', 'sampling/createMessage', 'roots/list')"
 
 struct asker_call {
     int64_t seq, closing_seq; /* closing_seq is 0 while the call is open */
     int64_t end_us;           /* INT64_MAX while the call is open */
     int64_t covered_us;       /* the end of the last request that was counted */
-    int64_t operation_seq;    /* for the caller, as are the members below */
-    uint32_t method, target;
+    int64_t operation_seq;    /* for the caller; not used by this module */
+    uint32_t method, target;  /* likewise */
 };
 
 struct asker {
     struct asker_call open[ASKER_OPEN_MAX];
     size_t n;
-    int64_t crowded_to; /* calls that are not kept may be open up to this seq */
+    int64_t crowded_to; /* calls for which `open` had no room may be open up to this seq */
 };
 
 /* Whether a server may ask the client for something during a call with this method. */
@@ -49,7 +50,8 @@ void asker_add_call(struct asker *a, const struct asker_call *c);
  * the next asker_add_call(). */
 struct asker_call *asker_find(struct asker *a, int64_t seq);
 /* Returns how much a request that was open from from_us to to_us adds to the person's share of the
- * call. to_us INT64_MAX: the request is not answered. Returns 0 while both are open. */
+ * call. to_us is INT64_MAX if the request is not answered. Returns 0 while the request and the call are
+ * open. */
 int64_t asker_count_unshared_us(struct asker_call *c, int64_t from_us, int64_t to_us);
 
 #endif

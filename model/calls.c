@@ -8,7 +8,7 @@
 
 /* ---- one call ------------------------------------------------------------------------------- */
 
-/* A damaged recording may have any times. */
+/* Limits the time to a range without overflows: a damaged recording may have any times. */
 static int64_t call_message_time(const struct call_message *m)
 {
     return m->t_us > CLOCK_MAX_US    ? CLOCK_MAX_US
@@ -47,13 +47,6 @@ struct context_result call_message_result(const struct call_message *m)
     return context_result(&body);
 }
 
-/* Whether the result is counted. Other bodies are not read, because most of them are long lists. */
-static bool call_counts_result(const struct call *c, const struct call_message *m)
-{
-    return c->direction == ROW_C2S && c->origin == ROW_PEER &&
-           call_answer_ends(m->kind, m->action) && context_counts_results(c->method);
-}
-
 void call_end(struct call *c, const struct call_message *m)
 {
     enum row_action action = c->status == CALL_REFUSED ? ROW_REFUSED : ROW_FORWARDED;
@@ -61,8 +54,12 @@ void call_end(struct call *c, const struct call_message *m)
     c->closing_seq = m->seq;
     c->duration_us = call_message_time(m) > c->t_us ? call_message_time(m) - c->t_us : 0;
     if (message_is_answer(m)) {
+        /* Other bodies are not read, because most of them are long lists. */
+        bool counts_result = c->direction == ROW_C2S && c->origin == ROW_PEER &&
+                             call_answer_ends(m->kind, m->action) &&
+                             context_counts_results(c->method);
         c->response_size = m->size;
-        c->result = call_counts_result(c, m) ? call_message_result(m) : CONTEXT_NO_RESULT;
+        c->result = counts_result ? call_message_result(m) : CONTEXT_NO_RESULT;
         c->has_error_code = m->has_error_code;
         c->error_code = m->has_error_code ? m->error_code : 0;
     }
@@ -102,17 +99,9 @@ static int64_t call_set_match_own_answer(struct call_set *c, const struct call_m
     return 0;
 }
 
-/* Handles an answer with request_seq, as in an imported recording. */
-static void call_set_note_own(struct call_set *c, const struct call_message *m)
-{
-    for (size_t i = 0; i < c->own_n && i < CALLS_OWN; i++)
-        c->own[i].answered |= c->own[i].seq == m->request_seq &&
-                              c->own[i].direction != m->direction && message_is_answer(m);
-}
-
 /* ---- the calls of a session ----------------------------------------------------------------- */
 
-static void forget_names(struct call_set *c)
+static void call_set_free_texts(struct call_set *c)
 {
     for (size_t i = 0; i < c->name_n; i++)
         free(c->name[i]);
@@ -124,12 +113,12 @@ void call_set_clear(struct call_set *c)
 {
     c->first = c->n = 0;
     if (c->name_n > 0)
-        forget_names(c);
+        call_set_free_texts(c);
 }
 
 void call_set_close(struct call_set *c)
 {
-    forget_names(c);
+    call_set_free_texts(c);
     free(c->call);
     free(c->name);
     *c = (struct call_set){0};
@@ -154,7 +143,7 @@ int call_set_keep_text(struct call_set *c, struct slice *text)
     return 0;
 }
 
-static int begin_call(struct call_set *c, const struct call_message *m, struct call **ret)
+static int call_set_begin_call(struct call_set *c, const struct call_message *m, struct call **ret)
 {
     if (c->n == c->cap && c->first > c->n / 2) {
         memmove(c->call, c->call + c->first, (c->n - c->first) * sizeof *c->call);
@@ -187,7 +176,7 @@ static int begin_call(struct call_set *c, const struct call_message *m, struct c
     return CALLS_BEGAN;
 }
 
-static struct call *find_call(const struct call_set *c, int64_t seq)
+static struct call *call_set_find(const struct call_set *c, int64_t seq)
 {
     size_t n = c->n - c->first;
     if (n == 0)
@@ -204,17 +193,20 @@ int call_set_add(struct call_set *c, const struct call_message *m, struct call *
     *ret_seq = m->seq;
     if (m->kind == KIND_REQUEST)
         return m->direction != ROW_DIRECTION_UNKNOWN && m->origin != ROW_ORIGIN_UNKNOWN
-                   ? begin_call(c, m, ret)
+                   ? call_set_begin_call(c, m, ret)
                    : CALLS_NOTHING;
     if (!message_is_answer(m) && m->kind != KIND_NOTIFICATION)
         return CALLS_NOTHING;
+    /* In an imported recording, answers to requests of the proxy may have a request_seq. */
     if (m->request_seq != 0)
-        call_set_note_own(c, m);
+        for (size_t i = 0; i < c->own_n && i < CALLS_OWN; i++)
+            c->own[i].answered |= c->own[i].seq == m->request_seq &&
+                                  c->own[i].direction != m->direction && message_is_answer(m);
     int64_t seq = m->request_seq != 0 ? m->request_seq : call_set_match_own_answer(c, m);
     if (seq == 0)
         return CALLS_NOTHING;
     *ret_seq = seq;
-    struct call *call = find_call(c, seq);
+    struct call *call = call_set_find(c, seq);
     if (call == NULL)
         return CALLS_ELSEWHERE;
     if (!message_ends_call(call, m))

@@ -17,8 +17,8 @@
  *           message_ends_call(), call_end().
  * Owns      an array of the calls that were not taken or cleared, and copies of their texts, each
  *           distinct text once. With `borrows` texts are not copied: they must live until
- *           call_set_clear(). Memory: about 150 bytes for each call, and the distinct texts.
- *           call_set_next_ended() frees those of taken calls as the array needs their place.
+ *           call_set_clear(). Memory: about 150 bytes for each call, and the distinct texts. The array
+ *           uses the memory of calls that were taken again.
  * Errors    MI_ENOMEM: the message was not added.
  * Lifetime  a pointer to a call is valid until the next call_set_add(); its texts until call_set_clear().
  * Blocks    never. Pure. */
@@ -44,11 +44,11 @@ struct call_message {
     enum row_action action;
     bool has_error_code;
     int64_t error_code;
-    struct slice body;      /* set only for answers, as received, until call_end(); NULL: the result is
-                        * known or not needed */
+    struct slice body;      /* set only for answers, as received; borrowed until call_end(). NULL:
+                             * the result is known or not needed */
     const struct rpc *read; /* the parsed body, from rpc_read(); NULL: not parsed */
-    struct context_result
-        result;                  /* only of answers: call_message_result(); CONTEXT_UNKNOWN: NULL */
+    struct context_result result; /* set only for answers: what a body would give (context_result());
+                                   * CONTEXT_UNKNOWN: NULL */
     struct slice method, target; /* only of requests */
     /* Set only for requests of the proxy, and for answers that were not forwarded. */
     struct slice rpc_id;
@@ -71,8 +71,8 @@ struct call {
 
 /* ---- one call ---- */
 
-/* Whether an answer with this kind and action ends a peer's request that is still open. A late
- * answer, which was dropped, does not. */
+/* Whether an answer with this kind and action ends a peer's request that is still open. An answer
+ * that was dropped, such as a late one, does not. */
 bool call_answer_ends(enum row_kind kind, enum row_action action);
 /* Whether a message that belongs to the call ends it. */
 bool message_ends_call(const struct call *c, const struct call_message *m);
@@ -111,23 +111,23 @@ enum calls_step {
     CALLS_ELSEWHERE, /* the message may end a call that is not in `call` */
 };
 
-void call_set_close(struct call_set *c); /* {0} is fine */
+void call_set_close(struct call_set *c); /* a set of {0} may be closed too */
 /* *ret: the call that began or ended. *ret_seq: seq of its request, also set for CALLS_ELSEWHERE.
  * Returns enum calls_step, or an error. */
 MI_MUST int call_set_add(struct call_set *c, const struct call_message *m, struct call **ret,
                          int64_t *ret_seq);
-/* Takes the next call in the order of seq, if it is ended, or with `all` in any case. Returns NULL
- * if there is none. */
+/* Takes the next call in the order of seq, if it has ended; with `all` also if it has not. Returns
+ * NULL if there is none to take. */
 const struct call *call_set_next_ended(struct call_set *c, bool all);
 /* Forgets the calls and the texts, but not the ids of the proxy's requests. */
 void call_set_clear(struct call_set *c);
 /* Copies a text so that it lives as long as the texts of the calls, for the caller's own use.
  * Returns 0 or MI_ENOMEM. */
 MI_MUST int call_set_keep_text(struct call_set *c, struct slice *text);
-/* Adds a request of the proxy from before the first message; call it in the order of seq.
- * closing_seq: seq of its answer; 0: none. Answers up to the last of these seqs are known, so one
- * that comes again changes nothing. */
+/* Adds a request of the proxy that precedes the first message; call it in the order of seq.
+ * closing_seq: seq of the request's answer; 0: none. Answers up to the highest closing_seq count as
+ * known: if such an answer is added again, it changes nothing. */
 void call_set_add_own_request(struct call_set *c, int64_t seq, enum row_direction direction,
-                       struct slice rpc_id, int64_t closing_seq);
+                              struct slice rpc_id, int64_t closing_seq);
 
 #endif

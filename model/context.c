@@ -2,12 +2,13 @@
 
 #include "wire/json/text.h"
 
-static void context_add(struct tokens *t, const char *text)
+static void tokens_add_text(struct tokens *t, const char *text)
 {
     tokens_add(t, text, strlen(text));
 }
 
-static void context_add_string(struct tokens *t, struct slice raw)
+/* Adds the text of a JSON string, given without its quotes. */
+static void tokens_add_json_string(struct tokens *t, struct slice raw)
 {
     const char *p = raw.p, *end = raw.p + raw.n;
     while (p < end) {
@@ -25,7 +26,7 @@ int64_t context_count_text_tokens(struct slice raw)
 {
     struct tokens t = {0};
     if (raw.p != NULL)
-        context_add_string(&t, raw);
+        tokens_add_json_string(&t, raw);
     return tokens_count(&t);
 }
 
@@ -52,14 +53,14 @@ int64_t context_definition_tokens(struct slice object)
          json_walk_next(&w, &key, &v);) {
         if (!context_counts_member(key))
             continue;
-        context_add(&t, before);
+        tokens_add_text(&t, before);
         tokens_add(&t, key.p, key.n);
-        context_add(&t, "\":");
+        tokens_add_text(&t, "\":");
         tokens_add(&t, v.text.p, v.text.n);
         before = ",\"";
     }
     if (before[0] == ',')
-        context_add(&t, "}");
+        tokens_add_text(&t, "}");
     return tokens_count(&t);
 }
 
@@ -88,26 +89,27 @@ bool context_counts_results(struct slice method)
     return false;
 }
 
-/* The parts of a result that were read so far. */
+/* What the parts of a result that were read so far add up to. */
 struct context_reading {
     struct tokens tokens;
     bool has_text;
     int64_t binaries, binary_size;
 };
 
-/* An empty text does not count as a text, so structuredContent may count. */
+/* Adds a text as a line. An empty text is ignored: then structuredContent may count instead. */
 static void context_add_line(struct context_reading *r, struct json_value text)
 {
     struct slice raw = json_string_raw(text);
     if (text.type != JSON_STRING || raw.n == 0)
         return;
     if (r->has_text)
-        context_add(&r->tokens, "\n");
-    context_add_string(&r->tokens, raw);
+        tokens_add_text(&r->tokens, "\n");
+    tokens_add_json_string(&r->tokens, raw);
     r->has_text = true;
 }
 
-/* The text is not read: four characters of base64 are three bytes, less one for each = at the end. */
+/* Adds an image, audio or blob without decoding it: four characters of base64 are three bytes, less one for each =
+ * at the end. */
 static void context_add_binary(struct context_reading *r, struct json_value base64)
 {
     struct slice raw = json_string_raw(base64);
@@ -154,12 +156,14 @@ static void context_add_block(struct context_reading *r, struct json_value block
     }
 }
 
+/* Adds a block, or an array of blocks. inside: the member of each element that has the blocks; NULL:
+ * the elements are blocks themselves. */
 static void context_add_blocks(struct context_reading *r, struct json_value blocks,
                                const char *inside)
 {
     struct slice none;
     struct json_value v;
-    if (blocks.type == JSON_OBJECT) { /* the content of a message of a prompt */
+    if (blocks.type == JSON_OBJECT) { /* a prompt's message has one block instead of an array */
         context_add_block(r, blocks);
         return;
     }
@@ -212,8 +216,8 @@ struct context_result context_result(const struct rpc *m)
                                   get_result_member(m, FIELD_MESSAGES)});
     if (result.tokens >= 0)
         return result;
-    struct json_value task = json_get(m->result, "result"); /* the result inside an answer to
-                                                             * tasks/get, revision 2026-07-28 */
+    /* In revision 2026-07-28, an answer to tasks/get contains the result of the task. */
+    struct json_value task = json_get(m->result, "result");
     return measure_result_object(
         &(struct context_members){json_get(task, "content"), json_get(task, "structuredContent"),
                                   json_get(task, "contents"), json_get(task, "messages")});

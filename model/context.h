@@ -1,12 +1,13 @@
 /* context.h - how much of a model's context a message fills, in estimated tokens (base/tokens.h).
  *
  * Definition  of a tool, prompt or resource: its members name, description, inputSchema, outputSchema, annotations, arguments,
- *             uri, uriTemplate and mimeType, as one JSON object with their text as sent. Others, such as title, icons and _meta,
- *             are for clients and people.
+ *             uri, uriTemplate and mimeType, as one JSON object with their text as sent. Other members, such as title, icons and
+ *             _meta, are not counted: they are for clients and people.
  * Result      of tools/call, prompts/get and resources/read, also of one that is fetched by tasks/result or tasks/get: the texts in
  *             content, messages or contents, unescaped, and uri, name and description of a resource_link; without any text,
- *             structuredContent as JSON. Of an error: its message. Images, audio and blobs have no tokens, because their cost
- *             depends on the model: they are counted apart, with their size, which follows from the length of the base64 text.
+ *             structuredContent as JSON. Of an error: its message. Images, audio and blobs are not counted in tokens, because
+ *             their cost depends on the model. Their number and size are counted instead; the size is computed from the length
+ *             of the base64 text.
  * Input       JSON text that json_scan() has accepted.
  * Owns        nothing.
  * Blocks      never. Pure. */
@@ -17,9 +18,9 @@
 #include "wire/rpc.h"
 
 #define CONTEXT_UNKNOWN (-1)
-/* in tokens: clients truncate results from about this length on */
+/* Clients truncate results that have about this many tokens or more. */
 #define CONTEXT_LARGE_RESULT 25000
-/* The tokens of one member of tools/list, prompts/list, resources/list or resources/templates/list. */
+/* Returns the tokens of one definition in tools/list, prompts/list, resources/list or resources/templates/list. */
 int64_t context_definition_tokens(struct slice object);
 /* Counts the tokens of all members of an array of definitions. */
 int64_t context_definitions_tokens(struct json_value array);
@@ -32,7 +33,7 @@ bool context_counts_results(struct slice method);
 struct context_result {
     int64_t tokens;      /* of its text */
     int64_t binaries;    /* number of images, audio and blobs */
-    int64_t binary_size; /* their bytes */
+    int64_t binary_size; /* sum of their sizes in bytes */
 };
 #define CONTEXT_NO_RESULT                                                                          \
     ((struct context_result){CONTEXT_UNKNOWN, CONTEXT_UNKNOWN, CONTEXT_UNKNOWN})

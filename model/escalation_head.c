@@ -32,8 +32,9 @@ void escalation_head_add(struct buf *b, const struct escalation_head *h)
 
 /* ---- reading ---- */
 
-/* `texts` has room for the value. */
-static struct cell read_value(const struct record_field *f, struct slice value, struct buf *texts)
+/* Returns the value of a field. A text is appended to `texts`, which must have room for it. */
+static struct cell read_head_value(const struct record_field *f, struct slice value,
+                                   struct buf *texts)
 {
     struct json_scan scan;
     bool valid = json_scan(value, NULL, NULL, &scan) == 0;
@@ -84,15 +85,16 @@ void escalation_head_read(struct slice file, struct buf *texts, struct escalatio
     bool seen[FIELDS_OF_ESCALATION_HEAD + 1] = {false};
     *ret = (struct escalation_head){.cause = ESCALATION_CAUSE_UNKNOWN};
     buf_clear(texts);
-    if (!buf_reserve(texts, rest.n)) /* a value is at most as long as its line, so the buffer does
-                                      * not grow and texts do not move */
+    /* A value is at most as long as its line: after this the buffer does not grow, and texts do not
+     * move. */
+    if (!buf_reserve(texts, rest.n))
         return;
     while (rest.n > 0) {
         struct slice value, line = slice_take_line(&rest);
         size_t i = head_field_of_line(line, &value);
         if (i < FIELDS_OF_ESCALATION_HEAD && !seen[i])
             field_set(&fields_of_escalation_head.list[i], ret,
-                      read_value(&fields_of_escalation_head.list[i], value, texts));
+                      read_head_value(&fields_of_escalation_head.list[i], value, texts));
         seen[i] = true;
     }
 }

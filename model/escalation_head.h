@@ -1,4 +1,4 @@
-/* escalation_head.h - the front matter of an escalation's file, in `Escalations` of the vault.
+/* escalation_head.h - writes and reads the front matter of an escalation's file, in the directory `Escalations` of a vault.
  *
  * Form      between two lines `---` a line `key: value` for each field of ESCALATION_HEAD_FIELDS (model/records.h) that is
  *           known: flat YAML. A text is a JSON string, a word and a number are written as they are.
@@ -15,9 +15,9 @@
 
 #define ESCALATION_HEAD_TEXT_MAX 256 /* characters of a text; a longer one is truncated */
 
-/* Appends it, with both lines `---`. Texts must be sanitized. */
+/* Appends the front matter, with both lines `---`. Texts must be sanitized. */
 void escalation_head_add(struct buf *b, const struct escalation_head *h);
-/* Reads that of a file. What the file does not have is NULL. `texts` is cleared first. */
+/* Reads the front matter of a file. Fields that the file does not have are NULL. `texts` is cleared first. */
 void escalation_head_read(struct slice file, struct buf *texts, struct escalation_head *ret);
 /* Replaces the value of one field (ESCALATION_HEAD_AT_count and others) in a file. Returns false if
  * the file has no such line. */

@@ -86,15 +86,15 @@ struct record_field {
     enum value_null null;
     const struct value_words *words; /* VALUE_WORD */
     size_t at, flag;                 /* offsets in the record; flag: VALUE_UNLESS */
-    int since;                       /* version of the schema */
-    enum field_cover evidence;
+    int since;                       /* first version of the schema that has the column */
+    enum field_cover evidence;       /* the record of the evidence that covers the field */
     int cassette; /* first cassette version whose header has the field; 0: no version */
-    bool needed;  /* always in that header */
-    bool stored;  /* in stores */
-    bool json;
+    bool needed;  /* the header of every such cassette has the field */
+    bool stored;  /* sent to stores */
+    bool json;    /* member of --json */
 };
 
-/* A field, by its names in model/records.h; RECORD is the struct. */
+/* The first members of a struct record_field, from the words in model/records.h; RECORD is the struct of the record. */
 #define FIELD_HEAD(as, member, of_type, if_null)                                                   \
     .name = as, .type = FIELD_TYPE_##of_type, .null = FIELD_NULL_##if_null,                        \
     .at = offsetof(RECORD, member)
@@ -121,7 +121,7 @@ extern const struct record_fields fields_of_session, fields_of_message, fields_o
     fields_of_call, fields_of_operation, fields_of_problem, fields_of_escalation_head;
 extern const struct record_fields fields_of_update; /* the fields of struct update_record */
 
-/* Indexes of the fields in these lists. */
+/* Indexes of fields in the lists of messages, escalation heads and updates. */
 /* clang-format off */
 #define FIELD_AT_MESSAGE(name, ...) MESSAGE_AT_##name,
 #define FIELD_AT_ESCALATION_HEAD(name, ...) ESCALATION_HEAD_AT_##name,

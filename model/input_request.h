@@ -18,10 +18,10 @@ struct input_request {
 
 /* Returns false if the request is not a request for input. */
 bool input_request_read(struct json_value request, struct input_request *ret);
-/* The host of a URL without escapes: what follows "//" and an optional "user@", up to the port,
- * path, query or fragment. {NULL, 0}: it has none. */
+/* Returns the host of a URL that has no escapes: the part after "//" and an optional "user@", up to
+ * the port, path, query or fragment. {NULL, 0}: the URL has no host. */
 struct slice input_request_host(struct slice url);
-/* Returns accepted, declined, cancelled, or failed for an error; never the value. */
+/* Returns "accepted", "declined" or "cancelled", or "failed" for an error; never a value that the user entered. */
 const char *input_outcome_word(struct json_value result, bool is_error);
 
 #endif

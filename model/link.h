@@ -12,7 +12,7 @@
 
 enum link_kind {
     LINK_NONE,
-    LINK_ASKS,       /* an answer that asks for input: the client sends the request again */
+    LINK_ASKS,       /* an answer that asks for input: the client will send the request again */
     LINK_RETRY,      /* a request that brings input, or the state of an earlier answer */
     LINK_STARTS,     /* an answer that starts a task */
     LINK_TASK,       /* a request about a task */
@@ -23,14 +23,14 @@ enum link_kind {
 struct link {
     enum link_kind kind;
     uint64_t key;      /* hash of the requestState or of the task's id; 0: there is neither */
-    bool brings_input; /* inputResponses */
-    uint32_t asks;     /* number of requests for input in the message; 1 if the message is one
-                        * itself */
+    bool brings_input; /* the message has inputResponses */
+    uint32_t asks;     /* number of requests for input in the message; 1 if the message itself is
+                        * such a request */
     bool asks_person;  /* one of these requests is for a person (model/asker.h) */
     enum call_status status; /* status of the task; CALL_OPEN while it runs */
 };
 
-/* Whether link_read() may find something: checks only the types of members that rpc_read() has
+/* Whether link_read() may find a link. Fast: checks only the types of members that rpc_read() has
  * noted. */
 bool link_is_possible(const struct rpc *m);
 struct link link_read(const struct rpc *m);

@@ -9,8 +9,8 @@ enum session_state session_state_by_liveness(const struct liveness *f)
     /* Another machine may share the file, but does not see the locks of this machine. */
     if (f->lock == LIVENESS_UNLOCKED && f->boot == LIVENESS_HERE)
         return SESSION_DIED;
-    if (f->boot == LIVENESS_NOT_HERE) /* a machine of this name with another boot: this machine was
-                                       * rebooted */
+    /* The same host name with another boot: this machine was rebooted after the session began. */
+    if (f->boot == LIVENESS_NOT_HERE)
         return f->host ? SESSION_DIED : SESSION_ELSEWHERE;
     if (f->boot == LIVENESS_HERE ? f->pids != LIVENESS_HERE
                                  : !f->host || f->pids == LIVENESS_NOT_HERE)

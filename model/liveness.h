@@ -3,7 +3,7 @@
  * Lock      the processes of a session hold a lock on a byte of VAULT/running.lock, which the
  *           kernel releases when the last of these processes exits. Every process of the machine
  *           can see the lock, from any container. A session of an older version, or on a file
- *           system without such locks, has none.
+ *           system without such locks, has no lock.
  * Pids      without a lock, a process is identified by its id and start time. An id means something only in its PID
  *           namespace and until the machine is booted again.
  * Blocks    never. Pure. */

@@ -49,7 +49,7 @@ static bool count_is_reported(unsigned times)
     return times == NO_PROGRESS_TIMES;
 }
 
-/* Large results are compared as they are written: sorting their members takes ten times as long as hashing them. */
+/* Longer results are hashed as they are written: sorting their members first takes ten times as long as the hash. */
 #define NO_PROGRESS_SORTED_MAX (64 << 10)
 
 static uint64_t no_progress_hash_result(const struct no_progress *p, const struct rpc *answer)
@@ -62,7 +62,7 @@ static uint64_t no_progress_hash_result(const struct no_progress *p, const struc
     return hash != 0 ? keyed_hash_pair(&p->key, error, hash) : 0;
 }
 
-/* Returns how many answers in a row were the same; 0: this call does not count. */
+/* Returns how many answers in a row were equal; 0: this call does not count. */
 static unsigned no_progress_count_same(struct no_progress *p, const struct no_progress_message *m,
                                        uint64_t call, const struct rpc *answer)
 {

@@ -1,7 +1,7 @@
 /* no_progress.h - calls that make no progress: the same call gets the same result, or fails, again and again.
  *
- * Rules     Calls are equal if their names and arguments are (wire/value_hash.h), results and errors if they are without `_meta`; above 64 KiB
- *           if they are written alike, with `_meta`.
+ * Rules     Calls are equal if their names and arguments are equal (wire/value_hash.h). Results and errors are equal if they
+ *           are equal without `_meta`; results above 64 KiB, if their text is the same, including `_meta`.
  *           - Equal answers in a row to equal tool calls are counted. The answer to a different
  *             tool call ends the row; requests of other methods do not.
  *           - A call fails again if it gets an error, or a result with isError, and an equal call has not succeeded since the last
@@ -10,11 +10,11 @@
  *           the client then knew. Concurrent calls count as one. The answer with which the count
  *           reaches NO_PROGRESS_TIMES is reported, and then each answer with which the count has
  *           doubled since the last report.
- * Use       no_progress_note_message() for each message of a session in order, with what rpc_read() finds in its body, as received or
- *           as it is recorded; no_progress_uses_message() tells whether the body has to be read. Bodies
+ * Use       no_progress_note_message() for each message of a session in order, with the result of rpc_read() for its body, as
+ *           received or as recorded; no_progress_uses_message() tells whether the body must be parsed. Bodies
  *           are only compared, so sanitized bodies give nearly the same result: only two different
  *           secrets that were replaced become equal.
- * Owns      nothing. The struct may be copied and restored, to pass messages again.
+ * Owns      nothing. The struct may be copied and restored later, to process the same messages again.
  * Limits    the last NO_PROGRESS_OPEN calls without an answer are known.
  * Errors    out of memory: the message is not counted.
  * Blocks    never. Pure; a hash of each call and each result. */
@@ -48,10 +48,10 @@ struct no_progress {
     size_t open_first;               /* where the search for the call of the next answer begins */
     uint64_t last_call, last_result; /* hashes of the last answered call; 0: none */
     unsigned same;                   /* number of equal answers in a row */
-    int64_t same_seq;                /* of the last answer that was counted */
+    int64_t same_seq;                /* seq of the last answer that was counted */
     struct {
         uint64_t call;
-        int64_t seq; /* of the last answer that was counted */
+        int64_t seq; /* seq of the last answer that was counted */
         unsigned times;
     } failing[NO_PROGRESS_FAILING]; /* a ring; times 0: none */
     size_t failing_next;
@@ -67,14 +67,14 @@ struct no_progress_found {
 
 /* key: a secret key of this session; NULL: a public key is used. */
 void no_progress_open(struct no_progress *p, const struct hash_key *key);
-/* Whether no_progress_note_message() needs the body of this message: if it is a tool call, or the answer to
- * one. */
+/* Whether no_progress_note_message() needs the body of this message, because the message is a tool call or the answer
+ * to a tool call. */
 bool no_progress_uses_message(const struct no_progress *p, const struct no_progress_message *m);
-/* read: NULL: the body is not available, or no message. */
+/* read: NULL if the body is missing or is not a message. */
 struct no_progress_found no_progress_note_message(struct no_progress *p,
                                                   const struct no_progress_message *m,
                                                   const struct rpc *read);
-/* "the same result 10 times in a row", "failed 5 times" */
+/* Appends a text such as "the same result 10 times in a row" or "failed 5 times". */
 void no_progress_describe(struct buf *b, unsigned times, bool failed);
 
 #endif

@@ -8,7 +8,7 @@ void operations_clear(struct operations *o)
     memset(o, 0, sizeof *o);
 }
 
-/* ---- finding one ---------------------------------------------------------------------------- */
+/* ---- finding an operation ------------------------------------------------------------------- */
 
 static size_t operations_count(const struct operations *o)
 {
@@ -28,19 +28,6 @@ static uint64_t operation_target_hash(struct slice method, struct slice target)
     return rpc_id_hash(method) * 31 + rpc_id_hash(target);
 }
 
-static bool operation_waits_for_client(const struct operation *op)
-{
-    return op->state == OPERATION_ASKED || op->state == OPERATION_ASKED_PERSON;
-}
-
-static bool link_continues_operation(const struct operation *op, const struct link *l,
-                                     uint64_t target)
-{
-    if (op->key != (int64_t)l->key || operation_waits_for_client(op) != (l->kind == LINK_RETRY))
-        return false;
-    return l->kind == LINK_RETRY ? op->target == target : l->key != 0;
-}
-
 /* Finds the only operation that a request, or the state of a task, may continue. Among tasks with
  * the same id, an operation that has not ended is preferred. */
 static struct operation *find_continued_operation(struct operations *o, const struct link *l,
@@ -49,10 +36,14 @@ static struct operation *find_continued_operation(struct operations *o, const st
     struct operation *found[2] = {NULL, NULL}; /* [0]: an operation that has not ended; [1]: one
                                                 * that has ended */
     size_t n[2] = {0, 0};
+    bool is_retry = l->kind == LINK_RETRY;
     for (size_t i = 0; i < operations_count(o); i++) {
         struct operation *op = &o->kept[i];
         bool ended = op->state == OPERATION_ENDED;
-        if (op->direction != direction || !link_continues_operation(op, l, target))
+        bool waits_for_retry = op->state == OPERATION_ASKED || op->state == OPERATION_ASKED_PERSON;
+        if (op->direction != direction || op->key != (int64_t)l->key || is_retry != waits_for_retry)
+            continue;
+        if (is_retry ? op->target != target : l->key == 0)
             continue;
         found[ended] = op;
         n[ended]++;
@@ -60,7 +51,7 @@ static struct operation *find_continued_operation(struct operations *o, const st
     return n[n[0] == 0] == 1 ? found[n[0] == 0] : NULL;
 }
 
-/* ---- its times ------------------------------------------------------------------------------ */
+/* ---- states and times of an operation ------------------------------------------------------- */
 
 static int64_t duration_between(int64_t from, int64_t to)
 {
@@ -97,7 +88,7 @@ static void operation_mark_changed(struct operations *o, struct operation *op)
     op->is_new = o->changed = true;
 }
 
-static void operations_finish(struct operation *op, enum call_status status, int64_t seq,
+static void operation_finish(struct operation *op, enum call_status status, int64_t seq,
                               int64_t t_us)
 {
     operation_enter_state(op, OPERATION_ENDED, t_us);
@@ -110,7 +101,7 @@ static void operations_finish(struct operation *op, enum call_status status, int
 static void operation_end_with(struct operations *o, struct operation *op, const struct call *c,
                                int64_t t_us)
 {
-    operations_finish(op, c->status, c->closing_seq, t_us);
+    operation_finish(op, c->status, c->closing_seq, t_us);
     op->has_error_code = c->has_error_code;
     op->error_code = c->error_code;
     operation_mark_changed(o, op);
@@ -167,7 +158,7 @@ static void operation_take_task_state(struct operations *o, struct operation *op
     if (op->state != OPERATION_TASK && !task_asks_client(op))
         return;
     if (l->status != CALL_OPEN) {
-        operations_finish(op, l->status, seq, t_us);
+        operation_finish(op, l->status, seq, t_us);
     } else if (l->asks > 0 && op->state == OPERATION_TASK) {
         op->asked += l->asks;
         operation_enter_state(op, operation_state_of_task(l), t_us);
@@ -177,27 +168,21 @@ static void operation_take_task_state(struct operations *o, struct operation *op
     operation_mark_changed(o, op);
 }
 
-/* The answer to tasks/result ends the operation. If the task had already ended, the answer only
- * tells whether the tool failed. */
-static void operation_take_task_result(struct operations *o, struct operation *op,
-                                       const struct call *c, int64_t t_us)
-{
-    bool answered = c->status == CALL_OK || c->status == CALL_TOOL_ERROR || c->status == CALL_ERROR;
-    if (op->state != OPERATION_ENDED && answered) {
-        operation_end_with(o, op, c, t_us);
-    } else if (op->status == CALL_OK && c->status == CALL_TOOL_ERROR) {
-        op->status = CALL_TOOL_ERROR;
-        operation_mark_changed(o, op);
-    }
-}
-
 /* Handles the end of a request about the task of `op`, or of a request that belongs to this
  * task. */
 static void operation_end_of_task(struct operations *o, struct operation *op, const struct call *c,
                                   const struct link *l, int64_t t_us)
 {
+    bool answered = c->status == CALL_OK || c->status == CALL_TOOL_ERROR || c->status == CALL_ERROR;
     if (c->direction == op->direction && slice_is(c->method, "tasks/result")) {
-        operation_take_task_result(o, op, c, t_us);
+        /* The answer ends the operation. If the task had already ended, the answer only tells whether
+         * the tool failed. */
+        if (op->state != OPERATION_ENDED && answered) {
+            operation_end_with(o, op, c, t_us);
+        } else if (op->status == CALL_OK && c->status == CALL_TOOL_ERROR) {
+            op->status = CALL_TOOL_ERROR;
+            operation_mark_changed(o, op);
+        }
     } else if (c->direction == op->direction && l->kind == LINK_TASK_STATE) {
         operation_take_task_state(o, op, l, c->closing_seq, t_us);
     } else if (c->direction != op->direction && task_asks_client(op) &&
@@ -223,7 +208,7 @@ static void operation_continue(struct operations *o, struct operation *op, const
     } else {
         op->state = operation_state_of_task(l);
         if (l->status != CALL_OPEN)
-            operations_finish(op, l->status, c->closing_seq, t_us);
+            operation_finish(op, l->status, c->closing_seq, t_us);
     }
     operation_mark_changed(o, op);
 }

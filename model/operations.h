@@ -6,9 +6,9 @@
  * has no operation_seq and no row in `operations`.
  *
  * Rules     A request continues an operation if it
- *             - has the requestState, the method and the target of an operation that waits for input, or without a
- *               requestState brings input to one that has asked without it; or
- *             - names the id of its task.
+ *             - has the requestState, the method and the target of an operation that waits for input; or has no
+ *               requestState, but brings input, and the operation has asked for input without a requestState; or
+ *             - names the id of the operation's task.
  *           If two operations match, the request belongs to none.
  *           An operation ends with the answer that neither asks for input nor starts a task. With a
  *           task, it ends when the client learns that the task has ended, or receives the task's
@@ -16,8 +16,8 @@
  *           input. person_us: from an answer that asks a person for something to the request that
  *           brings the input. The rest of the duration is the client's: pauses between an answer
  *           and the next request.
- * Owns      nothing: the last OPERATIONS_MAX ones of a session are kept. A request that continues an older one counts as
- *           a call of its own.
+ * Owns      nothing: the last OPERATIONS_MAX operations of a session are kept. A request that continues an older operation
+ *           counts as a call of its own.
  * Use       operations_begin() for each request, operations_end() for each call that has ended, operations_note_task_state() for
  *           notifications with a link.
  * Blocks    never. Pure. */
@@ -35,31 +35,31 @@ struct operation {
     };
     int64_t seq, t_us; /* of the first request */
     enum row_direction direction;
-    uint64_t target; /* hash of its method and target */
-    bool is_new;     /* the row was not written, or is out of date */
+    uint64_t target; /* hash of the first request's method and target */
+    bool is_new;     /* its row in `operations` is missing or out of date */
 };
 
 struct operations {
     struct operation kept[OPERATIONS_MAX];
     size_t n; /* operations added so far; a new one overwrites the oldest */
-    bool changed;
+    bool changed; /* `is_new` of an operation was set; the caller clears it */
 };
 
 void operations_clear(struct operations *o);
-/* Whether the next operation overwrites one whose row is not written yet; then write that row
- * first. */
+/* Whether the next operation would overwrite an operation whose row is not written yet. Then write
+ * that row first. */
 static inline bool operations_are_full(const struct operations *o)
 {
     return o->kept[o->n % OPERATIONS_MAX].is_new;
 }
-/* Sets operation_seq of the call of a request. */
+/* Takes a request, and sets operation_seq of its call. */
 void operations_begin(struct operations *o, struct call *c, const struct link *l);
 /* Takes a call that has ended. */
 void operations_end(struct operations *o, const struct call *c, const struct link *l);
 /* Takes a notification with the state of a task. */
 void operations_note_task_state(struct operations *o, enum row_direction direction, int64_t seq,
                                 int64_t t_us, const struct link *l);
-/* Adds an operation as its row describes it. `method`, `target`: of the operation's first
+/* Adds an operation that was read from its row. `method`, `target`: those of the operation's first
  * request. */
 void operations_add_known(struct operations *o, const struct operation *op, struct slice method,
                           struct slice target);

@@ -6,8 +6,8 @@
  * the proof of a bundle. If only some fields take part in one of these, a column of the table says
  * which. docs/vault.md says what the fields mean.
  *
- * A new field is one line here, a line in docs/vault.md, and its test. docs/architecture.md ("The records") says what is made of
- * it, and what remains by hand.
+ * A new field is one line here, a line in docs/vault.md, and its test. docs/architecture.md ("The records") says what is
+ * generated from the line, and what must be written by hand.
  *
  * name      of the member, of the column in the database, and everywhere else.
  * type      NUMBER; TIME: microseconds since the Unix epoch; SINCE: microseconds since the start of the session; TOOK:
@@ -16,15 +16,16 @@
  * NULL      what stands for NULL in the struct. NOT_NULL: the column is never NULL. NO_TEXT: {NULL, 0}. ZERO: 0.
  *           MINUS_ONE: -1. UNLESS(flag): NULL unless the member `flag` is true.
  * since     the version of the schema that has the column (vault/store/schema.h).
- * evidence  the record that covers it (docs/evidence.md). OPEN: that of the session, message or event, in this order.
- *           TAIL: the same, behind all others and the body, up to the last that is not NULL. BODY: its text, behind OPEN.
- *           END: that of the end of the session.
- * cassette  member of the header of a cassette: NEEDED, YES, or V2: of version 2 and later. (A line of a message has
- *           names of its own: vault/cassette/message_line.c.)
- * store     sent to a store (vault/unsent): KEY, the first column; YES; FULL: not with `--level minimal`;
- *           PROGRAM: likewise, except the first element of the array. LATER: behind the columns of evidence, and of a
- *           session as FULL.
- * json      member of --json.
+ * evidence  the record of the evidence that covers the field (docs/evidence.md). OPEN: the record of the session, message
+ *           or event, which has these fields in this order. BODY: its text, after the fields of OPEN. TAIL: the same
+ *           record, after the fields of OPEN and BODY, up to the last field that is not NULL. END: the record of the
+ *           session's end.
+ * cassette  whether the header of a cassette has the field: NEEDED: always; YES: if it is known; V2: if it is known, from
+ *           version 2 on. (A line of a message has names of its own: vault/cassette/message_line.c.)
+ * store     whether the field is sent to a store (vault/unsent): KEY: as the first column; YES; FULL: not with
+ *           `--level minimal`; PROGRAM: with `--level minimal` only the first element of the array. LATER: in a column
+ *           after those of the evidence; for a session, not with `--level minimal`.
+ * json      whether --json has the field.
  * journal   from the proxy: START: in struct session_start (journal/entry_form.h); UPDATE: in struct session_update; YES: in
  *           struct row (journal/entry.h); NO: it is set by the recorder, or by an import. */
 #ifndef MI_MODEL_RECORDS_H
@@ -101,8 +102,8 @@
     FIELD(request_size,  SIZE,                                NOT_NULL,               4,    NO,      NO,      YES,  YES, NO)         \
     FIELD(response_size, SIZE,                                MINUS_ONE,              4,    NO,      NO,      YES,  YES, NO)
 
-/* A call that was several requests (model/operations.h). It follows from messages, as calls do. The last three say how it may
- * go on; nobody shows them. */
+/* A call that was several requests (model/operations.h). Operations are derived from messages, as calls are. The last three
+ * fields tell which message may continue the operation; they are not shown. */
 #define OPERATION_FIELDS(FIELD)                                                                                     \
     /*    name         type                                     NULL       since evidence cassette store json journal */ \
     FIELD(requests,    NUMBER,                                  NOT_NULL,  4,    NO,      NO,      NO,   YES, NO)   \
@@ -202,8 +203,8 @@
     FIELD(last_at_us,  TIME,                                      NOT_NULL) \
     FIELD(count,       NUMBER,                                    NOT_NULL)
 
-/* The front matter of its file, in this order (model/escalation_head.h). Texts are sanitized. NO_TEXT and ZERO: there is no such
- * line. Times are UTC, as text. json: member of `escalations list --json`. */
+/* The front matter of an escalation's file, in this order (model/escalation_head.h). Texts are sanitized. A field that is NULL
+ * has no line. Times are UTC, as text. json: whether `escalations list --json` has the field. */
 #define ESCALATION_HEAD_FIELDS(FIELD)                                              \
     /*    name        type                                       NULL      json */ \
     FIELD(cause,      WORD(escalation_cause, escalation_causes), NOT_NULL, YES)    \

@@ -1,4 +1,4 @@
-/* status.h - the status of a call: the only place that decides it (docs/vault.md, `invocations`).
+/* status.h - determines the status of a call; no other code does (docs/vault.md, `invocations`).
  *
  * Blocks    never. Pure. */
 #ifndef MI_MODEL_STATUS_H
@@ -6,10 +6,10 @@
 
 #include "model/values.h"
 
-/* The status of a request that no message has ended yet. */
+/* Returns the status of a request that no message has ended yet. */
 enum call_status call_status_before(enum row_action request_action);
-/* Returns the status of a request that this message ends (model/calls.h). finding: names, as
- * messages.finding. */
+/* Returns the status of a request that this message ends (model/calls.h). finding: names of
+ * findings, as in messages.finding. */
 enum call_status call_status_after(enum row_action request_action, enum row_kind kind,
                                    enum row_origin origin, struct slice finding);
 /* Returns the status of a single message. For an answer this is the status that it gives to its
@@ -17,10 +17,10 @@ enum call_status call_status_after(enum row_action request_action, enum row_kind
  * message was rejected, else CALL_UNKNOWN. */
 enum call_status message_status(enum row_kind kind, enum row_action action, enum row_origin origin,
                                 struct slice finding, enum row_action request_action);
-/* Whether a call with this status failed. A call that was cancelled or interrupted, or is open, did not. */
+/* Whether a call with this status failed. A call that is open, or was cancelled or interrupted, has not failed. */
 bool call_status_failed(enum call_status s);
 
-/* Whether a list of findings has a name; also as a part of a longer one. */
+/* Whether a list of findings contains a name; a longer name that contains it counts too. */
 bool finding_is_listed(struct slice finding, const char *name);
 
 #endif

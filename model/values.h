@@ -36,7 +36,7 @@ enum call_status {
     CALL_INTERRUPTED, /* the session ended first, not because of the server */
     CALL_TIMEOUT,
     CALL_OPEN,
-    CALL_UNKNOWN /* or no status, because the message is not an answer */
+    CALL_UNKNOWN /* unknown, or no status because the message is not an answer */
 };
 
 /* operations.state: what the operation waits for */
@@ -44,8 +44,8 @@ enum operation_state {
     OPERATION_RUNS,         /* the answer to one of its requests */
     OPERATION_ASKED,        /* the client's request again, with input */
     OPERATION_ASKED_PERSON, /* the client's request again, with input of a person */
-    OPERATION_TASK,         /* its task */
-    OPERATION_TASK_ASKED,   /* input for its task */
+    OPERATION_TASK,         /* the end of its task */
+    OPERATION_TASK_ASKED,   /* the client's input for its task */
     OPERATION_TASK_PERSON,  /* input of a person for its task */
     OPERATION_ENDED,
     OPERATION_STATE_UNKNOWN
@@ -58,7 +58,7 @@ enum record_level {
     RECORD_MINIMAL,  /* no bodies */
     RECORD_LEVEL_UNKNOWN
 };
-/* Why a person is needed: `cause` of an escalation */
+/* `cause` of an escalation: why a person is needed */
 enum escalation_cause {
     ESCALATION_HANG,
     ESCALATION_CRASH_LOOP,
