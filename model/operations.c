@@ -89,7 +89,7 @@ static void operation_mark_changed(struct operations *o, struct operation *op)
 }
 
 static void operation_finish(struct operation *op, enum call_status status, int64_t seq,
-                              int64_t t_us)
+                             int64_t t_us)
 {
     operation_enter_state(op, OPERATION_ENDED, t_us);
     op->status = status;
@@ -175,8 +175,8 @@ static void operation_end_of_task(struct operations *o, struct operation *op, co
 {
     bool answered = c->status == CALL_OK || c->status == CALL_TOOL_ERROR || c->status == CALL_ERROR;
     if (c->direction == op->direction && slice_is(c->method, "tasks/result")) {
-        /* The answer ends the operation. If the task had already ended, the answer only tells whether
-         * the tool failed. */
+        /* The answer ends the operation. If the task had already ended, the answer only tells
+         * whether the tool failed. */
         if (op->state != OPERATION_ENDED && answered) {
             operation_end_with(o, op, c, t_us);
         } else if (op->status == CALL_OK && c->status == CALL_TOOL_ERROR) {

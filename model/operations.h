@@ -41,7 +41,7 @@ struct operation {
 
 struct operations {
     struct operation kept[OPERATIONS_MAX];
-    size_t n; /* operations added so far; a new one overwrites the oldest */
+    size_t n;     /* operations added so far; a new one overwrites the oldest */
     bool changed; /* `is_new` of an operation was set; the caller clears it */
 };
 

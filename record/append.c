@@ -1,4 +1,4 @@
-/* append.c - entries on their way to the ring: added, waiting for room, or lost. */
+/* append.c - appends entries to the ring; lets them wait while there is no room, or counts them as lost. */
 #include "record/state.h"
 
 #include "base/clock.h"
@@ -20,14 +20,6 @@ static void count_lost_message(struct recorder *r, uint64_t seq)
     r->lost.last_seq = seq;
 }
 
-static void count_lost_entry(struct recorder *r, const struct entry *e)
-{
-    if (e->kind == ENTRY_MESSAGE)
-        count_lost_message(r, e->row.seq);
-    else if (e->kind == ENTRY_EVENT)
-        log_debug("event not recorded: kind=%s", e->row.event);
-}
-
 static bool kind_is_metadata(uint32_t kind)
 {
     return kind == ENTRY_UPDATE || kind == ENTRY_RUNNING;
@@ -40,17 +32,8 @@ static struct ring_head read_waiting_head(const struct recorder *r, size_t at)
     return h;
 }
 
-static void drop_moved_entries(struct recorder *r)
-{
-    if (r->waiting.cap > WAITING_KEEP)
-        buf_close(&r->waiting);
-    else
-        buf_clear(&r->waiting);
-    r->moved_n = 0;
-}
-
-/* Drops the waiting messages and counts them as lost. After the first waiting message all others
- * wait as well, so their seqs are the last ones. */
+/* Drops the waiting messages and counts them as lost. Messages that follow a waiting message wait as
+ * well, so the waiting messages are the last ones of the session. */
 void append_drop_waiting(struct recorder *r)
 {
     struct buf kept = {0};
@@ -84,7 +67,7 @@ void append_drop_waiting(struct recorder *r)
 
 /* ---- waiting -------------------------------------------------------------------------------- */
 
-/* Returns false if the entry does not fit and is lost. */
+/* Adds an entry to r->waiting. Returns false if there is no room for it: the entry is lost. */
 static bool keep_waiting_entry(struct recorder *r, const struct entry *e, size_t n)
 {
     struct ring_head h = {(uint32_t)n, e->kind};
@@ -92,7 +75,7 @@ static bool keep_waiting_entry(struct recorder *r, const struct entry *e, size_t
         (r->losing && (!kind_is_metadata(e->kind) || r->waiting.n + sizeof h + n > KEPT_MAX)))
         return false;
     if (!buf_reserve(&r->waiting, sizeof h + n)) {
-        r->waiting.failed = false; /* the others still wait */
+        r->waiting.failed = false; /* the entries in the buffer still wait */
         return false;
     }
     buf_add(&r->waiting, &h, sizeof h);
@@ -116,7 +99,7 @@ static bool put_entry_without_body(struct recorder *r, struct slice bytes)
     struct entry e;
     if (r->cfg.stop_on_error && !r->worker.ending) {
         r->body_lost =
-            true; /* the session ends, and the message is then recorded without its body */
+            true; /* this ends the session; then the message is recorded without its body */
         return false;
     }
     if (form_read(ENTRY_MESSAGE, bytes, &e) < 0 || e.row.body.p == NULL)
@@ -150,9 +133,9 @@ static bool put_waiting_into_ring(struct recorder *r, struct ring_head h, const 
                                    : !kind_is_metadata(h.kind);
 }
 
-/* Reports the losses, and ends them only when there is room for many messages, so that not every
- * few messages are followed by a gap. */
-static bool report_lost(struct recorder *r)
+/* Reports lost messages in the journal, and records again. Returns false until there is room for many
+ * messages; otherwise there would be a gap after every few messages. */
+static bool report_lost_messages(struct recorder *r)
 {
     if (r->losing && ring_unread_bytes(&r->ring) > r->full_at / 2)
         return false;
@@ -178,7 +161,7 @@ void append_last_lost(struct recorder *r)
 
 bool append_waiting(struct recorder *r)
 {
-    if ((r->losing || r->lost.n > 0) && !report_lost(r))
+    if ((r->losing || r->lost.n > 0) && !report_lost_messages(r))
         return false;
     while (r->moved_n < r->waiting.n) {
         struct ring_head h = read_waiting_head(r, r->moved_n);
@@ -186,8 +169,13 @@ bool append_waiting(struct recorder *r)
             return false;
         r->moved_n += sizeof h + h.n;
     }
-    if (r->waiting.n > 0)
-        drop_moved_entries(r);
+    if (r->waiting.n == 0)
+        return true;
+    if (r->waiting.cap > WAITING_KEEP)
+        buf_close(&r->waiting);
+    else
+        buf_clear(&r->waiting);
+    r->moved_n = 0;
     return true;
 }
 
@@ -195,12 +183,16 @@ void append_entry(struct recorder *r, const struct entry *e)
 {
     size_t n = form_size(e);
     if (r->losing)
-        (void)append_waiting(r); /* if there is room again */
+        (void)append_waiting(r); /* stops losing messages if there is room again */
     bool in_order = r->has_ring && r->waiting.n == 0 && r->lost.n == 0 && !r->losing;
     if (in_order && put_entry_into_ring(r, e, n))
         return;
-    if (!r->has_ring || !keep_waiting_entry(r, e, n))
-        count_lost_entry(r, e);
+    if (r->has_ring && keep_waiting_entry(r, e, n))
+        return;
+    if (e->kind == ENTRY_MESSAGE)
+        count_lost_message(r, e->row.seq);
+    else if (e->kind == ENTRY_EVENT)
+        log_debug("event not recorded: kind=%s", e->row.event);
 }
 
 /* ---- the journal's calls -------------------------------------------------------------------- */
@@ -210,7 +202,7 @@ static int64_t append_now_us(void *owner)
     return recorder_elapsed_us(owner);
 }
 
-/* Appends e->row, and e->invocation if that is set. */
+/* Appends e->row, and e->invocation if e->row.ends_invocation is true. */
 static uint64_t append_row(struct recorder *r, struct entry *e)
 {
     e->kind = ENTRY_MESSAGE;

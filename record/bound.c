@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 
+/* The other journals are measured again after this time, or after this many bytes of entries. */
 #define LOOK_US 1000000
 #define LOOK_BYTES ((uint64_t)256 << 10)
 #define NOTE_ROOM ((uint64_t)64 << 10) /* bytes by which reports of losses may exceed the limit */

@@ -10,7 +10,8 @@
 
 static const int ignored[] = {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGPIPE};
 
-/* Moves the descriptors to their new numbers, first to numbers that are not among the new ones. */
+/* Moves the descriptors to their new numbers; first to numbers above these, so that no descriptor is
+ * overwritten. */
 static void keep_only_descriptors(const int *fds, size_t n)
 {
     int high[DETACH_MAX], end = DETACH_FD + (int)n;
@@ -26,9 +27,8 @@ static void keep_only_descriptors(const int *fds, size_t n)
 
 void detach_process(const int *fds, size_t n)
 {
-    signal(
-        SIGCHLD,
-        SIG_DFL); /* the signal handler of the proxy would write to a descriptor of the proxy's event loop */
+    /* The proxy's handler would write to a descriptor of the proxy's event loop. */
+    signal(SIGCHLD, SIG_DFL);
     for (size_t i = 0; i < MI_COUNT(ignored); i++)
         signal(ignored[i], SIG_IGN);
     setsid();

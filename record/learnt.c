@@ -1,6 +1,6 @@
 #include "record/learnt.h"
 
-static void add_field(struct learnt *l, size_t i, struct cell c)
+static void learnt_set_field(struct learnt *l, size_t i, struct cell c)
 {
     struct buf b = {0};
     if (c.type == CELL_TEXT) {
@@ -21,7 +21,7 @@ void learnt_add(struct learnt *l, const struct session_update *u)
     for (size_t i = 0; i < fields_of_update.n; i++) {
         struct cell c = field_get(&fields_of_update.list[i], u);
         if (c.type != CELL_NULL)
-            add_field(l, i, c);
+            learnt_set_field(l, i, c);
     }
     l->has_update = true;
 }

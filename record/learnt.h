@@ -1,4 +1,4 @@
-/* learnt.h - the session's metadata as it is known now, for a recorder process that begins with an empty vault.
+/* learnt.h - keeps the session's metadata as it is known now, for a recorder process that begins with an empty vault.
  *
  * Owns      copies of the texts.
  * Errors    out of memory: a text keeps its last value.
@@ -10,7 +10,7 @@
 #include "journal/running.h"
 
 struct learnt {
-    struct session_update update; /* texts in text[] */
+    struct session_update update; /* its texts are in text[] */
     struct buf text[FIELDS_OF_UPDATE];
     bool has_update;
     struct running running;

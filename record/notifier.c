@@ -31,8 +31,8 @@ static bool is_blank_char(char c)
     return c == ' ' || c == '\t' || c == '\n';
 }
 
-/* Splits in place. words has space for max words and a NULL. Returns the number of words, or -1 with the reason in
- * *ret_why. */
+/* Splits a command in place. words has space for max words and a NULL. Returns the number of words, or -1 with the reason
+ * in *ret_why. */
 static int split_command(char *text, char **words, int max, const char **ret_why)
 {
     int n = 0;
@@ -135,7 +135,7 @@ static int count_running_jobs(const struct dispatcher *c)
     return n;
 }
 
-static struct job *free_job(struct dispatcher *c)
+static struct job *find_free_job(struct dispatcher *c)
 {
     for (size_t i = 0; i < JOBS; i++)
         if (c->job[i].group == 0)
@@ -170,18 +170,18 @@ static void start_job(struct dispatcher *c, struct job *j, char *path)
     free(path);
 }
 
-static void start_waiting(struct dispatcher *c)
+static void start_waiting_commands(struct dispatcher *c)
 {
     size_t n = 0;
     struct job *j;
     while (n < c->queue_n && (c->ended || count_running_jobs(c) < NOTIFIER_AT_ONCE) &&
-           (j = free_job(c)) != NULL)
+           (j = find_free_job(c)) != NULL)
         start_job(c, j, c->queue[n++]);
     memmove(c->queue, c->queue + n, (c->queue_n - n) * sizeof c->queue[0]);
     c->queue_n -= n;
 }
 
-static void report_exit(int status)
+static void warn_about_exit(int status)
 {
     if (WIFSIGNALED(status))
         send_warning("was killed by signal %d", WTERMSIG(status));
@@ -196,7 +196,7 @@ static void reap_jobs(struct dispatcher *c)
         for (size_t i = 0; i < JOBS; i++)
             if (c->job[i].group == pid) {
                 c->job[i].reaped = true;
-                report_exit(status);
+                warn_about_exit(status);
             }
     for (size_t i = 0; i < JOBS; i++)
         if (c->job[i].reaped && kill(-c->job[i].group, 0) != 0)
@@ -209,8 +209,8 @@ static void enforce_job_limits(struct dispatcher *c, int64_t now)
         struct job *j = &c->job[i];
         if (j->group == 0 || now < j->until_us)
             continue;
-        if (j->signal ==
-            SIGKILL) { /* the process is in an uninterruptible wait, so init will reap it */
+        /* After SIGKILL, the process can only be in an uninterruptible wait: init will reap it. */
+        if (j->signal == SIGKILL) {
             *j = (struct job){0};
             continue;
         }
@@ -222,7 +222,8 @@ static void enforce_job_limits(struct dispatcher *c, int64_t now)
     }
 }
 
-static int wait_ms(const struct dispatcher *c)
+/* Returns the milliseconds until a command has reached its limit; -1: no command runs. */
+static int next_deadline_ms(const struct dispatcher *c)
 {
     int64_t first = INT64_MAX;
     for (size_t i = 0; i < JOBS; i++)
@@ -234,7 +235,7 @@ static int wait_ms(const struct dispatcher *c)
     return us > 0 ? (int)(us / 1000 + 1) : 0;
 }
 
-static void receive_order(struct dispatcher *c)
+static void receive_file_path(struct dispatcher *c)
 {
     char path[PATH_MAX];
     ssize_t n = channel_receive(DETACH_FD, path, sizeof path, NULL);
@@ -311,16 +312,16 @@ static void run_dispatcher(struct dispatcher *c)
         send_warning("cannot be run: %s", strerror(errno));
         _exit(1);
     }
-    while (!c->ended || c->queue_n > 0 || wait_ms(c) >= 0) {
+    while (!c->ended || c->queue_n > 0 || next_deadline_ms(c) >= 0) {
         struct pollfd p[] = {{c->output, POLLIN, 0}, {c->ended ? -1 : DETACH_FD, POLLIN, 0}};
-        if (signals_poll(p, MI_COUNT(p), wait_ms(c), &c->blocked) < 0 && errno != EINTR)
+        if (signals_poll(p, MI_COUNT(p), next_deadline_ms(c), &c->blocked) < 0 && errno != EINTR)
             break;
         pass_output_on(c); /* the output is read before the exit of the command is reported */
         if (p[1].revents != 0)
-            receive_order(c);
+            receive_file_path(c);
         reap_jobs(c);
         enforce_job_limits(c, clock_mono_us());
-        start_waiting(c);
+        start_waiting_commands(c);
     }
     kill_stray_processes();
     _exit(0);

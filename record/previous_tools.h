@@ -8,8 +8,8 @@
 #include "journal/uid.h"
 #include "wire/schema/tools.h"
 
-/* Reads the file. If it returns true, the caller owns *ret, and ret_uid (UID_LEN + 1 bytes) has the
- * uid. */
+/* Reads the file. After true, the caller owns *ret, and ret_uid (UID_LEN + 1 bytes) has the uid. Returns
+ * false if the file is invalid or fd is -1. */
 bool previous_tools_read(int fd, struct tools *ret, char *ret_uid);
 
 #endif

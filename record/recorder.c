@@ -1,4 +1,4 @@
-/* recorder.c - opening, the end of a turn, closing. */
+/* recorder.c - opens the recorder, publishes the entries at the end of each turn, and closes it. */
 #include "record/recorder.h"
 
 #include "base/clock.h"
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* A message needs some space besides its body. */
+/* Bytes of the journal that a message may need besides its body. */
 #define RECORD_EXTRA ((size_t)64 << 10)
 
 /* ---- calls of the recorder process ---------------------------------------------------------- */
@@ -96,7 +96,7 @@ static int copy_config(struct recorder *r, const struct recorder_config *cfg)
     return r->cfg.vault == NULL || r->cfg.name == NULL || r->cfg.command == NULL ? MI_ENOMEM : 0;
 }
 
-static void describe_session(struct recorder *r, int64_t wall_us)
+static void fill_session_start(struct recorder *r, int64_t wall_us)
 {
     r->start = (struct session_start){
         .uid = slice_of(r->uid),
@@ -117,7 +117,7 @@ static void describe_session(struct recorder *r, int64_t wall_us)
         r->start.cwd = slice_of(r->cwd);
 }
 
-/* A limit on the size of files (RLIMIT_FSIZE) leads to a smaller journal. */
+/* Makes the ring; tries smaller sizes if the size of files is limited (RLIMIT_FSIZE). */
 static int make_ring(struct recorder *r, struct slice start)
 {
     size_t most =
@@ -131,7 +131,7 @@ static int make_ring(struct recorder *r, struct slice start)
     return st;
 }
 
-/* Makes the journal; if the file system has no space, in a file without a name. */
+/* Makes the journal. If the file system is full, the journal is a file without a name. */
 static int make_journal(struct recorder *r)
 {
     struct buf start = {0};
@@ -181,8 +181,9 @@ static void open_worker(struct recorder *r)
                             });
 }
 
-/* Under stop_on_error nothing may be forwarded before the vault is open. The process writes the reason to stderr. */
-static int wait_until_open(struct recorder *r)
+/* With stop_on_error nothing may be forwarded before the vault is open. If the process cannot open the vault, it writes
+ * the reason to stderr. */
+static int wait_until_vault_is_open(struct recorder *r)
 {
     int64_t until = clock_mono_us() + RECORDER_OPEN_US;
     ring_set_writer_waits(&r->ring, true);
@@ -213,8 +214,9 @@ static int fail_recorder_start(struct recorder *r, int st, const char *what)
     return 0;
 }
 
-/* The recorder process starts later, in the loop: messages must not wait for a fork, which takes a
- * third of a millisecond. With stop_on_error they wait for the vault anyway, so it starts now. */
+/* Makes the journal. The recorder process is started later, in the loop, because messages must not
+ * wait for a fork, which takes a third of a millisecond. With stop_on_error, messages wait for the
+ * vault anyway, so the process is started now. */
 static int start_recording(struct recorder *r)
 {
     int st = make_journal(r);
@@ -224,7 +226,8 @@ static int start_recording(struct recorder *r)
     if (!r->cfg.stop_on_error)
         return 0;
     st = worker_start(&r->worker);
-    return st < 0 ? fail_recorder_start(r, st, "start the recorder process") : wait_until_open(r);
+    return st < 0 ? fail_recorder_start(r, st, "start the recorder process")
+                  : wait_until_vault_is_open(r);
 }
 
 int recorder_open(struct recorder **ret, const struct recorder_config *cfg)
@@ -245,7 +248,7 @@ int recorder_open(struct recorder **ret, const struct recorder_config *cfg)
         st = copy_config(r, cfg);
     if (st == 0) {
         append_open(r);
-        describe_session(r, wall_us);
+        fill_session_start(r, wall_us);
         notifier_open(&r->notifier, cfg->escalate_command, cfg->name, NOTIFIER_LIMIT_US);
         st = start_recording(r);
     }
@@ -277,14 +280,9 @@ static void publish_to_process(struct recorder *r)
         worker_wake(&r->worker);
 }
 
-static bool recording_is_failing(const struct recorder *r, int64_t now)
-{
-    return recorder_trouble(r) == RING_FAILING || r->worker.unable >= WORKER_UNABLE ||
-           (r->worker.gone_since_us != 0 && now - r->worker.gone_since_us >= r->pause_us);
-}
-
-/* The journal is full, or --sync full waits for the database. */
-static enum recorder_result postpone_turn(struct recorder *r, bool moved, bool failing, int64_t now)
+/* Decides about a turn whose entries are not all in the journal or, with sync_full, in the database. */
+static enum recorder_result recorder_postpone_turn(struct recorder *r, bool moved, bool failing,
+                                                   int64_t now)
 {
     if (r->waits_since_us == 0)
         r->waits_since_us = now;
@@ -297,7 +295,7 @@ static enum recorder_result postpone_turn(struct recorder *r, bool moved, bool f
     return RECORDER_PUBLISHED;
 }
 
-static enum recorder_result end_turn(struct recorder *r)
+static enum recorder_result recorder_end_turn(struct recorder *r)
 {
     bool asked = r->asked;
     r->asked = false;
@@ -309,15 +307,16 @@ static enum recorder_result end_turn(struct recorder *r)
         return RECORDER_PUBLISHED;
     }
     int64_t now = clock_mono_us();
-    bool failing = recording_is_failing(r, now);
+    bool failing = recorder_trouble(r) == RING_FAILING || r->worker.unable >= WORKER_UNABLE ||
+                   (r->worker.gone_since_us != 0 && now - r->worker.gone_since_us >= r->pause_us);
     bool waits = !moved || (r->cfg.sync_full && !ring_is_stored(&r->ring));
-    /* if storing fails, the session ends at the next request, whose answer has the reason */
+    /* If storing fails, the session ends at the next request, and the answer tells the client why. */
     r->failed |=
         r->cfg.stop_on_error && ((failing && (asked || waits)) || r->lost.n > 0 || r->body_lost);
     if (r->failed)
         return RECORDER_FAILED;
     if (waits)
-        return postpone_turn(r, moved, failing, now);
+        return recorder_postpone_turn(r, moved, failing, now);
     r->waits_since_us = 0;
     return RECORDER_PUBLISHED;
 }
@@ -326,15 +325,16 @@ enum recorder_result recorder_publish(struct recorder *r)
 {
     if (!r->has_ring)
         return RECORDER_PUBLISHED;
-    enum recorder_result result = end_turn(r);
+    enum recorder_result result = recorder_end_turn(r);
     if (result == RECORDER_HOLD) {
         ring_set_writer_waits(&r->ring, true);
-        result = end_turn(r); /* the state may have changed before the callbacks were set */
+        result =
+            recorder_end_turn(r); /* the state may have changed before the callbacks were set */
     }
     if (result != RECORDER_HOLD)
         ring_set_writer_waits(&r->ring, false);
     waits_pause_until(r, result == RECORDER_HOLD ? r->waits_since_us + r->pause_us : 0);
-    waits_start_rest(r);
+    waits_start_idle_timer(r);
     return result;
 }
 
@@ -346,8 +346,9 @@ bool recorder_has_everything(const struct recorder *r)
 
 /* ---- the end of the session ----------------------------------------------------------------- */
 
-/* Whether the requested previous tools may still arrive: in a short session they come at its end.
- * The recorder process sends them before it has stored the request. */
+/* Whether the requested previous tools may still arrive: in a short session they arrive at its end.
+ * The recorder process sends them before it stores the entry with the request, so they have arrived
+ * when that entry is stored. */
 static bool recorder_waits_for_tools(struct recorder *r)
 {
     if (!r->tools_wanted || !ring_is_stored(&r->ring))
@@ -357,8 +358,8 @@ static bool recorder_waits_for_tools(struct recorder *r)
     return false;
 }
 
-/* Waits until everything is stored, at most end_us. Starts a process if none runs, once. */
-static void store_until_end(struct recorder *r)
+/* Waits until everything is stored, at most end_us. If no recorder process runs, starts one, but only once. */
+static void store_remaining_entries(struct recorder *r)
 {
     int64_t until = clock_mono_us() + r->end_us;
     bool ended = false, tried = false;
@@ -397,7 +398,7 @@ static void wait_for_exit(struct recorder *r)
         worker_wait(&r->worker, left);
 }
 
-static void report_rest(const struct recorder *r)
+static void log_unstored_entries(const struct recorder *r)
 {
     unsigned long long behind = ring_unread_bytes(&r->ring);
     if (r->lost.n > 0)
@@ -421,14 +422,6 @@ static void report_rest(const struct recorder *r)
         log_error("some messages were not recorded: bytes=%llu", behind);
 }
 
-static void finish_recording(struct recorder *r)
-{
-    store_until_end(r);
-    if (ring_is_finished(&r->ring))
-        wait_for_exit(r);
-    report_rest(r);
-}
-
 void recorder_close(struct recorder *r)
 {
     if (r == NULL)
@@ -436,10 +429,14 @@ void recorder_close(struct recorder *r)
     waits_stop(r);
     worker_unwatch(&r->worker);
     r->loop = NULL;
-    if (r->has_ring)
-        finish_recording(r);
-    else if (r->lost.n > 0)
+    if (r->has_ring) {
+        store_remaining_entries(r);
+        if (ring_is_finished(&r->ring))
+            wait_for_exit(r);
+        log_unstored_entries(r);
+    } else if (r->lost.n > 0) {
         log_error("no message was recorded: lost=%llu", (unsigned long long)r->lost.n);
+    }
     if (r->cfg.ret_left != NULL)
         *r->cfg.ret_left = r->worker.pid;
     worker_close(&r->worker);

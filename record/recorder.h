@@ -55,17 +55,16 @@
 
 enum recorder_result {
     RECORDER_PUBLISHED, /* send the turn's bytes */
-    RECORDER_HOLD, /* do not send or read anything; `changed` is called when it is time to try again */
-    RECORDER_FAILED, /* end the session (stop) */
+    RECORDER_HOLD,      /* do not send or read; `changed` is called when it is time to try again */
+    RECORDER_FAILED,    /* end the session (only with stop_on_error) */
 };
 
 struct recorder_config {
-    const char *vault;   /* directory */
-    const char *name;    /* name of the server */
-    const char *command; /* JSON array of its argv */
-    struct slice
-        tools_rule; /* the text of the rule (wire/mcp/tool_rule.h); borrowed while the recorder is
-                     * open; {NULL, 0}: none */
+    const char *vault;       /* directory */
+    const char *name;        /* name of the server */
+    const char *command;     /* JSON array of its argv */
+    struct slice tools_rule; /* text of the rule (wire/mcp/tool_rule.h); borrowed while the recorder
+                              * is open; {NULL, 0}: none */
     enum record_level level;
     bool sync_full, stop_on_error;
     const char *escalate_command; /* NULL: none */
@@ -82,48 +81,45 @@ struct recorder_config {
 /* Called from the loop; `data` as given to recorder_watch(). */
 struct recorder_calls {
     void (*changed)(void *data); /* call recorder_publish() again: end the turn */
-    void (*output)(
-        void *data,
-        struct slice bytes); /* called with text for our stderr: warnings of the recorder, output of
-                              * commands */
-    void (*previous_tools)(void *data, struct tools *tools,
-                           const char *uid); /* takes ownership of *tools */
+    /* Called with text for our stderr: warnings of the recorder process, output of commands. */
+    void (*output)(void *data, struct slice bytes);
+    /* Takes ownership of *tools. uid: uid of the previous session. */
+    void (*previous_tools)(void *data, struct tools *tools, const char *uid);
 };
 
 struct recorder;
 
-/* Makes the journal, and starts the notifier; call it before anything is open that the notifier must not inherit. Under
- * stop_on_error it also starts the recorder process: MI_ESTORE if the vault cannot be opened or no journal can be made;
- * the reason was logged. Otherwise the session continues without a record, which is logged. 0, MI_ENOMEM, MI_EIO or
- * MI_ESTORE. Strings are copied, apart from tools_rule. */
+/* Makes the journal, and starts the notifier; call it before anything is open that the notifier must not inherit. With
+ * stop_on_error it also starts the recorder process, and returns MI_ESTORE if the vault cannot be opened or no journal
+ * can be made; the reason was logged. Without stop_on_error the session continues in these cases, and a warning says
+ * that it is not recorded. Returns 0, MI_ENOMEM, MI_EIO or MI_ESTORE. Strings are copied, apart from tools_rule. */
 MI_MUST int recorder_open(struct recorder **ret, const struct recorder_config *cfg);
 /* The loop starts the recorder process soon after, if it is not running. */
 void recorder_watch(struct recorder *r, struct ev_loop *loop, const struct recorder_calls *calls,
                     void *data);
-/* Ends the journal and waits. NULL is fine. A warning is logged if not everything was stored in time. */
+/* Ends the journal and waits until everything is stored; logs a warning if that takes too long. Accepts NULL. */
 void recorder_close(struct recorder *r);
 
 const struct journal *recorder_journal(const struct recorder *r);
 int64_t recorder_now_us(const struct recorder *r); /* microseconds since the session's start */
 enum record_level recorder_level(const struct recorder *r);
-/* Returns the pid of the recorder process, which child_kill_descendants() must spare; 0: there is none now. */
+/* Returns the pid of the recorder process; 0: there is none now. child_kill_descendants() must not kill it. */
 pid_t recorder_pid(const struct recorder *r);
 
 /* Sets the session's row in the table `running`. If this process is killed, the recorder kills running.server_group. */
 void recorder_record_processes(struct recorder *r, const struct running *running);
-/* Sets the process group that the recorder kills then; 0: no server runs any more. */
+/* Sets the process group that the recorder process kills if this process is killed; 0: no server runs any more. */
 void recorder_set_guarded_group(struct recorder *r, pid_t group);
 /* Writes an escalation file, or counts another occurrence; the recorder adds server, session and command. */
 void recorder_escalate(struct recorder *r, const struct escalation *e);
 
-/* The end of a loop turn. */
+/* Ends a loop turn: publishes the entries of the turn. */
 enum recorder_result recorder_publish(struct recorder *r);
-/* Whether a complete line of n bytes must wait before it is handled. It must if it has RECORDER_LONG bytes or more and if
- * these and the unstored bytes are more than RECORDER_LAG_MAX together, so that memory is bounded; it was read while
- * earlier messages were being stored.
- * It need not wait if everything is stored, if the recorder process cannot store, or after RECORDER_LAG_US; after
- * RECORDER_LAG_FULL_US if it does not fit into the journal, because then it would be copied, and everything would stop
- * (RECORDER_HOLD). */
+/* Whether a complete line of n bytes must wait before it is handled, so that memory is bounded. A line must wait if it has
+ * RECORDER_LONG bytes or more, and its bytes and the unstored bytes are more than RECORDER_LAG_MAX together.
+ * It need not wait if everything is stored, if the recorder process cannot store, or after RECORDER_LAG_US. A line that
+ * does not fit into the journal waits until RECORDER_LAG_FULL_US, because otherwise it would be copied, and everything
+ * would stop (RECORDER_HOLD). */
 bool recorder_is_behind(struct recorder *r, size_t n, int64_t waited_us);
 /* Call it after recorder_publish() if a line waits: `changed` is called when it is time to ask
  * again. */

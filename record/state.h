@@ -3,8 +3,8 @@
 #define MI_RECORD_STATE_H
 
 #include "base/clock.h"
-#include "journal/journal_file.h"
 #include "journal/entry_form.h"
+#include "journal/journal_file.h"
 #include "journal/ring.h"
 #include "record/learnt.h"
 #include "record/notifier.h"
@@ -31,9 +31,11 @@ struct recorder {
 
     struct journal_file file;
     struct ring ring;
-    bool has_ring;      /* false: there is no journal, and nothing is recorded (with "pass") */
-    struct buf waiting; /* records that did not fit: a struct ring_head and the bytes, each */
-    size_t moved_n;     /* bytes of `waiting` that were moved to the ring */
+    bool has_ring; /* false: there is no journal, and nothing is recorded (with "pass") */
+    struct buf
+        waiting;    /* records that did not fit into the ring; each is a struct ring_head and its
+                         * bytes */
+    size_t moved_n; /* bytes of `waiting` that were moved to the ring */
     struct lost_messages lost; /* lost messages that the journal does not report yet; n is 0 if
                                 * there are none */
     bool losing;               /* messages are lost until there is room for many */
@@ -43,10 +45,12 @@ struct recorder {
     uint64_t full_at;          /* while `losing`: number of bytes that were in the journal when it
                                 * became full */
     bool asked;                /* the client sent a request in this turn */
-    bool took;                 /* a message of the client was appended: recorder_slow_down() */
+    bool took;                 /* a message of the client was appended after the last call of
+                                * recorder_slow_down() */
     bool failed;               /* RECORDER_FAILED was returned */
     bool
-        body_lost; /* a message was recorded without its body (logged once); with "stop": a message could only be recorded without its body */
+        body_lost; /* a message was recorded without its body (logged once), or, with stop_on_error,
+                     * could only be recorded without its body */
     /* Time since which the journal has had no room or, with sync_full, something is not stored; 0:
      * neither. */
     int64_t waits_since_us;
@@ -61,10 +65,10 @@ struct recorder {
     ev_timer pause_timer; /* active while messages are held, or a long line waits: ends the wait */
     int64_t paced_until_us; /* the client is not read before this time, because the journal is
                              * filling up */
-    bool
-        gave_up_lag; /* a line has waited too long; no line waits until the recorder has caught up */
-    ev_timer rest_timer; /* active while the journal has more memory than light traffic needs */
-    uint64_t rest_end;   /* end of the last entry when rest_timer was started */
+    bool gave_up_lag;    /* a line has waited too long; no line waits until the recorder process has
+                          * caught up */
+    ev_timer idle_timer; /* active while the journal has more memory than light traffic needs */
+    uint64_t idle_end;   /* end of the last entry when idle_timer was started */
 };
 
 static inline int64_t recorder_elapsed_us(const struct recorder *r)
@@ -80,28 +84,28 @@ static inline enum ring_trouble recorder_trouble(const struct recorder *r)
 /* ---- append.c ---- */
 
 void append_open(struct recorder *r); /* fills in r->journal */
-/* Appends an entry. If it does not fit, it waits or is lost. */
+/* Appends an entry. If the ring has no room, the entry waits or is lost. */
 void append_entry(struct recorder *r, const struct entry *e);
 /* Repeats the session's metadata, for a new recorder process. */
 void append_learnt_entries(struct recorder *r);
 /* Call it at the end of the session: reports in the journal which messages were lost, if there is
- * memory for it. */
+ * memory for the report. */
 void append_last_lost(struct recorder *r);
 /* Moves waiting entries to the ring. Returns false if there is no room for all. */
 bool append_waiting(struct recorder *r);
-/* Drops the waiting messages: there was no room for too long. */
+/* Drops the waiting messages. Call it if there was no room for too long. */
 void append_drop_waiting(struct recorder *r);
 
 /* ---- bound.c ---- */
 
-/* While the recorder process cannot store: sets the limit of the ring to what --max-waiting leaves. Looks at the other
- * journals once a second, and after each 256 KiB. */
+/* While the recorder process cannot store: sets the limit of the ring to the bytes of --max-waiting that the other
+ * journals leave. Measures the other journals once a second, and after each 256 KiB of entries. */
 void bound_update_limit(struct recorder *r);
 /* Whether --max-waiting makes the ring's limit lower. */
 bool bound_is_reached(const struct recorder *r);
 /* Adds a short entry beyond the limit. Returns false if there is no memory. */
 bool bound_append_note(struct recorder *r, const struct entry *e);
-/* Messages are lost because of the bound. */
+/* Escalates that messages are lost because --max-waiting is reached. */
 void bound_escalate(struct recorder *r);
 
 /* ---- waits.c ---- */
@@ -110,7 +114,8 @@ void waits_open(struct recorder *r);
 void waits_stop(struct recorder *r);
 /* Calls `changed` at this time (clock_mono_us()). 0: cancels the call. */
 void waits_pause_until(struct recorder *r, int64_t until_us);
-/* Call it after entries were published: if no more follow, memory is returned to the system. */
-void waits_start_rest(struct recorder *r);
+/* Call it after entries were published. If no more follow for a while, memory of the journal is
+ * returned to the system. */
+void waits_start_idle_timer(struct recorder *r);
 
 #endif

@@ -1,5 +1,5 @@
-/* waits.c - timers of the recorder: the end of a pause, waiting of a long line, and returning
- * memory after a burst. */
+/* waits.c - timers of the recorder: they end a pause or the wait of a long line, and return memory
+ * after a burst. */
 #include "record/pace.h"
 #include "record/state.h"
 
@@ -44,7 +44,7 @@ bool recorder_is_behind(struct recorder *r, size_t n, int64_t waited_us)
 
 void recorder_lag_watch(struct recorder *r, size_t n, int64_t waited_us)
 {
-    int64_t left = 0; /* the state may have changed before the timer fired */
+    int64_t left = 0; /* if the line need not wait any more, `changed` is called at once */
     ring_set_writer_waits(&r->ring, true);
     if (recorder_is_behind(r, n, waited_us))
         left = (waited_us < RECORDER_LAG_US ? RECORDER_LAG_US : RECORDER_LAG_FULL_US) - waited_us;
@@ -67,43 +67,43 @@ bool recorder_slow_down(struct recorder *r)
     return true;
 }
 
-/* ---- rest ----------------------------------------------------------------------------------- */
+/* ---- memory of an idle journal -------------------------------------------------------------- */
 
-#define REST_S 0.5                   /* seconds without an entry until memory is returned */
-#define PART_S 0.02                  /* seconds between two parts */
-#define PART_BYTES ((size_t)4 << 20) /* a millisecond or two */
+#define IDLE_S 0.5                   /* seconds without an entry until memory is returned */
+#define PART_S 0.02                  /* seconds between two parts of the memory */
+#define PART_BYTES ((size_t)4 << 20) /* size of a part; takes a millisecond or two */
 
-static void start_rest_timer(struct recorder *r, double s)
+static void start_idle_timer(struct recorder *r, double s)
 {
-    r->rest_end = r->ring.end;
-    ev_timer_set(&r->rest_timer, s, 0.);
-    ev_timer_start(r->loop, &r->rest_timer);
+    r->idle_end = r->ring.end;
+    ev_timer_set(&r->idle_timer, s, 0.);
+    ev_timer_start(r->loop, &r->idle_timer);
 }
 
-static void waits_on_rest_timer(struct ev_loop *loop, ev_timer *w, int revents)
+static void waits_on_idle_timer(struct ev_loop *loop, ev_timer *w, int revents)
 {
     (void)loop, (void)revents;
     struct recorder *r = w->data;
     size_t before = ring_memory_bytes(&r->ring);
-    if (r->ring.end == r->rest_end)
+    if (r->ring.end == r->idle_end)
         ring_return_memory(&r->ring, PART_BYTES);
     if (ring_memory_bytes(&r->ring) > RING_KEPT)
-        start_rest_timer(r, ring_memory_bytes(&r->ring) < before ? PART_S : REST_S);
+        start_idle_timer(r, ring_memory_bytes(&r->ring) < before ? PART_S : IDLE_S);
 }
 
-void waits_start_rest(struct recorder *r)
+void waits_start_idle_timer(struct recorder *r)
 {
-    if (r->loop != NULL && !ev_is_active(&r->rest_timer) && ring_memory_bytes(&r->ring) > RING_KEPT)
-        start_rest_timer(r, REST_S);
+    if (r->loop != NULL && !ev_is_active(&r->idle_timer) && ring_memory_bytes(&r->ring) > RING_KEPT)
+        start_idle_timer(r, IDLE_S);
 }
 
-/* ---- both ----------------------------------------------------------------------------------- */
+/* ---- both timers ---------------------------------------------------------------------------- */
 
 void waits_open(struct recorder *r)
 {
     ev_init(&r->pause_timer, waits_on_pause_end);
-    ev_init(&r->rest_timer, waits_on_rest_timer);
-    r->pause_timer.data = r->rest_timer.data = r;
+    ev_init(&r->idle_timer, waits_on_idle_timer);
+    r->pause_timer.data = r->idle_timer.data = r;
 }
 
 void waits_stop(struct recorder *r)
@@ -111,5 +111,5 @@ void waits_stop(struct recorder *r)
     if (r->loop == NULL)
         return;
     ev_timer_stop(r->loop, &r->pause_timer);
-    ev_timer_stop(r->loop, &r->rest_timer);
+    ev_timer_stop(r->loop, &r->idle_timer);
 }

@@ -103,25 +103,24 @@ static void read_worker_text(struct worker *w)
     close_fd(&w->text);
 }
 
-static void read_reports(struct worker *w)
+static void read_worker_reports(struct worker *w)
 {
     char what;
     int file;
     ssize_t n = 0;
     while (w->control >= 0 && (n = channel_receive(w->control, &what, 1, &file)) > 0) {
         w->opened |= what == 'o';
-        w->unable =
-            0; /* a process sends reports only after it has opened the journal and the store */
+        w->unable = 0; /* a process reports only after it has opened the journal and the store */
         w->on_report(w->data, what, file);
     }
     if (n >= 0)
         return;
     if (w->loop != NULL)
         ev_io_stop(w->loop, &w->control_watch);
-    close_fd(&w->control); /* it exits */
+    close_fd(&w->control); /* the process exits */
 }
 
-static void stop_watchers(struct worker *w)
+static void worker_stop_watchers(struct worker *w)
 {
     if (w->loop == NULL)
         return;
@@ -130,7 +129,7 @@ static void stop_watchers(struct worker *w)
     ev_child_stop(w->loop, &w->exit_watch);
 }
 
-static void start_watchers(struct worker *w)
+static void worker_start_watchers(struct worker *w)
 {
     if (w->loop == NULL || w->pid == 0)
         return;
@@ -144,17 +143,8 @@ static void start_watchers(struct worker *w)
 
 /* ---- exits ---------------------------------------------------------------------------------- */
 
-static void log_exit(int status)
-{
-    if (WIFSIGNALED(status))
-        log_warn("the recorder process was killed, starting another: signal=%d", WTERMSIG(status));
-    else if (WEXITSTATUS(status) != EX_TEMPFAIL) /* with EX_TEMPFAIL the process has logged the
-                                                  * reason itself */
-        log_warn("the recorder process exited, starting another: status=%d", WEXITSTATUS(status));
-}
-
-/* The delay until the next process is started. */
-static int64_t next_delay_us(struct worker *w, int64_t now)
+/* Counts an exit. Returns the delay until the next process is started. */
+static int64_t worker_count_exit(struct worker *w, int64_t now)
 {
     if (w->exits == 0 || now - w->counted_since_us > WORKER_MINUTE_US) {
         w->counted_since_us = now;
@@ -186,16 +176,16 @@ static void start_process_after(struct worker *w, int64_t us)
 
 static void start_process_later(struct worker *w)
 {
-    int64_t us = next_delay_us(w, clock_mono_us());
+    int64_t us = worker_count_exit(w, clock_mono_us());
     if (us > 0 || start_process(w) < 0)
         start_process_after(w, us > 0 ? us : WORKER_DELAY_US);
 }
 
 static void handle_worker_exit(struct worker *w, int status)
 {
-    read_reports(w);
+    read_worker_reports(w);
     read_worker_text(w); /* text that the process wrote before it exited */
-    stop_watchers(w);
+    worker_stop_watchers(w);
     close_fd(&w->control);
     close_fd(&w->text);
     w->pid = 0;
@@ -204,7 +194,10 @@ static void handle_worker_exit(struct worker *w, int status)
     w->unable += WIFEXITED(status) && WEXITSTATUS(status) == EX_OSERR;
     if (w->ending)
         return;
-    log_exit(status);
+    if (WIFSIGNALED(status))
+        log_warn("the recorder process was killed, starting another: signal=%d", WTERMSIG(status));
+    else if (WEXITSTATUS(status) != EX_TEMPFAIL) /* then the process has logged the reason itself */
+        log_warn("the recorder process exited, starting another: status=%d", WEXITSTATUS(status));
     if (w->loop != NULL)
         start_process_later(w);
 }
@@ -223,7 +216,7 @@ static void reap_worker(struct worker *w)
 static void worker_on_control(struct ev_loop *loop, ev_io *watch, int revents)
 {
     (void)loop, (void)revents;
-    read_reports(watch->data);
+    read_worker_reports(watch->data);
 }
 
 static void worker_on_text(struct ev_loop *loop, ev_io *watch, int revents)
@@ -265,7 +258,7 @@ int worker_start(struct worker *w)
     int st = fork_worker(w);
     if (st == 0) {
         w->gone_since_us = 0;
-        start_watchers(w);
+        worker_start_watchers(w);
     }
     return st;
 }
@@ -277,13 +270,13 @@ void worker_watch(struct worker *w, struct ev_loop *loop)
         start_process_after(w, WORKER_START_US);
         return;
     }
-    start_watchers(w);
+    worker_start_watchers(w);
     reap_worker(w); /* the loop does not report an earlier exit */
 }
 
 void worker_unwatch(struct worker *w)
 {
-    stop_watchers(w);
+    worker_stop_watchers(w);
     if (w->loop != NULL)
         ev_timer_stop(w->loop, &w->start_timer);
     w->loop = NULL;
@@ -305,7 +298,7 @@ void worker_wait(struct worker *w, int64_t us)
         nanosleep(&(struct timespec){0, (us < REAP_US ? us : REAP_US) * 1000}, NULL);
     else if (poll(p, MI_COUNT(p), (int)((us + 999) / 1000)) > 0) {
         if (p[0].revents != 0)
-            read_reports(w);
+            read_worker_reports(w);
         if (p[1].revents != 0)
             read_worker_text(w);
     }

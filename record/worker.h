@@ -1,8 +1,8 @@
 /* worker.h - the recorder process as the proxy sees it: started, watched, and started again when it has exited.
  *
- * The loop starts the first one after WORKER_START_US, if worker_start() has not: by then a client's first message has
- * been forwarded, which does not wait for the fork. When a process has exited, the first two times within a minute a
- * new one is started at once, then after a delay that doubles each time, up to WORKER_DELAY_MAX_US.
+ * Unless worker_start() has started the first process, the loop starts it after WORKER_START_US: so a client's first
+ * message is forwarded without waiting for the fork. When a process has exited, the first two times within a minute a
+ * new process is started at once, then after a delay that doubles each time, up to WORKER_DELAY_MAX_US.
  * Owns      the process, our ends of its control socket and of the pipe from its stderr, their watchers.
  * Lifetime  the fields of `cfg` are borrowed, except the descriptors.
  * Blocks    never, except worker_wait(). */
@@ -28,9 +28,9 @@ struct worker {
     pid_t pid;                 /* 0: none now */
     int control, text;         /* -1: closed */
     bool opened;               /* the process has opened the vault */
-    bool ending; /* the session has ended: an exit is expected, no other process is started */
-    unsigned
-        unable; /* number of processes in a row that could not open the journal or their store */
+    bool ending;     /* the session has ended: an exit is expected, no other process is started */
+    unsigned unable; /* number of processes in a row that could not open the journal or
+                               * their store */
     int64_t gone_since_us;    /* time since which there has been no process; 0: there is one */
     int64_t counted_since_us; /* start of the minute in which exits are counted */
     unsigned exits;           /* in this minute */
@@ -45,9 +45,9 @@ struct worker {
     void *data;
 };
 
-/* The callbacks may be called from here on. */
+/* Prepares w, without starting a process. From here on the callbacks may be called. */
 void worker_open(struct worker *w, const struct process_config *cfg);
-/* Returns 0, or MI_EIO with errno. */
+/* Starts a process. Returns 0, or MI_EIO with errno. */
 MI_MUST int worker_start(struct worker *w);
 void worker_watch(struct worker *w, struct ev_loop *loop); /* watches the process; starts one if
                                                             * there is none */
@@ -59,7 +59,7 @@ void worker_unwatch(struct worker *w);
 /* Without the loop: waits at most `us` for reports, text, or the exit of the process. */
 void worker_wait(struct worker *w, int64_t us);
 void worker_kill(struct worker *w); /* kills the process and waits for its exit */
-/* A process that has not exited continues. Safe to call twice. */
+/* Closes the descriptors. A process that has not exited continues. Safe to call twice. */
 void worker_close(struct worker *w);
 
 #endif

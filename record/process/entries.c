@@ -55,7 +55,7 @@ static int add_lost(struct store *s, const struct lost_messages *lost)
 
 /* ---- an entry that kills its process -------------------------------------------------------- */
 
-static unsigned count_kills_at(const struct ring_shared *k, uint64_t at)
+static unsigned kills_by_entry(const struct ring_shared *k, uint64_t at)
 {
     return atomic_load(&k->killed_by) == at ? atomic_load(&k->kills) : 0;
 }
@@ -85,23 +85,11 @@ static int add_unrecordable(struct store *s, uint32_t kind, struct slice bytes, 
 
 /* ---- escalations ---------------------------------------------------------------------------- */
 
-static void report_escalation(struct store *s, const struct escalation *e, const char *path,
-                              uint64_t at)
-{
-    struct buf full = {0};
-    if (at < s->reported_to)
-        return;
-    s->reported_to = at + 1;
-    buf_printf(&full, "%s/%s", s->dir.path, path);
-    if (s->calls.escalated != NULL && !full.failed)
-        s->calls.escalated(s->ctx, e->cause, buf_str(&full));
-    buf_close(&full);
-}
-
-/* Writes the file, or counts the occurrence. w is NULL if the database cannot be used. *ret_path
- * stays empty unless a new file was made. */
-static void write_file(struct store *s, struct escalations *m, struct writer *w, struct entry *x,
-                       uint64_t at, struct buf *ret_path)
+/* Writes the file of the escalation at this position, or counts another occurrence. w is NULL if the
+ * database cannot be used. *ret_path stays empty unless a new file was made. A new file is reported
+ * once. */
+static void write_escalation_file(struct store *s, struct escalations *m, struct writer *w,
+                                  struct entry *x, uint64_t at, struct buf *ret_path)
 {
     struct escalation *e = &x->escalation;
     bool is_new = false;
@@ -112,8 +100,14 @@ static void write_file(struct store *s, struct escalations *m, struct writer *w,
     if (escalation_write(m, s->dir.fd, w, e, ret_path, &is_new) < 0)
         log_warn("cannot write an escalation file: server=%s cause=%s", s->name,
                  escalation_cause_name(e->cause));
-    else if (is_new)
-        report_escalation(s, e, buf_str(ret_path), at);
+    else if (is_new && at >= s->reported_to) {
+        struct buf full = {0};
+        s->reported_to = at + 1;
+        buf_printf(&full, "%s/%s", s->dir.path, buf_str(ret_path));
+        if (s->calls.escalated != NULL && !full.failed)
+            s->calls.escalated(s->ctx, e->cause, buf_str(&full));
+        buf_close(&full);
+    }
     if (!is_new)
         buf_clear(ret_path);
 }
@@ -122,13 +116,13 @@ void entries_escalate(struct store *s, struct ring_shared *k, struct slice bytes
 {
     struct entry e;
     struct buf path = {0};
-    if (s->escalated_at == at || count_kills_at(k, at) >= STORE_KILLS_MAX)
+    if (s->escalated_at == at || kills_by_entry(k, at) >= STORE_KILLS_MAX)
         return;
     atomic_store(&k->trying, at);
     store_report_step("escalation");
     buf_clear(&s->escalated);
     if (form_read(ENTRY_ESCALATION, bytes, &e) == 0)
-        write_file(s, &s->escalations, s->w, &e, at, &path);
+        write_escalation_file(s, &s->escalations, s->w, &e, at, &path);
     if (path.n > 0) {
         struct json_out j = json_out_to(&s->escalated);
         json_out_object(&j, NULL);
@@ -157,16 +151,16 @@ void store_escalate_early(struct store *s, struct ring *r)
             continue;
         s->early_to = at + 1;
         if (s->early_n >= MI_COUNT(s->early.slot) ||
-            count_kills_at(r->shared, at) >= STORE_KILLS_MAX || form_read(kind, bytes, &e) < 0)
+            kills_by_entry(r->shared, at) >= STORE_KILLS_MAX || form_read(kind, bytes, &e) < 0)
             continue;
-        write_file(s, &s->early, NULL, &e, at, &path);
+        write_escalation_file(s, &s->early, NULL, &e, at, &path);
         s->early_n += path.n > 0;
     }
     ring_rewind(r);
     buf_close(&path);
 }
 
-static void escalate_stuck(struct store *s, struct no_progress_found f)
+static void escalate_no_progress(struct store *s, struct no_progress_found f)
 {
     struct buf happened = {0}, path = {0}, tool = {0};
     bool is_new = false;
@@ -208,16 +202,16 @@ static void escalate_stuck(struct store *s, struct no_progress_found f)
     buf_close(&tool);
 }
 
-void entries_escalate_stuck(struct store *s)
+void entries_escalate_no_progress(struct store *s)
 {
     for (size_t i = 0; i < s->stuck_n; i++)
-        escalate_stuck(s, s->stuck[i]);
+        escalate_no_progress(s, s->stuck[i]);
     s->stuck_n = 0;
 }
 
 /* ---- entries -------------------------------------------------------------------------------- */
 
-/* The texts come from a peer and may be invalid UTF-8. */
+/* Stores session metadata. Its texts come from a peer and may be invalid UTF-8. */
 static int add_update(struct store *s, const struct session_update *u)
 {
     struct session_update clean = *u;
@@ -241,29 +235,14 @@ static int add_update(struct store *s, const struct session_update *u)
     return st;
 }
 
-static int add_escalated(struct store *s, const struct entry *e, uint64_t at)
-{
-    if (s->escalated_at != at || s->escalated.n == 0)
-        return 0;
-    return s->escalated.failed ? MI_ENOMEM
-                               : add_event(s, e->t_us, "escalation", buf_slice(&s->escalated));
-}
-
 bool entries_is_answer(const struct row *r)
 {
     return r->kind == KIND_RESULT || r->kind == KIND_ERROR;
 }
 
-static void entries_note_request(struct store *s, const struct row *r)
-{
-    struct slice body = writer_last_body(s->w);
-    findings twice = FINDING(FIND_DUPLICATE_KEY) | FINDING(FIND_DUPLICATE_ENVELOPE_KEY);
-    if (body.p != NULL && !r->not_json && (r->findings & twice) == 0)
-        log_directory_request(&s->log, r->seq, body, writer_left_body(s->w));
-}
-
-/* Adds the finding to the answer's rules. The escalation is written after the transaction. */
-static void look_for_progress(struct store *s, struct row *r, struct rpc *read)
+/* Notes a tool call or its answer (model/no_progress.h). Adds what is found to the answer's rules; an escalation waits in
+ * s->stuck until the transaction is over. */
+static void detect_no_progress(struct store *s, struct row *r, struct rpc *read)
 {
     struct no_progress_message m = {
         .seq = (int64_t)r->seq,
@@ -286,8 +265,8 @@ static void look_for_progress(struct store *s, struct row *r, struct rpc *read)
         s->stuck[s->stuck_n++] = found;
 }
 
-/* Counts the tokens of an answer that is long enough: a text has fewer than two tokens per byte. */
-static void look_for_large_result(struct entry *e, struct rpc *read, struct context_result *result)
+/* Counts the tokens of an answer that is long enough for CONTEXT_LARGE_RESULT: a text has fewer than two tokens per byte. */
+static void detect_large_result(struct entry *e, struct rpc *read, struct context_result *result)
 {
     struct row *r = &e->row;
     if (!r->ends_invocation || r->not_json || 2 * r->body.n <= CONTEXT_LARGE_RESULT ||
@@ -306,11 +285,16 @@ static int add_message(struct store *s, struct entry *e)
 {
     struct rpc read;
     struct context_result result;
-    look_for_progress(s, &e->row, &read);
-    look_for_large_result(e, &read, &result);
+    detect_no_progress(s, &e->row, &read);
+    detect_large_result(e, &read, &result);
     int st = writer_add(s->w, s->session_id, s->uid, &e->row);
-    if (st == 0 && e->row.kind == KIND_REQUEST && e->row.direction == ROW_C2S)
-        entries_note_request(s, &e->row);
+    if (st == 0 && e->row.kind == KIND_REQUEST && e->row.direction == ROW_C2S) {
+        /* The log line of the call needs the sanitized arguments. */
+        struct slice body = writer_last_body(s->w);
+        findings twice = FINDING(FIND_DUPLICATE_KEY) | FINDING(FIND_DUPLICATE_ENVELOPE_KEY);
+        if (body.p != NULL && !e->row.not_json && (e->row.findings & twice) == 0)
+            log_directory_request(&s->log, e->row.seq, body, writer_left_body(s->w));
+    }
     if (st < 0 || !e->row.ends_invocation)
         return st;
     char commitment[WRITER_COMMITMENT];
@@ -335,8 +319,11 @@ static int entries_add_by_kind(struct store *s, struct entry *e, uint64_t at)
     case ENTRY_INVOCATION:
         log_directory_add(&s->log, &e->invocation);
         return 0;
-    case ENTRY_ESCALATION:
-        return add_escalated(s, e, at);
+    case ENTRY_ESCALATION: /* entries_escalate() has written the file, and the event's detail */
+        if (s->escalated_at != at || s->escalated.n == 0)
+            return 0;
+        return s->escalated.failed ? MI_ENOMEM
+                                   : add_event(s, e->t_us, "escalation", buf_slice(&s->escalated));
     case ENTRY_TOOLS_WANTED:
         if (s->calls.tools_wanted != NULL)
             s->calls.tools_wanted(s->ctx);
@@ -353,7 +340,7 @@ int entries_add(struct store *s, struct ring_shared *k, uint32_t kind, struct sl
                 uint64_t at)
 {
     struct entry e;
-    unsigned kills = count_kills_at(k, at);
+    unsigned kills = kills_by_entry(k, at);
     int st;
     atomic_store(&k->trying, at);
     store_report_step("entry");

@@ -25,15 +25,17 @@ static int count_occurrences(struct escalation_memory *s, int dir, struct writer
     return st == MI_ENOENT ? st : escalation_update_file(dir, s->file, &row);
 }
 
-static int write_count(struct escalation_memory *s, int vault_fd, struct writer *w)
+/* Opens and locks the directory, and counts the waiting occurrences. MI_ENOENT: as count_occurrences(), or the directory
+ * does not exist. */
+static int write_waiting_count(struct escalation_memory *s, int vault_fd, struct writer *w)
 {
     int dir = vault_dir_open_sub(vault_fd, VAULT_ESCALATIONS, false);
     if (dir < 0)
         return MI_ENOENT;
     if (w != NULL)
         writer_set_wait(w, ESCALATION_WAIT_US);
-    /* without the lock, the count is written with the next occurrence or at the end of the
-     * session */
+    /* Without the lock, the count is written with the next occurrence or at the end of the
+     * session. */
     int st = escalation_lock(dir) ? count_occurrences(s, dir, w) : 0;
     close(dir);
     return st;
@@ -44,13 +46,6 @@ static int write_count(struct escalation_memory *s, int vault_fd, struct writer 
 struct names {
     struct buf server, tool, method; /* owned; sanitized */
 };
-
-static void escalation_names_close(struct names *n)
-{
-    buf_close(&n->server);
-    buf_close(&n->tool);
-    buf_close(&n->method);
-}
 
 /* Makes the row of a new problem, without its file. *ret points into `n`. Returns 0 or
  * MI_ENOMEM. */
@@ -78,13 +73,12 @@ static uint64_t problem_key(const struct escalation_row *p)
                                   slice_of(p->tool.n > 0 ? "t" : "m"), call};
     uint64_t h = 14695981039346656037u; /* FNV-1a */
     for (size_t i = 0; i < MI_COUNT(parts); i++)
-        for (size_t k = 0; k <= parts[i].n; k++) /* including the NUL, so that each part has an
-                                                  * end */
+        for (size_t k = 0; k <= parts[i].n; k++) /* a 0 after each part separates the parts */
             h = (h ^ (k < parts[i].n ? (unsigned char)parts[i].p[k] : 0)) * 1099511628211u;
     return h != 0 ? h : 1;
 }
 
-static struct escalation_memory *find_slot(struct escalations *m, uint64_t key)
+static struct escalation_memory *find_problem_slot(struct escalations *m, uint64_t key)
 {
     for (size_t i = 0; i < MI_COUNT(m->slot); i++)
         if (m->slot[i].key == key)
@@ -101,12 +95,11 @@ static struct escalation_memory *reuse_oldest_slot(struct escalations *m, int va
         if (m->slot[i].last_us < old->last_us)
             old = &m->slot[i];
     if (old->key != 0 && old->waiting > 0)
-        (void)write_count(old, vault_fd,
-                          w); /* if writing fails, these occurrences are not counted */
+        (void)write_waiting_count(old, vault_fd, w); /* on failure they remain uncounted */
     return old;
 }
 
-/* Counts another occurrence of a problem in a slot. MI_ENOENT: its file does not exist any more. */
+/* Counts another occurrence of the problem in a slot. MI_ENOENT: the file of the problem does not exist any more. */
 static int count_occurrence_in_slot(struct escalation_memory *s, int vault_fd, struct writer *w,
                                     int64_t at_us)
 {
@@ -115,23 +108,14 @@ static int count_occurrence_in_slot(struct escalation_memory *s, int vault_fd, s
     if (at_us >= s->written_us && at_us - s->written_us < ESCALATION_QUIET_US)
         return 0;
     s->written_us = at_us;
-    return write_count(s, vault_fd, w);
+    return write_waiting_count(s, vault_fd, w);
 }
 
-/* Counts the occurrence in the row of s->id, unless the row was made for it: then *ret_new. */
-static int count_occurrence_in_row(struct escalation_memory *s, int dir, struct writer *w,
-                                   const struct escalation *e, struct escalation_row *ret,
-                                   bool *ret_new)
-{
-    int st = escalation_row_count(w, s->id, 0, e->at_us, ret, s->file);
-    *ret_new = st == 0 && ret->first_at_us == e->at_us && escalation_file_is_of(dir, s->file, e);
-    return st == 0 && !*ret_new ? escalation_row_count(w, s->id, 1, e->at_us, ret, s->file) : st;
-}
-
-/* Finds a recent file about the problem and counts the occurrence there. The directory is locked. MI_ENOENT: none. */
-static int count_known(struct escalation_memory *s, int dir, struct writer *w,
-                       const struct escalation_row *p, const char *recent,
-                       const struct escalation *e, bool *ret_new)
+/* Finds a recent file about the problem and counts the occurrence there. The directory is locked. *ret_new: a killed
+ * process has made the file for this very occurrence, which is not counted again. MI_ENOENT: there is no such file. */
+static int count_known_problem(struct escalation_memory *s, int dir, struct writer *w,
+                               const struct escalation_row *p, const char *recent,
+                               const struct escalation *e, bool *ret_new)
 {
     struct escalation_row row;
     int64_t at_us = e->at_us;
@@ -140,7 +124,10 @@ static int count_known(struct escalation_memory *s, int dir, struct writer *w,
                                        at_us + ESCALATION_AGAIN_US, ESCALATION_FILES_MAX, &s->id)
                  : MI_ESTORE;
     if (st == 0)
-        st = count_occurrence_in_row(s, dir, w, e, &row, ret_new);
+        st = escalation_row_count(w, s->id, 0, at_us, &row, s->file);
+    *ret_new = st == 0 && row.first_at_us == at_us && escalation_file_is_of(dir, s->file, e);
+    if (st == 0 && !*ret_new)
+        st = escalation_row_count(w, s->id, 1, at_us, &row, s->file);
     if (st == 0) {
         s->first_us = row.first_at_us;
         s->counted = (uint64_t)row.count;
@@ -171,7 +158,7 @@ static int start_problem(struct escalation_memory *s, int vault_fd, struct write
     int st = MI_ENOENT;
     if (escalation_lock(dir)) {
         escalation_find_recent(dir, suffix, e->at_us, recent);
-        st = count_known(s, dir, w, p, recent, e, ret_new);
+        st = count_known_problem(s, dir, w, p, recent, e, ret_new);
     }
     if (st == MI_ENOENT) {
         struct escalation_row row = *p;
@@ -199,7 +186,7 @@ int escalation_write(struct escalations *m, int vault_fd, struct writer *w,
     struct escalation_row p;
     bool is_new = false;
     int st = make_problem_row(e, &names, &p);
-    struct escalation_memory *s = st == 0 ? find_slot(m, problem_key(&p)) : NULL;
+    struct escalation_memory *s = st == 0 ? find_problem_slot(m, problem_key(&p)) : NULL;
     if (st == 0)
         st = MI_ENOENT;
     if (s != NULL && e->at_us - s->first_us < ESCALATION_AGAIN_US)
@@ -209,7 +196,9 @@ int escalation_write(struct escalations *m, int vault_fd, struct writer *w,
             s = reuse_oldest_slot(m, vault_fd, w);
         st = start_problem(s, vault_fd, w, e, &p, &is_new);
     }
-    escalation_names_close(&names);
+    buf_close(&names.server);
+    buf_close(&names.tool);
+    buf_close(&names.method);
     if (st < 0)
         return st;
     buf_printf(ret_path, VAULT_ESCALATIONS "/%s", s->file);
@@ -221,6 +210,6 @@ void escalations_close(struct escalations *m, int vault_fd, struct writer *w)
 {
     for (size_t i = 0; i < MI_COUNT(m->slot); i++)
         if (m->slot[i].key != 0 && m->slot[i].waiting > 0)
-            (void)write_count(&m->slot[i], vault_fd, w);
+            (void)write_waiting_count(&m->slot[i], vault_fd, w);
     *m = (struct escalations){0};
 }

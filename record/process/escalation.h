@@ -3,7 +3,8 @@
  * Escalations/20261121T101540.043Z-hang-files.md: Markdown with flat YAML front matter; docs/vault.md
  * describes it. If the same cause occurs again for the same server and tool (for calls without a tool: the same
  * method) within ESCALATION_AGAIN_US of the first time, no new file is made. The number of occurrences is in the
- * table `escalations` of the database (vault/store/escalation_rows.h); `count` and `last_at` in the file follow it.
+ * table `escalations` of the database (vault/store/escalation_rows.h); `count` and `last_at` in the file are updated
+ * from there.
  *
  * Rules     the text: record/process/escalation_text.h; the files: record/process/escalation_files.h. The directory is
  *           locked (flock) meanwhile. If the lock is not acquired within ESCALATION_WAIT_US, a new problem gets a
@@ -25,7 +26,7 @@
 
 #define ESCALATION_QUIET_US ((int64_t)1000000)
 #define ESCALATION_FILES_MAX 32
-/* Bytes of each text, unless a comment says otherwise. */
+/* Longest text in a file, in bytes, unless a comment says otherwise. */
 #define ESCALATION_TEXT_MAX ((size_t)4 << 10)
 
 /* The latest problems of this session. Initialize with zeros. */

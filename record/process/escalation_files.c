@@ -37,9 +37,7 @@ static void write_time_stamp(int64_t wall_us, char ret[STAMP_LEN + 1])
     ret[STAMP_LEN] = '\0';
 }
 
-/* Makes the part of the file name after the time stamp, such as "-hang-files.md". Characters other
- * than letters, digits, `.`, `_` and
- * `-` become `_`. */
+/* In the server's name, characters other than letters, digits, `.`, `_` and `-` become `_`. */
 void escalation_suffix(const struct escalation *e, char ret[ESCALATION_SUFFIX_MAX])
 {
     char server[SERVER_MAX + 1];
@@ -56,7 +54,7 @@ void escalation_suffix(const struct escalation *e, char ret[ESCALATION_SUFFIX_MA
 
 /* ---- reading and writing in the directory --------------------------------------------------- */
 
-static int read_all(int dir, const char *name, struct buf *b)
+static int read_escalation_file(int dir, const char *name, struct buf *b)
 {
     struct stat st;
     int fd = vault_dir_open_file(dir, name, O_RDONLY);
@@ -74,7 +72,7 @@ static int read_all(int dir, const char *name, struct buf *b)
 }
 
 /* Writes a complete file under a temporary name. ret_name has ESCALATION_FILE_MAX bytes. */
-static int write_temporary(int dir, const struct buf *b, bool sync, char *ret_name)
+static int write_temporary_file(int dir, const struct buf *b, bool sync, char *ret_name)
 {
     char unique[UID_LEN + 1];
     if (uid_make(clock_wall_us(), unique) < 0)
@@ -91,14 +89,14 @@ static int write_temporary(int dir, const struct buf *b, bool sync, char *ret_na
     return st;
 }
 
-/* Renames to a name that is not in use; MI_EIO with EEXIST if it is. */
+/* Renames a file if no file has the new name; otherwise returns MI_EIO with EEXIST. */
 static int rename_to_unused_name(int dir, const char *temporary, const char *name)
 {
     if (file_rename_new(dir, temporary, name) == 0)
         return 0;
     if (errno != ENOTSUP)
         return MI_EIO;
-    /* the lock on the directory excludes other proxies */
+    /* Not atomic, but the lock on the directory excludes other processes. */
     if (file_exists(dir, name)) {
         errno = EEXIST;
         return MI_EIO;
@@ -106,7 +104,6 @@ static int rename_to_unused_name(int dir, const char *temporary, const char *nam
     return renameat(dir, temporary, dir, name) == 0 ? 0 : MI_EIO;
 }
 
-/* Closing the descriptor releases the lock. */
 bool escalation_lock(int dir)
 {
     for (int64_t until = clock_mono_us() + ESCALATION_WAIT_US;;) {
@@ -120,21 +117,20 @@ bool escalation_lock(int dir)
 
 /* ---- the count in a file -------------------------------------------------------------------- */
 
-/* Replaces the file by a copy with a new count. MI_ENOENT: the file was removed or was not made by this program. */
 int escalation_update_file(int dir, const char *name, const struct escalation_row *row)
 {
     struct buf file = {0};
     char temporary[ESCALATION_FILE_MAX], utc[CLOCK_TEXT_MAX];
     clock_utc_text(row->last_at_us, utc);
     struct escalation_head h = {.count = row->count, .last_at = slice_of(utc)};
-    bool known = read_all(dir, name, &file) == 0 &&
+    bool known = read_escalation_file(dir, name, &file) == 0 &&
                  escalation_head_set(&file, ESCALATION_HEAD_AT_count, &h) &&
                  escalation_head_set(&file, ESCALATION_HEAD_AT_last_at, &h);
     int st = known ? 0 : MI_ENOENT;
     if (file.failed)
         st = MI_ENOMEM;
     if (st == 0)
-        st = write_temporary(dir, &file, false, temporary);
+        st = write_temporary_file(dir, &file, false, temporary);
     if (st == 0 && renameat(dir, temporary, dir, name) != 0) {
         int e = errno;
         unlinkat(dir, temporary, 0);
@@ -148,7 +144,7 @@ int escalation_update_file(int dir, const char *name, const struct escalation_ro
 /* ---- files ---------------------------------------------------------------------------------- */
 
 /* Removes a temporary file left by a killed process. */
-static void remove_stale(int dir, const char *name)
+static void remove_stale_file(int dir, const char *name)
 {
     struct stat st;
     if (strncmp(name, WIP, strlen(WIP)) == 0 && fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
@@ -157,14 +153,13 @@ static void remove_stale(int dir, const char *name)
         unlinkat(dir, name, 0);
 }
 
-/* Removes stale files; *ret_recent (ESCALATION_FILE_MAX bytes) is the newest recent file with this suffix, or "". */
 void escalation_find_recent(int dir, const char *suffix, int64_t at_us,
                             char ret_recent[ESCALATION_FILE_MAX])
 {
     char from[STAMP_LEN + 1], to[STAMP_LEN + 1];
     write_time_stamp(at_us - ESCALATION_AGAIN_US, from);
-    write_time_stamp(at_us + ESCALATION_AGAIN_US,
-                     to); /* later than now if the clock was set back */
+    /* If the clock was set back, a recent file may have a later time. */
+    write_time_stamp(at_us + ESCALATION_AGAIN_US, to);
     ret_recent[0] = '\0';
     int again = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *d = again >= 0 ? fdopendir(again) : NULL;
@@ -173,7 +168,7 @@ void escalation_find_recent(int dir, const char *suffix, int64_t at_us,
     for (struct dirent *e; d != NULL && (e = readdir(d)) != NULL;) {
         const char *name = e->d_name;
         size_t n = strlen(name);
-        remove_stale(dir, name);
+        remove_stale_file(dir, name);
         if (n > STAMP_LEN && n < ESCALATION_FILE_MAX && strcmp(name + STAMP_LEN, suffix) == 0 &&
             strncmp(name, from, STAMP_LEN) >= 0 && strncmp(name, to, STAMP_LEN) <= 0 &&
             strcmp(name, ret_recent) > 0)
@@ -183,14 +178,15 @@ void escalation_find_recent(int dir, const char *suffix, int64_t at_us,
         closedir(d);
 }
 
-/* Whether the file of this name describes this very occurrence: everything up to its first time is equal. */
+/* Whether the file of this name describes this very occurrence: it equals `text` up to the line `last_at`. */
 static bool file_describes_occurrence(int dir, const char *name, const struct buf *text)
 {
     static const char end[] = "\nlast_at: ";
     struct buf file = {0};
     const char *at = memmem(text->p, text->n, end, sizeof end - 1);
     size_t n = at != NULL ? (size_t)(at - text->p) : text->n;
-    bool same = read_all(dir, name, &file) == 0 && file.n >= n && memcmp(file.p, text->p, n) == 0;
+    bool same = read_escalation_file(dir, name, &file) == 0 && file.n >= n &&
+                memcmp(file.p, text->p, n) == 0;
     buf_close(&file);
     return same;
 }
@@ -210,7 +206,7 @@ int escalation_make_file(int dir, const struct escalation *e, const char *suffix
     struct buf b = {0};
     char temporary[ESCALATION_FILE_MAX], stamp[STAMP_LEN + 1];
     escalation_text(&b, e);
-    int st = b.failed ? MI_ENOMEM : write_temporary(dir, &b, true, temporary);
+    int st = b.failed ? MI_ENOMEM : write_temporary_file(dir, &b, true, temporary);
     if (st < 0) {
         buf_close(&b);
         return st;
@@ -235,7 +231,7 @@ int escalation_make_file(int dir, const struct escalation *e, const char *suffix
     if (!made)
         unlinkat(dir, temporary, 0);
     else if (fsync(dir) != 0)
-        error = errno; /* the file exists; a power cut may lose it */
+        error = errno; /* not a failure: the file exists, but a power cut may lose it */
     errno = error;
     return st;
 }

@@ -17,7 +17,7 @@
 /* Locks the directory (flock(2)); closing the descriptor releases the lock. Returns false if it did
  * not get the lock within ESCALATION_WAIT_US. */
 MI_MUST bool escalation_lock(int dir);
-/* "-hang-files.md": the part of a file's name after its time. */
+/* Writes the part of a file's name after the time, such as "-hang-files.md". */
 void escalation_suffix(const struct escalation *e, char ret[ESCALATION_SUFFIX_MAX]);
 /* Makes the file of a new problem; *ret_name gets its name. If a killed process has already made
  * exactly this file, that file is used. */
@@ -28,7 +28,7 @@ bool escalation_file_is_of(int dir, const char *name, const struct escalation *e
 /* Replaces the file by a copy with the count and the last time of the row. Returns MI_ENOENT if the
  * file was removed or was not made by this program. */
 MI_MUST int escalation_update_file(int dir, const char *name, const struct escalation_row *row);
-/* Removes what killed processes left. *ret_recent: the newest file with this suffix that is not older than
+/* Removes temporary files of killed processes. *ret_recent: the newest file with this suffix that is not older than
  * ESCALATION_AGAIN_US, or "". */
 void escalation_find_recent(int dir, const char *suffix, int64_t at_us,
                             char ret_recent[ESCALATION_FILE_MAX]);

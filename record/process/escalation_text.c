@@ -6,7 +6,7 @@
 #include "redact/sanitizer.h"
 
 #define NAME_BYTES 1024        /* largest name in the database, in bytes */
-#define LONG ((size_t)1 << 20) /* bytes; of a longer text only the size is shown */
+#define LONG ((size_t)1 << 20) /* bytes; a longer text is replaced by its size */
 
 /* Hints for the reader, by cause. */
 static const char *const hints[ESCALATION_CAUSE_UNKNOWN] = {
@@ -141,7 +141,7 @@ static void add_prose(struct buf *b, struct slice text)
 }
 
 /* Adds an indented code line, in which no character can end the code or be rendered as markup. */
-static void add_code(struct buf *b, struct text text)
+static void add_code_line(struct buf *b, struct text text)
 {
     struct buf clean = {0};
     add_sanitized(&clean, text);
@@ -160,7 +160,7 @@ static void add_code_part(struct buf *b, const char *title, struct text text)
     if (text.s.n == 0)
         return;
     buf_printf(b, "%s:\n\n", title);
-    add_code(b, text);
+    add_code_line(b, text);
     buf_addc(b, '\n');
 }
 
@@ -212,7 +212,7 @@ static void add_call(struct buf *b, const struct escalation *e)
             buf_addc(&line, ' ');
             buf_slice_add(&line, e->tool);
         }
-        add_code(b, plain_text_part(buf_slice(&line)));
+        add_code_line(b, plain_text_part(buf_slice(&line)));
         buf_addc(b, '\n');
         b->failed |= line.failed;
         buf_close(&line);
@@ -232,7 +232,7 @@ static void add_hints_of_cause(struct buf *b, const struct escalation *e)
         struct buf line = {0};
         buf_adds(b, "To see the whole session, message by message:\n\n");
         buf_printf(&line, "mcp-interposer show %s", e->session);
-        add_code(b, plain_text_part(buf_slice(&line)));
+        add_code_line(b, plain_text_part(buf_slice(&line)));
         buf_addc(b, '\n');
         b->failed |= line.failed;
         buf_close(&line);
@@ -250,7 +250,7 @@ static void add_stderr(struct buf *b, const struct escalation *e)
         struct buf before = {0};
         struct text t = {.s = e->stderr_lines[i], .kind = TEXT_LINE, .lines = &lines};
         if (i >= first)
-            add_code(b, t);
+            add_code_line(b, t);
         else
             add_sanitized(&before, t);
         buf_close(&before);
@@ -258,7 +258,7 @@ static void add_stderr(struct buf *b, const struct escalation *e)
     buf_addc(b, '\n');
 }
 
-static void add_body(struct buf *b, const struct escalation *e)
+static void add_markdown_body(struct buf *b, const struct escalation *e)
 {
     buf_printf(b, "# %s\n\n", escalation_cause_name(e->cause));
     if (e->happened.n > 0) {
@@ -279,7 +279,7 @@ static void add_body(struct buf *b, const struct escalation *e)
         buf_adds(b, "## Post-mortem\n\n");
         add_prose(b, e->post_mortem);
         if (e->post_mortem_json.n > 0) {
-            add_code(b, value_text_part(e->post_mortem_json));
+            add_code_line(b, value_text_part(e->post_mortem_json));
             buf_addc(b, '\n');
         }
     }
@@ -294,5 +294,5 @@ static void add_body(struct buf *b, const struct escalation *e)
 void escalation_text(struct buf *b, const struct escalation *e)
 {
     add_front_matter(b, e);
-    add_body(b, e);
+    add_markdown_body(b, e);
 }

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #define GATHER_MAX ((size_t)1 << 20) /* a larger buffer is freed after use */
-#define LOOK_US 1000000
+#define LOOK_US 1000000              /* interval of the checks that the file still exists */
 
 void log_directory_open(struct log_directory *a, const char *session, const char *server)
 {
@@ -40,7 +40,7 @@ void log_directory_close(struct log_directory *a)
     a->fd = -1;
 }
 
-/* The sanitized text. Valid until the next clean_ call. */
+/* Returns the sanitized text, which is valid until the next clean_ call. */
 static struct slice clean_log_text(struct log_directory *a, struct slice text)
 {
     struct redact *r = redact_current();
@@ -53,7 +53,8 @@ static struct slice clean_log_text(struct log_directory *a, struct slice text)
 }
 
 /* Like clean_log_text(), for a name in the escaped form between the quotes of a JSON string. */
-static struct slice clean_raw(struct log_directory *a, struct clean_name *last, struct slice raw)
+static struct slice clean_log_name(struct log_directory *a, struct clean_name *last,
+                                   struct slice raw)
 {
     struct redact *r = redact_current();
     struct buf quoted = {0};
@@ -71,21 +72,12 @@ static struct slice clean_raw(struct log_directory *a, struct clean_name *last, 
     return n > 0 ? (struct slice){a->clean.p + 1, a->clean.n - 2} : raw;
 }
 
-static struct slice clean_json(struct log_directory *a, struct slice json)
-{
-    struct redact *r = redact_current();
-    size_t n = 0;
-    if (r == NULL || redact_value(r, json, &a->clean, &n) < 0)
-        a->lines.failed = true;
-    return n > 0 ? buf_slice(&a->clean) : json;
-}
-
-static void add_string(struct log_directory *a, struct json_out *j, const char *name,
-                       struct clean_name *last, struct slice raw)
+static void add_log_name(struct log_directory *a, struct json_out *j, const char *name,
+                         struct clean_name *last, struct slice raw)
 {
     json_out_name(j, name);
     buf_addc(j->b, '"');
-    text_json_visible(j->b, clean_raw(a, last, raw));
+    text_json_visible(j->b, clean_log_name(a, last, raw));
     buf_addc(j->b, '"');
 }
 
@@ -97,7 +89,7 @@ static void add_3_digits(struct buf *b, int64_t v)
         4);
 }
 
-/* The text of the second is cached. */
+/* Adds the time. The text of the last second is cached. */
 static void add_time(struct log_directory *a, struct json_out *j, int64_t wall_us)
 {
     if (wall_us / 1000000 != a->second) {
@@ -110,13 +102,6 @@ static void add_time(struct log_directory *a, struct json_out *j, int64_t wall_u
     buf_adds(j->b, a->second_text);
     add_3_digits(j->b, wall_us / 1000 % 1000);
     buf_adds(j->b, "Z\"");
-}
-
-/* Finds these arguments in the ring of kept arguments; NULL: they were overwritten. */
-static const char *find_kept_arguments(const struct log_directory *a,
-                                       const struct kept_arguments *k)
-{
-    return a->kept_n - k->at <= LOG_DIRECTORY_KEPT ? a->kept + k->at % LOG_DIRECTORY_KEPT : NULL;
 }
 
 static void log_keep_arguments(struct log_directory *a, struct kept_arguments *k, struct slice text)
@@ -171,9 +156,9 @@ void log_directory_request(struct log_directory *a, uint64_t seq, struct slice b
         k->seq = seq;
 }
 
-/* Returns the sanitized arguments of x. Truncated arguments that were stored as received are
- * sanitized here, because what is left of a text may look like something else. *ret_whole: nothing
- * is missing. */
+/* Returns the sanitized arguments of x. Truncated arguments are sanitized here even if they were
+ * stored as received, because a truncated text may look like a secret. *ret_whole: the arguments are
+ * not truncated. */
 static struct slice clean_arguments(struct log_directory *a, const struct invocation *x,
                                     bool *ret_whole)
 {
@@ -183,10 +168,10 @@ static struct slice clean_arguments(struct log_directory *a, const struct invoca
     *ret_whole = x->arguments.n == x->arguments_n;
     if (known && k->as_received && *ret_whole)
         return x->arguments;
-    const char *kept = known && !k->as_received ? find_kept_arguments(a, k) : NULL;
-    if (kept != NULL) {
+    bool overwritten = a->kept_n - k->at > LOG_DIRECTORY_KEPT;
+    if (known && !k->as_received && !overwritten) {
         *ret_whole = true;
-        return (struct slice){kept, k->n};
+        return (struct slice){a->kept + k->at % LOG_DIRECTORY_KEPT, k->n};
     }
     bool heads_only = a->level != RECORD_FULL && json_key_is(x->method, "tools/call");
     enum redact_how how = heads_only ? REDACT_CONTENT : REDACT_SECRETS;
@@ -242,8 +227,13 @@ static void add_error(struct log_directory *a, struct json_out *j, const struct 
 {
     json_out_object(j, "error");
     json_out_raw(j, "code", x->error_code);
-    if (a->level != RECORD_MINIMAL)
-        json_out_visible(j, "message", clean_json(a, x->error_message));
+    if (a->level != RECORD_MINIMAL) {
+        struct redact *r = redact_current();
+        size_t n = 0;
+        if (r == NULL || redact_value(r, x->error_message, &a->clean, &n) < 0)
+            a->lines.failed = true;
+        json_out_visible(j, "message", n > 0 ? buf_slice(&a->clean) : x->error_message);
+    }
     json_out_end(j);
 }
 
@@ -257,10 +247,10 @@ void log_directory_add(struct log_directory *a, const struct invocation *x)
     add_time(a, &j, x->wall_us);
     json_out_members(&j, buf_slice(&a->who));
     json_out_int(&j, "seq", (int64_t)x->seq);
-    add_string(a, &j, "method", &a->method, x->method);
+    add_log_name(a, &j, "method", &a->method, x->method);
     if (x->target.p != NULL)
-        add_string(a, &j, json_key_is(x->method, "tools/call") ? "tool" : "target", &a->target,
-                   x->target);
+        add_log_name(a, &j, json_key_is(x->method, "tools/call") ? "tool" : "target", &a->target,
+                     x->target);
     if (x->arguments.p != NULL && bodies)
         add_arguments(a, &j, x);
     json_out_quoted(&j, "status", value_text(&call_statuses, x->status));
@@ -276,15 +266,15 @@ void log_directory_add(struct log_directory *a, const struct invocation *x)
         json_out_quoted(&j, "commitment", x->commitment);
     json_out_end(&j);
     json_out_line(&j);
-    if (b->failed ||
-        a->who.failed) { /* if out of memory, this line is dropped and the earlier lines are kept */
+    /* If memory runs out, this line is dropped, and the earlier lines are kept. */
+    if (b->failed || a->who.failed) {
         b->failed = false;
         b->n = before;
         log_warn("a line of the log directory was dropped: out of memory");
     }
 }
 
-static int open_day(struct log_directory *a, int vault_fd, const char *day)
+static int open_log_of_day(struct log_directory *a, int vault_fd, const char *day)
 {
     char name[64];
     size_t n = strlen(day);
@@ -322,10 +312,10 @@ static int open_todays_log(struct log_directory *a, int vault_fd, int64_t wall_u
     if (a->fd >= 0)
         close(a->fd);
     a->fd = -1;
-    return open_day(a, vault_fd, day);
+    return open_log_of_day(a, vault_fd, day);
 }
 
-static int write_lines(struct log_directory *a, struct slice lines)
+static int write_log_lines(struct log_directory *a, struct slice lines)
 {
     if (a->torn && write(a->fd, "\n", 1) != 1)
         return MI_EIO;
@@ -354,7 +344,7 @@ void log_directory_flush(struct log_directory *a, int vault_fd)
         return;
     int st = vault_fd >= 0 ? open_todays_log(a, vault_fd, clock_wall_us()) : MI_ENOENT;
     if (st == 0)
-        st = write_lines(a, buf_slice(&a->lines));
+        st = write_log_lines(a, buf_slice(&a->lines));
     if (st < 0 && !a->failing)
         log_warn("cannot write the log directory, its lines are dropped: %s",
                  st == MI_ENOENT ? "the vault is not open" : strerror(errno));

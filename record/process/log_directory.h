@@ -19,14 +19,14 @@
 
 #define LOG_DIRECTORY_TEXT_MAX 50                /* characters of a result, or of long arguments */
 #define LOG_DIRECTORY_REQUESTS 1024              /* requests whose sanitized arguments are kept */
-#define LOG_DIRECTORY_KEPT ((size_t)256 << 10)   /* bytes of them */
-#define LOG_DIRECTORY_KEPT_MAX ((size_t)4 << 10) /* bytes of one */
+#define LOG_DIRECTORY_KEPT ((size_t)256 << 10)   /* bytes of all kept arguments */
+#define LOG_DIRECTORY_KEPT_MAX ((size_t)4 << 10) /* bytes of the longest arguments that are kept */
 
 /* The sanitized arguments of a request. */
 struct kept_arguments {
     uint64_t seq; /* seq of the request; 0: the slot is free */
-    uint64_t
-        at; /* offset in the sequence of all bytes ever kept; the bytes are overwritten after LOG_DIRECTORY_KEPT more bytes */
+    uint64_t at;  /* offset in the sequence of all bytes ever kept; LOG_DIRECTORY_KEPT bytes later
+                   * they are overwritten */
     uint32_t n;
     bool as_received; /* the sanitizer did not change the request */
 };
@@ -35,9 +35,9 @@ struct log_directory {
     enum record_level level;          /* RECORD_MINIMAL: no arguments, results or error messages */
     struct buf clean;                 /* owned: scratch */
     struct buf who;                   /* owned: the members session and server of every line */
-    struct clean_name method, target; /* the last ones */
-    struct kept_arguments
-        request[LOG_DIRECTORY_REQUESTS]; /* index: the request's seq modulo the size of the array */
+    struct clean_name method, target; /* the last names that were sanitized */
+    /* Index: seq of the request, modulo the size of the array. */
+    struct kept_arguments request[LOG_DIRECTORY_REQUESTS];
     char *kept;        /* owned: a ring of LOG_DIRECTORY_KEPT bytes; NULL: none yet */
     uint64_t kept_n;   /* bytes that were kept so far */
     struct buf lines;  /* owned: whole lines, not yet written */
@@ -53,11 +53,12 @@ struct log_directory {
 /* session: its uid. Both are copied. */
 void log_directory_open(struct log_directory *a, const char *session, const char *server);
 void log_directory_close(struct log_directory *a);
-/* The request with this seq was stored with this sanitized body. as_received: the sanitizer did not
- * change the body. Not called for a body that is not JSON, or in which an object has a key
- * twice. */
+/* Keeps the arguments of a request for its log line. body: as it was stored, sanitized. as_received:
+ * the sanitizer did not change the body. Do not call it for a body that is not JSON, or in which an
+ * object has a key twice. */
 void log_directory_request(struct log_directory *a, uint64_t seq, struct slice body,
                            bool as_received);
+/* Adds a line to the buffer. */
 void log_directory_add(struct log_directory *a, const struct invocation *x);
 /* Forgets the buffered lines. */
 void log_directory_drop(struct log_directory *a);

@@ -1,4 +1,4 @@
-/* log_resume.c - finds buffered lines in the files of the log directory. */
+/* log_resume.c - drops buffered lines that are in the files of the log directory already. */
 #include "record/process/log_directory.h"
 
 #include "base/clock.h"
@@ -15,7 +15,8 @@
 #define DAYS_MAX 31 /* files that are read */
 #define LINE_MAX_BYTES ((size_t)1 << 20)
 
-/* The lines were written in their order, so only the first one that was not found yet is compared. */
+/* Lines are in the files in the order of the buffer, so each line of a file is compared with the first buffered line that
+ * was not found yet. */
 struct search {
     struct slice left; /* buffered lines that were not found yet */
     struct buf file;   /* owned: bytes of the file, beginning with a line */
@@ -28,7 +29,7 @@ static struct slice first_complete_line(struct slice text)
     return (struct slice){text.p, end != NULL ? (size_t)(end + 1 - text.p) : 0};
 }
 
-static void compare_lines(struct search *s)
+static void drop_found_lines(struct search *s)
 {
     struct slice text = buf_slice(&s->file);
     for (struct slice line; (line = first_complete_line(text)).n > 0;
@@ -43,7 +44,7 @@ static void compare_lines(struct search *s)
 }
 
 /* Searches the file. Returns the bytes after its last complete line. */
-static struct slice search_file(struct search *s, int fd)
+static struct slice search_log_file(struct search *s, int fd)
 {
     buf_clear(&s->file);
     while (s->left.n > 0 && s->file.n < LINE_MAX_BYTES && buf_reserve(&s->file, PART)) {
@@ -53,23 +54,12 @@ static struct slice search_file(struct search *s, int fd)
         if (n <= 0)
             break;
         s->file.n += (size_t)n;
-        compare_lines(s);
+        drop_found_lines(s);
     }
     return buf_slice(&s->file);
 }
 
-/* The process may have been killed in the middle of a line: in that case only the rest of the line
- * is missing. */
-static void skip_torn_line(struct search *s, struct slice torn)
-{
-    struct slice line = first_complete_line(s->left);
-    if (torn.n > 0 && torn.n < line.n && memcmp(torn.p, line.p, torn.n) == 0) {
-        s->left.p += torn.n;
-        s->left.n -= torn.n;
-    }
-}
-
-static int open_file(int vault_fd, const char *day)
+static int open_log_file(int vault_fd, const char *day)
 {
     char name[CLOCK_TEXT_MAX + sizeof ".jsonl"];
     snprintf(name, sizeof name, "%s.jsonl", day);
@@ -107,12 +97,17 @@ void log_directory_resume(struct log_directory *a, int vault_fd)
         day_us = now_us - DAYS_MAX * DAY_US;
     for (; day_us <= now_us && s.left.n > 0; day_us += DAY_US) {
         clock_utc_day(day_us, day);
-        int fd = open_file(vault_fd, day);
+        int fd = open_log_file(vault_fd, day);
         if (fd < 0)
             continue;
-        struct slice torn = search_file(&s, fd);
-        if (strcmp(day, today) == 0) /* the file that is written next */
-            skip_torn_line(&s, torn);
+        struct slice torn = search_log_file(&s, fd), line = first_complete_line(s.left);
+        /* If the process was killed in the middle of a line, only the rest of this line is written to
+         * today's file. */
+        if (strcmp(day, today) == 0 && torn.n > 0 && torn.n < line.n &&
+            memcmp(torn.p, line.p, torn.n) == 0) {
+            s.left.p += torn.n;
+            s.left.n -= torn.n;
+        }
         close(fd);
     }
     buf_close(&s.file);

@@ -18,7 +18,7 @@ struct search {
     int64_t busy_since_us; /* time since which the database has been locked; 0: it is not locked */
     bool said;             /* the message that this process waits was logged */
     bool unusable; /* the database is still locked, or cannot be opened: nothing more is stored */
-    size_t left;   /* journals that are not stored for that reason */
+    size_t left;   /* number of journals that are not stored because of `unusable` */
 };
 
 struct orphan {
@@ -26,7 +26,7 @@ struct orphan {
     struct ring ring;
     struct session_start start;
     struct store *store;
-    struct redact *rules; /* owned: the active ones and those of the session */
+    struct redact *rules; /* owned: the active rules and those of the session */
 };
 
 static bool is_same_vault(const char *vault, struct slice of)
@@ -40,7 +40,7 @@ static bool is_same_vault(const char *vault, struct slice of)
     return same;
 }
 
-static int open_rules(struct orphan *o)
+static int open_orphan_rules(struct orphan *o)
 {
     struct buf error = {0};
     struct redact *active = redact_current();
@@ -54,17 +54,9 @@ static int open_rules(struct orphan *o)
     return st;
 }
 
-static enum store_result try_batch(struct orphan *o, size_t *ret_n)
-{
-    struct redact *active = redact_swap_current(o->rules);
-    enum store_result result = store_batch(o->store, &o->ring, ret_n);
-    redact_swap_current(active);
-    return result;
-}
-
 /* Called when the database is locked. Returns false when the ORPHANS_WAIT_US that all journals
  * together may wait are over. */
-static bool may_wait(struct search *s)
+static bool may_wait_for_lock(struct search *s)
 {
     int64_t now = clock_mono_us();
     if (s->busy_since_us == 0)
@@ -79,18 +71,20 @@ static bool may_wait(struct search *s)
     return !s->unusable;
 }
 
-/* Stores everything, then ends the session. */
+/* Stores all entries, then ends the session. Returns false if that is not possible now. */
 static bool store_whole_orphan(struct orphan *o)
 {
     for (;;) {
         size_t n = 0;
-        enum store_result result = try_batch(o, &n);
+        struct redact *active = redact_swap_current(o->rules);
+        enum store_result result = store_batch(o->store, &o->ring, &n);
+        redact_swap_current(active);
         if (result == STORE_DAMAGED || (result == STORE_DONE && n == 0))
             result = store_end_session(o->store, &o->ring);
         if (o->search->between != NULL)
             o->search->between(o->search->ctx);
         if (result == STORE_BUSY) {
-            if (!may_wait(o->search))
+            if (!may_wait_for_lock(o->search))
                 return false;
             continue;
         }
@@ -104,6 +98,7 @@ static bool store_whole_orphan(struct orphan *o)
     }
 }
 
+/* Whether the file never became a journal, and is too old to be one that is being made. */
 static bool journal_is_unfinished(int fd)
 {
     uint32_t magic = 0; /* written last */
@@ -123,7 +118,7 @@ static void store_orphan(struct search *s, const struct journal_file *f)
     }
     bool done = false;
     if (form_read_start(ring_start(&o.ring), &o.start) == 0 &&
-        is_same_vault(s->vault, o.start.vault) && open_rules(&o) == 0 &&
+        is_same_vault(s->vault, o.start.vault) && open_orphan_rules(&o) == 0 &&
         store_open(&o.store, &o.start, NULL, NULL) == 0) {
         if (!s->unusable) {
             store_take_over(o.store, &o.ring);
@@ -138,22 +133,16 @@ static void store_orphan(struct search *s, const struct journal_file *f)
         journal_file_remove(f);
 }
 
-/* Whether the file still has its name: another process may have stored and removed the journal
- * meanwhile. */
-static bool file_still_has_name(int fd)
-{
-    struct stat st;
-    return fstat(fd, &st) == 0 && st.st_nlink > 0;
-}
-
 static bool orphans_on_journal(void *ctx, const struct journal_file *f)
 {
     struct search *s = ctx;
     struct journal_file own;
+    struct stat st;
     if (journal_file_is_held(f, JOURNAL_WRITER) || journal_file_is_held(f, JOURNAL_READER) ||
         journal_file_open(&own, f->uid) < 0)
         return true;
-    if (!journal_file_is_held(&own, JOURNAL_WRITER) && file_still_has_name(own.fd))
+    /* Without a link, another process has just stored and removed the journal. */
+    if (!journal_file_is_held(&own, JOURNAL_WRITER) && fstat(own.fd, &st) == 0 && st.st_nlink > 0)
         store_orphan(s, &own);
     journal_file_close(&own);
     return true;

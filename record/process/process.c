@@ -1,12 +1,14 @@
 #include "record/process/process.h"
 
 #include "base/clock.h"
+#include "base/json_out.h"
 #include "base/log.h"
 #include "base/os/confine.h"
+#include "base/os/memory.h"
 #include "base/os/pipe.h"
 #include "base/os/title.h"
-#include "record/process/previous_tools.h"
 #include "record/process/upkeep.h"
+#include "vault/query/tool_list.h"
 #include "vault/store/running_lock.h"
 
 #include <errno.h>
@@ -47,17 +49,48 @@ static void recording_on_changed(void *ctx)
     tell_proxy(ctx, 'c');
 }
 
+/* Writes the form of record/previous_tools.h. */
+static void write_previous_tools(struct buf *b, const struct tool_list *l)
+{
+    buf_printf(b, "%s\n", l->uid);
+    struct json_out j = json_out_to(b);
+    json_out_object(&j, NULL);
+    json_out_str(&j, "jsonrpc", "2.0");
+    json_out_int(&j, "id", 0);
+    json_out_object(&j, "result");
+    json_out_array(&j, "tools");
+    for (size_t i = 0; i < l->tools.n; i++)
+        json_out_raw(&j, NULL, l->tools.tool[i].text);
+    json_out_end(&j);
+    json_out_end(&j);
+    json_out_end(&j);
+}
+
+/* Sends the tools of the server's previous session as a file in memory, if there is such a session. */
 static void recording_on_tools_wanted(void *ctx)
 {
     struct recording *p = ctx;
     const char *vault = store_vault(p->store);
-    int fd =
-        vault != NULL ? previous_tools_file(vault, store_name(p->store), store_uid(p->store)) : -1;
-    if (fd < 0)
+    struct query *q = NULL;
+    struct tool_list list;
+    struct buf text = {0}, error = {0};
+    if (vault == NULL)
         return;
-    if (!channel_send_file(p->cfg->control, 't', fd))
+    if (query_open(&q, vault, &error) == 0 &&
+        tool_list_read(q, store_name(p->store), TOOL_LIST_RECORDED, store_uid(p->store), 0,
+                       &list) == 0) {
+        write_previous_tools(&text, &list);
+        tool_list_close(&list);
+    }
+    query_close(q);
+    buf_close(&error);
+    int fd = text.n > 0 && !text.failed ? memory_file("mcp-interposer-tools") : -1;
+    if (fd >= 0 && pwrite(fd, text.p, text.n, 0) == (ssize_t)text.n &&
+        !channel_send_file(p->cfg->control, 't', fd))
         log_debug("the previous tools are not compared: %s", strerror(errno));
-    close(fd);
+    if (fd >= 0)
+        close(fd);
+    buf_close(&text);
 }
 
 static void recording_on_escalated(void *ctx, enum escalation_cause cause, const char *path)
@@ -105,20 +138,14 @@ static bool recording_has_ended(const struct recording *p)
     return p->gone || atomic_load(&p->ring.shared->ended) != 0;
 }
 
-static void kill_server(const struct recording *p)
-{
-    pid_t group = atomic_load(&p->ring.shared->server_group);
-    if (atomic_load(&p->ring.shared->ended) == 0 && group > 1 && group != getpgrp())
-        kill(-group, SIGKILL);
-}
-
 _Noreturn static void exit_after_error(const char *what)
 {
     log_error("the recorder process cannot %s: %s", what, strerror(errno));
     _exit(EX_OSERR);
 }
 
-/* Receives the wake-ups, and finds out whether the proxy has exited. */
+/* Receives the wake-ups, and finds out whether the proxy has exited. If it was killed, kills its
+ * server. */
 static void listen_to_proxy(struct recording *p)
 {
     char what;
@@ -126,12 +153,13 @@ static void listen_to_proxy(struct recording *p)
     while (!p->gone && (n = channel_receive(p->cfg->control, &what, 1, NULL)) > 0)
         continue;
     if (n == MI_ENOENT) {
+        pid_t group = atomic_load(&p->ring.shared->server_group);
         p->gone = true;
-        kill_server(p);
+        if (atomic_load(&p->ring.shared->ended) == 0 && group > 1 && group != getpgrp())
+            kill(-group, SIGKILL);
     } else if (n < 0) {
-        exit_after_error(
-            "receive from the proxy"); /* the proxy may still run, so its server must not be
-                                         * killed */
+        /* The proxy may still run, so its server must not be killed. */
+        exit_after_error("receive from the proxy");
     }
     if (p->ended_us == 0 && recording_has_ended(p))
         p->ended_us = clock_mono_us();
@@ -170,7 +198,7 @@ static void confine_when_open(struct recording *p)
     tell_proxy(p, 'o');
 }
 
-/* Handles what every call of the store may return. Returns the pause before the next try, in microseconds. */
+/* Handles the result of a call of the store. Returns the pause before the next try, in microseconds. */
 static int64_t pause_after_result(struct recording *p, enum store_result result)
 {
     p->shut = result == STORE_FAILING && store_vault(p->store) == NULL;
@@ -197,7 +225,7 @@ static int64_t pause_after_result(struct recording *p, enum store_result result)
     return 0;
 }
 
-/* Stores everything that is published. Returns the pause before the next try, in microseconds; -1: done. */
+/* Stores all published entries. Returns the pause before the next try, in microseconds; -1: all are stored. */
 static int64_t store_published(struct recording *p)
 {
     while (!p->damaged) {
@@ -238,6 +266,7 @@ static int64_t end_recording(struct recording *p)
     exit_recorder(p, EX_OK);
 }
 
+/* Exits if the session has ended and nothing could be stored for too long. */
 static void give_up_if_late(struct recording *p)
 {
     int64_t most_us = p->shut ? PROCESS_SHUT_US : PROCESS_GIVE_UP_US;
@@ -250,12 +279,6 @@ static void give_up_if_late(struct recording *p)
 }
 
 /* ---- the loop ------------------------------------------------------------------------------- */
-
-static void wait_for_more_entries(const struct recording *p)
-{
-    if (!p->cfg->start.sync_full && !recording_has_ended(p))
-        nanosleep(&(struct timespec){0, PROCESS_GATHER_US * 1000}, NULL);
-}
 
 static void run_recording(struct recording *p)
 {
@@ -276,7 +299,9 @@ static void run_recording(struct recording *p)
             wait_for_proxy(p, us);
             ring_reader_awake(&p->ring);
         }
-        wait_for_more_entries(p);
+        /* Wait for further entries, to store them in the same transaction. */
+        if (!p->cfg->start.sync_full && !recording_has_ended(p))
+            nanosleep(&(struct timespec){0, PROCESS_GATHER_US * 1000}, NULL);
     }
 }
 

@@ -1,8 +1,8 @@
 /* process.h - the recorder process: stores what its proxy appends to the journal, and maintains the vault.
  *
- * It sleeps until the proxy wakes it; only retention, a checkpoint after a burst, and looking for dead sessions every few
- * minutes are timed (upkeep.h). After waking up it waits PROCESS_GATHER_US, so that more than one message is
- * stored in a transaction.
+ * The process sleeps until the proxy wakes it; only retention, a checkpoint after a burst, and the search for dead
+ * sessions every few minutes are timed (upkeep.h). After waking up it waits PROCESS_GATHER_US, so that more than one
+ * message is stored in a transaction.
  *
  * Proxy to recorder on `control`, one datagram each: `w`: records were published. End of file: the
  * proxy has exited; if shared->ended is not set, it was killed: the server's process group is
@@ -11,16 +11,16 @@
  * newline, a JSON-RPC result; `l`, with the file VAULT/running.lock, on which the recorder process
  * holds the session's lock: the proxy keeps the file open as long as it runs.
  *
- * End       when the session has ended and everything is stored, the session is closed, the journal removed: EX_OK. If nothing
- *           can be stored for PROCESS_GIVE_UP_US after the end, or PROCESS_SHUT_US if the vault cannot be opened, the journal is
- *           left to orphans.h: EX_UNAVAILABLE. EX_TEMPFAIL: the vault was removed; a new process makes it again. EX_OSERR: the
- *           journal cannot be used.
+ * Exit      EX_OK: the session has ended, everything is stored, the session is closed, and the journal removed.
+ *           EX_UNAVAILABLE: after the end, nothing could be stored for PROCESS_GIVE_UP_US, or PROCESS_SHUT_US if the vault
+ *           could not be opened; the journal is left to orphans.h. EX_TEMPFAIL: the vault was removed; a new process makes
+ *           it again. EX_OSERR: the journal cannot be used.
  * Blocks    yes: it is a process of its own. */
 #ifndef MI_RECORD_PROCESS_PROCESS_H
 #define MI_RECORD_PROCESS_PROCESS_H
 
-#include "journal/journal_file.h"
 #include "journal/entry_form.h"
+#include "journal/journal_file.h"
 #include "vault/upkeep/prune/remove.h"
 
 #define PROCESS_GATHER_US 1000
@@ -32,7 +32,7 @@ struct process_config {
     const struct retention *retention;
     const struct journal_file *file; /* the journal file of the writer; its fd is closed */
     int control;                     /* a channel to the proxy (base/os/pipe.h) */
-    int text;                        /* nonblocking, and stderr of the process */
+    int text;                        /* a nonblocking pipe; becomes stderr of the process */
     int notifier;                    /* a channel that takes paths of escalation files; -1: none */
     int lock; /* descriptor of the lock from an earlier process of the session
                * (vault/store/running_lock.h); -1: none */

@@ -76,7 +76,8 @@ void store_take_over(struct store *s, struct ring *r)
         store_report_change(s);
 }
 
-/* The escalation that comes next has its own transactions. */
+/* Begins a transaction. If the next entry is an escalation, its file is written first, with
+ * transactions of its own. Returns 0, an error of ring_next(), or an error of the writer. */
 static int begin_batch(struct store *s, struct ring *r)
 {
     uint32_t kind;
@@ -120,6 +121,7 @@ static int fill_batch(struct store *s, struct ring *r, size_t *ret_n)
     return writer_store_position(s->w, s->session_id, r->at);
 }
 
+/* Notes which large bodies the transaction has written, for store_write_out(). */
 static void note_new_bodies(struct store *s)
 {
     int64_t from, to;
@@ -144,8 +146,7 @@ enum store_result store_batch(struct store *s, struct ring *r, size_t *ret_n)
         return STORE_DONE;
     if (st == MI_EPROTO)
         return STORE_DAMAGED;
-    struct no_progress before =
-        s->progress; /* kept to restore it: if storing fails, the same entries are read again */
+    struct no_progress before = s->progress; /* restored if the same entries must be read again */
     s->stuck_n = 0;
     if (st == 0)
         st = fill_batch(s, r, &n);
@@ -158,7 +159,7 @@ enum store_result store_batch(struct store *s, struct ring *r, size_t *ret_n)
         return store_handle_failure(s, r, st);
     }
     store_report_step("committed");
-    entries_escalate_stuck(s);
+    entries_escalate_no_progress(s);
     log_directory_flush(&s->log, s->dir.fd);
     store_report_step("logged");
     if (ring_release(r))

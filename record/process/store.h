@@ -2,16 +2,16 @@
  *
  * Once      the position up to which entries are stored is written in the transaction that stores them (writer_store_position()).
  *           Entries before it are skipped by the next process: each message and event is stored exactly once,
- *           whenever a process is killed. Log lines are written after the commit and before ring_release(); those that
- *           a killed process has written are found in the files and not written again. An escalation that it has
- *           written is found as well.
+ *           whenever a process is killed. Log lines are written after the commit and before ring_release(); lines that
+ *           a killed process has written are found in the files and not written again. An escalation file that a killed
+ *           process has written is found in the same way.
  * Killers   shared->trying is the position of the entry being processed, until its transaction is committed. After a kill,
  *           each entry up to that position is stored in a transaction of its own. A message that killed its process
  *           STORE_KILLS_MAX times is stored without its body, any other entry is skipped, and an event `unrecordable`
- *           is added. If it kills again, the message is skipped, too.
+ *           is added. If the message kills its process again, it is skipped, too.
  * Vault     made if it is missing. If it was removed while open: STORE_GONE; the caller exits (process.h).
- * Damage    a database that is damaged is put aside (vault/store/aside.h), a new one is made, and an escalation written.
- *           What was stored before is missing in the new one: an event `gap`.
+ * Damage    a damaged database is put aside (vault/store/aside.h), a new database is made, and an escalation written. An
+ *           event `gap` in the new database stands for the entries that were stored before.
  * Owns      the vault's directory, the writer, the log directory's lines.
  * Blocks    on the disk, and STORE_WAIT_US for the database's lock. An escalation waits as its header says. */
 #ifndef MI_RECORD_PROCESS_STORE_H
@@ -40,14 +40,14 @@ enum store_result {
     STORE_DAMAGED, /* the journal is damaged from here on: store_end_session() */
 };
 
-/* Callbacks of the owner of a store. Each may be NULL. */
+/* Callbacks to the owner of a store. Each may be NULL. */
 struct store_calls {
     /* The session was added to the database; called again after a new database was made. vault: a
      * descriptor of the vault's directory. */
     void (*begun)(void *ctx, int vault, int64_t session_id);
     void (*changed)(void *ctx); /* `tail` or `trouble` has changed, and the writer waits */
-    void (*tools_wanted)(
-        void *ctx); /* may be called again by the process that follows a killed one */
+    /* The proxy has requested the previous tools. After a kill, the next process may call this again. */
+    void (*tools_wanted)(void *ctx);
     /* There is a new escalation file. path is absolute. May be called again after a kill. */
     void (*escalated)(void *ctx, enum escalation_cause cause, const char *path);
 };
@@ -64,14 +64,14 @@ void store_close(struct store *s); /* accepts NULL */
 void store_take_over(struct store *s, struct ring *r);
 /* Opens the vault and adds the session, if that has not been done. Sets shared->trouble. */
 MI_MUST enum store_result store_prepare(struct store *s, struct ring *r);
-/* Stores published entries in one transaction and releases them. *ret_n: their number; STORE_DONE and 0: there are
- * none. Sets shared->trouble. */
+/* Stores published entries in one transaction and releases them. *ret_n: their number; 0 with STORE_DONE: there were no
+ * entries. Sets shared->trouble. */
 MI_MUST enum store_result store_batch(struct store *s, struct ring *r, size_t *ret_n);
 /* While nothing can be stored: writes the files of the escalations that wait in the journal. */
 void store_escalate_early(struct store *s, struct ring *r);
-/* Ends the session in the vault after the last entry. If shared->ended is not set, the session was killed: it is closed
- * as running_end() does, and shared->ended is set. Then only the journal has to be removed. Any
- * result other than STORE_DONE: call it again. */
+/* Ends the session in the vault after the last entry. If shared->ended is not set, the proxy was killed: the session is
+ * closed with running_end(), and shared->ended is set. After STORE_DONE only the journal has to be removed; after any
+ * other result, call this function again. */
 MI_MUST enum store_result store_end_session(struct store *s, struct ring *r);
 
 /* Path and descriptor of the open vault; NULL and -1 if it is not open. */

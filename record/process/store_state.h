@@ -36,15 +36,15 @@ struct store {
     struct escalations escalations;
     struct escalations early; /* escalations that are written before their entries can be stored */
     size_t early_n;           /* number of escalation files written in this way */
-    uint64_t early_to;        /* position: escalations before it were written early, or tried */
-    uint64_t reported_to;     /* position: escalations before it were reported */
+    uint64_t early_to;        /* position up to which escalations were written early, or tried */
+    uint64_t reported_to;     /* position up to which escalations were reported */
     struct buf escalated;     /* detail of the event for the entry at escalated_at; empty: none */
-    uint64_t escalated_at;
-    struct buf text;                /* scratch */
+    uint64_t escalated_at;    /* position of the last escalation whose file was written */
+    struct buf text;          /* scratch */
     int64_t bodies_from, bodies_to; /* large bodies that are not on the disk yet */
     enum ring_trouble lost_trouble; /* the most severe trouble since the last ENTRY_LOST */
-    bool troubled;                  /* shared->trouble was set here */
-    bool failing;                   /* a warning was logged */
+    bool troubled;                  /* this process has set shared->trouble */
+    bool failing;                   /* storing fails, and a warning was logged */
     enum store_aside aside;
     int64_t saved_us; /* time of the last checkpoint after a full disk, if the log did not become
                        * shorter; else 0 */
@@ -62,13 +62,14 @@ static inline void store_report_step(const char *name)
  * made. Returns 0, or an error with s->reason. */
 MI_MUST int store_open_vault(struct store *s);
 void store_close_writer(struct store *s);
-/* Whether the vault was removed, which is logged. Looks at most once in after_us. */
+/* Whether the vault was removed; this is logged. Checks at most once in after_us. */
 bool store_is_gone(struct store *s, int64_t after_us);
 void store_report_change(struct store *s);
 /* These set shared->trouble, log its begin and its end, and return what the caller returns. */
 enum store_result store_note_success(struct store *s, struct ring *r);
 enum store_result store_report_failing(struct store *s, struct ring *r); /* because of s->reason */
-/* The vault cannot be opened because its database is locked, for example by others that open it. Waits STORE_WAIT_US. */
+/* Call it if the vault cannot be opened because its database is locked, for example by processes that open it. Waits
+ * STORE_WAIT_US. */
 enum store_result store_wait_while_busy(struct store *s, struct ring *r);
 /* Call it when a transaction has failed with this status, or could not begin: rolls it back. After a full disk, the
  * next transactions are smaller until everything is stored. */
@@ -82,8 +83,8 @@ MI_MUST int entries_add(struct store *s, struct ring_shared *k, uint32_t kind, s
 MI_MUST int entries_add_gap(struct store *s, int64_t t_us, const char *reason);
 /* Whether the message is a result or an error. */
 bool entries_is_answer(const struct row *r);
-/* Writes the files of s->stuck and adds their events. Call it after the transaction. */
-void entries_escalate_stuck(struct store *s);
+/* Writes escalation files about the calls in s->stuck, and adds their events. Call it after the transaction. */
+void entries_escalate_no_progress(struct store *s);
 /* Writes the file of the escalation at this position, outside a transaction. entries_add() then adds its event. */
 void entries_escalate(struct store *s, struct ring_shared *k, struct slice bytes, uint64_t at);
 

@@ -1,4 +1,4 @@
-/* stored_session.c - the session of a journal in the vault: added, continued, ended. */
+/* stored_session.c - adds the session of a journal to the vault, continues it, and ends it. */
 #include "record/process/store_state.h"
 
 #include "base/clock.h"
@@ -44,8 +44,8 @@ static int begin_session(struct store *s, struct ring *r, uint64_t *ret_position
 {
     uint64_t tail = atomic_load(&r->shared->tail);
     int64_t t_us = clock_wall_us() - s->start->started_wall_us;
-    if (s->session_id !=
-        0) /* the session was already added; a full disk may have no room for another transaction */
+    /* If the session was added already, no transaction is needed: a full disk may have no room for it. */
+    if (s->session_id != 0)
         return writer_position_read(s->w, s->session_id, ret_position);
     int st = writer_begin(s->w, STORE_WAIT_US);
     if (st == 0)
@@ -77,7 +77,7 @@ static void add_log_line_again(struct store *s, struct entry *e)
 }
 
 /* Releases entries that are stored already. Their log lines may be missing. */
-static void skip_stored(struct store *s, struct ring *r, uint64_t position)
+static void skip_stored_entries(struct store *s, struct ring *r, uint64_t position)
 {
     uint32_t kind;
     struct slice bytes;
@@ -122,7 +122,7 @@ enum store_result store_prepare(struct store *s, struct ring *r)
         s->calls.begun(s->ctx, s->dir.fd, s->session_id);
     if (s->aside == ASIDE_DONE)
         s->aside = ASIDE_NOTED;
-    skip_stored(s, r, position);
+    skip_stored_entries(s, r, position);
     /* Trouble that a killed process has reported is over. Our own trouble is over when an entry was
      * stored. */
     return s->troubled && ring_unread_bytes(r) > 0 ? STORE_DONE : store_note_success(s, r);
@@ -130,8 +130,8 @@ enum store_result store_prepare(struct store *s, struct ring *r)
 
 /* ---- the end -------------------------------------------------------------------------------- */
 
-/* Adds one event for all entries that cannot be read. */
-static int add_damage(struct store *s, struct ring *r)
+/* Adds one event for all entries of a damaged journal that cannot be read. */
+static int add_damage_event(struct store *s, struct ring *r)
 {
     uint64_t position;
     int64_t t_us = clock_wall_us() - s->start->started_wall_us;
@@ -148,7 +148,7 @@ static int add_damage(struct store *s, struct ring *r)
 }
 
 /* Closes the session of a killed proxy. Its row in `running` stays while processes of the server are left. */
-static int close_killed(struct store *s)
+static int close_killed_session(struct store *s)
 {
     struct running_list l;
     struct buf error = {0};
@@ -172,12 +172,12 @@ enum store_result store_end_session(struct store *s, struct ring *r)
     enum store_result ready = store_prepare(s, r);
     if (ready != STORE_DONE)
         return ready;
-    int st = ring_unread_bytes(r) > 0 ? add_damage(s, r) : 0;
+    int st = ring_unread_bytes(r) > 0 ? add_damage_event(s, r) : 0;
     if (st < 0)
         return store_handle_failure(s, r, st);
     escalations_close(&s->escalations, s->dir.fd, s->w);
     if (atomic_load(&r->shared->ended) == 0) {
-        if (close_killed(s) < 0)
+        if (close_killed_session(s) < 0)
             return store_report_failing(s, r);
         store_report_step("closed");
         atomic_store(&r->shared->ended, 1);

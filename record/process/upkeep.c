@@ -9,20 +9,16 @@
 #define STEP_PAUSE_US 20000    /* pause between two steps of pruning */
 #define FORCED_PAUSE_US 250000 /* pause between checkpoints that a reader prevents, in a burst */
 
-static bool retention_has_rule(const struct retention *r)
-{
-    return r->older_us > 0 || r->keep_last > 0 || r->max_bytes > 0;
-}
-
 void upkeep_open(struct upkeep *u, struct store *s, const struct retention *rule,
                  void (*between)(void *ctx), void *ctx)
 {
+    bool has_rule = rule->older_us > 0 || rule->keep_last > 0 || rule->max_bytes > 0;
     int64_t look_us = clock_mono_us() + UPKEEP_DEAD_US;
     *u = (struct upkeep){.store = s,
                          .rule = *rule,
                          .look_us = look_us,
                          .fill_us = INT64_MAX,
-                         .prune_us = retention_has_rule(rule) ? look_us + STEP_PAUSE_US : INT64_MAX,
+                         .prune_us = has_rule ? look_us + STEP_PAUSE_US : INT64_MAX,
                          .between = between,
                          .ctx = ctx};
 }
@@ -44,8 +40,7 @@ static void upkeep_run_checkpoint(struct upkeep *u)
 {
     u->idle_us = 0;
     if (!store_checkpoint(u->store))
-        log_debug(
-            "checkpoint postponed"); /* the checkpoint is tried again after more entries were stored */
+        log_debug("checkpoint postponed"); /* until more entries were stored */
 }
 
 void upkeep_after_store(struct upkeep *u)
@@ -61,7 +56,7 @@ void upkeep_after_store(struct upkeep *u)
 
 /* ---- timed work ----------------------------------------------------------------------------- */
 
-/* Returns the delay until the next step. */
+/* Begins to remove old sessions, or makes the next step. Returns the delay until the next step. */
 static int64_t upkeep_prune_step(struct upkeep *u, const char *vault)
 {
     struct buf error = {0};
@@ -74,7 +69,7 @@ static int64_t upkeep_prune_step(struct upkeep *u, const char *vault)
     } else {
         st = prune_step(u->prune, &done, &error);
     }
-    buf_close(&error); /* not reported here: `doctor` finds the cause */
+    buf_close(&error); /* not logged: `doctor` reports the cause */
     if (st == MI_EFULL || (st == 0 && !done))
         return st == 0 ? STEP_PAUSE_US : UPKEEP_QUIET_US;
     prune_close(u->prune);
@@ -84,20 +79,14 @@ static int64_t upkeep_prune_step(struct upkeep *u, const char *vault)
     return st == MI_EBUSY ? UPKEEP_QUIET_US : DAY_US;
 }
 
-/* Returns when the next step is due. */
+/* Adds some rows to `calls`. Returns the time when the next step is due; INT64_MAX: not before the
+ * next check. */
 static int64_t upkeep_fill_step(struct upkeep *u)
 {
     bool more;
     bool done = store_fill_calls(u->store, &u->fill, &more);
     upkeep_after_store(u); /* the write-ahead log has grown */
     return more ? clock_mono_us() + (done ? STEP_PAUSE_US : UPKEEP_QUIET_US) : INT64_MAX;
-}
-
-static void close_dead_sessions(struct upkeep *u, const char *vault)
-{
-    orphans_store(vault, u->between, u->ctx);
-    (void)running_close_dead_sessions(
-        vault); /* after a failure, the task is tried again at the next check */
 }
 
 int64_t upkeep_run_when_idle(struct upkeep *u)
@@ -107,8 +96,10 @@ int64_t upkeep_run_when_idle(struct upkeep *u)
         return 0;
     const char *vault = store_vault(u->store);
     if (now >= u->look_us) {
-        if (vault != NULL)
-            close_dead_sessions(u, vault);
+        if (vault != NULL) {
+            orphans_store(vault, u->between, u->ctx);
+            (void)running_close_dead_sessions(vault); /* the next check tries again */
+        }
         u->look_us = clock_mono_us() + (vault != NULL ? UPKEEP_LOOK_US : UPKEEP_DEAD_US);
         u->fill_us = vault != NULL ? upkeep_fill_step(u) : INT64_MAX;
     } else if (now >= u->fill_us) {

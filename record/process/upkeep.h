@@ -1,5 +1,5 @@
-/* upkeep.h - what a recorder does for the vault besides storing: closes the sessions of killed proxies, stores the
- * journals that they left, checkpoints, removes old sessions, writes large bodies out.
+/* upkeep.h - what a recorder process does for the vault besides storing: closes the sessions of killed proxies, stores the
+ * journals of these sessions, makes checkpoints, removes old sessions, writes large bodies out.
  *
  * Dead sessions  UPKEEP_DEAD_US after the start, and then every UPKEEP_LOOK_US: journals first (orphans.h), then sessions.
  * Calls          after each look, sessions of older versions get their rows in `calls` (vault/store/call_fill.h), in steps of a
@@ -37,18 +37,17 @@ struct upkeep {
     struct prune *prune; /* owned; NULL: none in progress */
     int64_t idle_us;   /* time of the next checkpoint, if nothing is stored until then; 0: never */
     int64_t forced_us; /* when a checkpoint was last forced */
-    void (*between)(
-        void *ctx); /* called repeatedly while messages that other sessions left are stored */
+    void (*between)(void *ctx); /* called repeatedly while journals of other sessions are stored */
     void *ctx;
 };
 
-/* between: called every few milliseconds; stores the own journal. */
+/* between: called every few milliseconds; must store this process's own journal. */
 void upkeep_open(struct upkeep *u, struct store *s, const struct retention *rule,
                  void (*between)(void *ctx), void *ctx);
 void upkeep_close(struct upkeep *u); /* safe to call twice */
-/* Entries were stored. Checkpoints if the log is very long. */
+/* Call it after entries were stored. Makes a checkpoint if the write-ahead log is very long. */
 void upkeep_after_store(struct upkeep *u);
-/* There is nothing to store: does what is due. Returns the time until it must be called again, in microseconds. */
+/* Call it while there is nothing to store: does the work that is due. Returns the microseconds until the next call. */
 int64_t upkeep_run_when_idle(struct upkeep *u);
 /* Call it before the store closes its connection: closes the other connections to the same
  * database, whose locks would be lost (POSIX). */

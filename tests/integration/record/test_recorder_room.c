@@ -874,7 +874,7 @@ static void test_recorder_returns_the_memory_of_a_burst(void **state)
             ev_run(f->loop, EVRUN_ONCE);
         assert_true(ring_is_stored(&f->r->ring));
     }
-    while (ev_is_active(&f->r->rest_timer))
+    while (ev_is_active(&f->r->idle_timer))
         ev_run(f->loop, EVRUN_ONCE);
 }
 
