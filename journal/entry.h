@@ -37,10 +37,9 @@ struct row {
                          * batch */
     findings findings;
     breaches rules;
-    struct slice
-        revision;  /* revision of an imported message if it differs from the session's; not in a
-                   * journal */
-    bool may_link; /* false: link_read() would find nothing in the body (model/link.h) */
+    /* Revision of an imported message if it differs from the session's; not in a journal. */
+    struct slice revision;
+    bool may_link;          /* false: link_read() would find nothing in the body (model/link.h) */
     const struct rpc *read; /* the parsed body, set by the recorder; NULL: not parsed yet; not in a
                              * journal */
     bool ends_invocation;   /* the answer ends an invocation; set by the journal */

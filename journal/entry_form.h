@@ -32,9 +32,8 @@ struct session_start {
     struct slice command; /* JSON array of its argv */
     struct slice host;
     struct slice redact_rules; /* the session's rules, JSON; {NULL, 0}: unknown */
-    struct slice
-        cwd; /* working directory of the server, as reported by the system; {NULL, 0}: unknown */
-    struct slice tools_rule; /* wire/mcp/tool_rule.h; {NULL, 0}: none */
+    struct slice cwd;          /* working directory of the server; {NULL, 0}: unknown */
+    struct slice tools_rule;   /* wire/mcp/tool_rule.h; {NULL, 0}: none */
     enum record_level level;
     bool sync_full, stop_on_error;
     int64_t started_wall_us, pid;

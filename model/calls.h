@@ -47,9 +47,8 @@ struct call_message {
     struct slice body;      /* set only for answers, as received; borrowed until call_end(). NULL:
                              * the result is known or not needed */
     const struct rpc *read; /* the parsed body, from rpc_read(); NULL: not parsed */
-    struct context_result
-        result;                  /* set only for answers: what a body would give (context_result());
-                                   * CONTEXT_UNKNOWN: NULL */
+    /* Set only for answers without `body`: what context_result() of the body would return, if known. */
+    struct context_result result;
     struct slice method, target; /* only of requests */
     /* Set only for requests of the proxy, and for answers that were not forwarded. */
     struct slice rpc_id;

@@ -31,11 +31,9 @@ struct recorder {
 
     struct journal_file file;
     struct ring ring;
-    bool has_ring; /* false: there is no journal, and nothing is recorded (with "pass") */
-    struct buf
-        waiting;    /* records that did not fit into the ring; each is a struct ring_head and its
-                         * bytes */
-    size_t moved_n; /* bytes of `waiting` that were moved to the ring */
+    bool has_ring;      /* false: there is no journal, and nothing is recorded (with "pass") */
+    struct buf waiting; /* records for which the ring had no room: each a struct ring_head, bytes */
+    size_t moved_n;     /* bytes of `waiting` that were moved to the ring */
     struct lost_messages lost; /* lost messages that the journal does not report yet; n is 0 if
                                 * there are none */
     bool losing;               /* messages are lost until there is room for many */
@@ -48,9 +46,9 @@ struct recorder {
     bool took;                 /* a message of the client was appended after the last call of
                                 * recorder_slow_down() */
     bool failed;               /* RECORDER_FAILED was returned */
-    bool
-        body_lost; /* a message was recorded without its body (logged once), or, with stop_on_error,
-                     * could only be recorded without its body */
+    /* A message was recorded without its body (logged once), or, with stop_on_error, could only be
+     * recorded without its body. */
+    bool body_lost;
     /* Time since which the journal has had no room or, with sync_full, something is not stored; 0:
      * neither. */
     int64_t waits_since_us;

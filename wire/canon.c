@@ -13,7 +13,7 @@
 /* Special rules for the members of an object (mcp-wire.md 6.4). */
 enum special {
     PLAIN,
-    PARAMS,     /* `_meta` is left out */
+    PARAMS,     /* params: `_meta` is left out */
     TASK,       /* params.task of tools/call: `ttl` is left out */
     RESPONSES,  /* inputResponses: its values are omitted */
     INPUT_CALL, /* like PARAMS, but inputResponses is RESPONSES */
@@ -46,7 +46,8 @@ static unsigned canon_hex4(const char *p)
     return (unsigned)strtoul(text, NULL, 16);
 }
 
-/* Appends the escape at p in canonical form. Returns its length in the source; a surrogate pair is one escape. */
+/* Appends the escape at p in canonical form. Returns the length of the escape in the source; a surrogate pair is one
+ * escape. */
 static size_t canon_append_escape(struct buf *b, const char *p, size_t left)
 {
     char plain[4];
@@ -61,7 +62,7 @@ static size_t canon_append_escape(struct buf *b, const char *p, size_t left)
             len = 12;
         }
     }
-    if (lone) { /* a lone surrogate: must not equal U+FFFD */
+    if (lone) { /* a lone surrogate keeps its escape, so that it does not equal U+FFFD */
         buf_printf(b, "\\u%04x", code);
         return len;
     }
@@ -96,7 +97,7 @@ static void canon_append_string(struct buf *b, struct slice raw)
 
 /* ---- containers ---- */
 
-static bool leave_out(enum special what, struct slice key)
+static bool is_left_out(enum special what, struct slice key)
 {
     switch (what) {
     case PARAMS:
@@ -142,7 +143,7 @@ static pointer_set canon_pointers_below_index(const struct canon *c, pointer_set
     return pointers_below_index(c->ignore, set, depth, i);
 }
 
-static bool add_member(struct canon *c, struct member m)
+static bool canon_add_member(struct canon *c, struct member m)
 {
     if (!GROW(c->members, c->members_n, c->members_cap)) {
         c->b->failed = true;
@@ -164,7 +165,7 @@ static int compare_canon_members(const void *x, const void *y, void *ctx)
 }
 
 /* Sorts the members from `first` on by key. Their text starts at `at`, in source order. */
-static void sort_members(struct canon *c, size_t first, size_t at)
+static void canon_sort_members(struct canon *c, size_t first, size_t at)
 {
     size_t n = c->members_n - first;
     if (n < 2)
@@ -185,7 +186,7 @@ static void sort_members(struct canon *c, size_t first, size_t at)
         memcpy(c->b->p + at, c->scratch.p, c->scratch.n);
 }
 
-/* Every member, the last one included, ends with a comma, so that members can be reordered. */
+/* Writes the members of an object. Each member ends with a comma, even the last one, so that they can be reordered. */
 static void canon_append_members(struct canon *c, struct json_walk *w, pointer_set set,
                                  size_t depth, enum special what)
 {
@@ -195,7 +196,7 @@ static void canon_append_members(struct canon *c, struct json_walk *w, pointer_s
     const char *value;
     while (!c->b->failed && json_walk_peek(w, &key, &value)) {
         pointer_set there = canon_pointers_below_key(c, set, depth, key);
-        if (leave_out(what, key) || pointers_end_at(c->ignore, there, depth + 1)) {
+        if (is_left_out(what, key) || pointers_end_at(c->ignore, there, depth + 1)) {
             (void)json_walk_next(w, &key, &skipped);
             continue;
         }
@@ -210,10 +211,10 @@ static void canon_append_members(struct canon *c, struct json_walk *w, pointer_s
             (void)json_walk_next(w, &key, &skipped);
         buf_addc(c->b, ',');
         m.n = c->b->n - m.at;
-        if (!add_member(c, m))
+        if (!canon_add_member(c, m))
             break;
     }
-    sort_members(c, first, at);
+    canon_sort_members(c, first, at);
     c->members_n = first;
 }
 
@@ -226,7 +227,8 @@ static void canon_append_elements(struct canon *c, struct json_walk *w, pointer_
     for (size_t i = 0; !c->b->failed && json_walk_peek(w, &key, &value); i++) {
         pointer_set there = canon_pointers_below_index(c, set, depth, i);
         if (pointers_end_at(c->ignore, there, depth + 1)) {
-            buf_addc(c->b, '*'); /* so that the other elements keep their positions */
+            buf_addc(c->b,
+                     '*'); /* stands for the element, so that the others keep their positions */
             (void)json_walk_next(w, &key, &skipped);
         } else {
             canon_append_next_value(c, w, value, there, depth + 1, PLAIN);
@@ -235,7 +237,7 @@ static void canon_append_elements(struct canon *c, struct json_walk *w, pointer_
     }
 }
 
-/* Returns one past the container. It is read once, however deep it is. */
+/* Writes an object or array. Returns one past its closing bracket. */
 static const char *canon_append_container(struct canon *c, const char *bracket, pointer_set set,
                                           size_t depth, enum special what)
 {
@@ -324,8 +326,7 @@ void canon_write_request(struct buf *b, const struct rpc *m, const struct canon_
         return;
     pointer_set all = pointers_at_root(c.ignore);
     struct json_walk w = json_walk_begin(m->params);
-    if (m->params.type == JSON_OBJECT) /* written without braces, because {} equals missing
-                                        * params */
+    if (m->params.type == JSON_OBJECT) /* without braces, because {} equals missing params */
         canon_append_members(&c, &w, all, 0, canon_special_of_method(m));
     else if (m->params.type == JSON_ARRAY)
         canon_append_value(&c, m->params, all, 0, PLAIN);
@@ -363,8 +364,8 @@ static struct json_value canon_get(struct canon *c, struct json_value object, st
     return v;
 }
 
-static bool canon_same(struct diff *d, struct json_value a, struct json_value b, pointer_set set,
-                       size_t depth, enum special what)
+static bool canon_values_equal(struct diff *d, struct json_value a, struct json_value b,
+                               pointer_set set, size_t depth, enum special what)
 {
     if (a.type == JSON_NONE || b.type == JSON_NONE)
         return a.type == b.type;
@@ -377,7 +378,7 @@ static bool canon_same(struct diff *d, struct json_value a, struct json_value b,
     return !d->a.failed && !d->b.failed && slice_eq(buf_slice(&d->a), buf_slice(&d->b));
 }
 
-static size_t canon_count(struct json_value v)
+static size_t canon_count_members(struct json_value v)
 {
     struct json_walk w = json_walk_begin(v);
     struct slice key;
@@ -395,7 +396,7 @@ static void compare_member(struct diff *d, struct slice key, struct json_value a
                            struct json_value b, pointer_set set, size_t depth, enum special what)
 {
     pointer_set there = canon_pointers_below_key(&d->c, set, depth, key);
-    if (leave_out(what, key) || pointers_end_at(d->c.ignore, there, depth + 1))
+    if (is_left_out(what, key) || pointers_end_at(d->c.ignore, there, depth + 1))
         return;
     enum special inside = canon_special_below(&d->c, what, key);
     if ((what == RESPONSES || inside == GENERATED) && a.type != JSON_NONE && b.type != JSON_NONE)
@@ -446,15 +447,15 @@ static void compare_arrays(struct diff *d, struct json_value a, struct json_valu
 static void canon_compare(struct diff *d, struct json_value a, struct json_value b, pointer_set set,
                           size_t depth, enum special what)
 {
-    if (canon_same(d, a, b, set, depth, what))
+    if (canon_values_equal(d, a, b, set, depth, what))
         return;
     bool descends = depth < JSON_TREE_DEPTH;
     if (descends && a.type == JSON_OBJECT && b.type == JSON_OBJECT &&
-        canon_count(a) <= DIFF_KEYS_MAX && canon_count(b) <= DIFF_KEYS_MAX) {
+        canon_count_members(a) <= DIFF_KEYS_MAX && canon_count_members(b) <= DIFF_KEYS_MAX) {
         size_t before = d->reported;
         compare_objects(d, a, b, set, depth, what);
         if (d->reported > before || d->ended)
-            return; /* otherwise an object has a duplicate key */
+            return; /* without a reported member, an object has a duplicate key */
     } else if (descends && a.type == JSON_ARRAY && b.type == JSON_ARRAY) {
         compare_arrays(d, a, b, set, depth);
         return;

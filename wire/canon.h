@@ -1,14 +1,14 @@
-/* canon.h - the canonical form of a request or a value: two of them are equal if their texts are.
+/* canon.h - writes the canonical form of a request or a value: requests or values are equal if these texts are equal.
  *
- * Rules     mcp-wire.md 6.4. The order of keys, white space, and the spelling of strings and numbers are ignored. Missing params
- *           equal {}. `_meta`, params.task.ttl and the members named by --ignore are omitted. Only
+ * Rules     mcp-wire.md 6.4. The order of keys, white space, and the spelling of strings and numbers are ignored. Missing
+ *           params equal {}. `_meta`, params.task.ttl and the members named by --ignore are omitted. Only
  *           the keys of inputResponses are compared, unless `answers` is set; the params of
  *           `initialize` are not compared. A request that names its revision (mcp-wire.md 3.3)
  *           equals only requests of that revision. Duplicate keys are all included, because parsers
  *           disagree about which one counts.
  * Depth     objects and arrays in more than JSON_TREE_DEPTH levels are compared as they were written.
  * Owns      nothing.
- * Errors    kept in the buffer.
+ * Errors    `failed` of the buffer: out of memory.
  * Blocks    never. Pure; recursion as deep as the text, to JSON_TREE_DEPTH. */
 #ifndef MI_WIRE_CANON_H
 #define MI_WIRE_CANON_H
@@ -25,12 +25,13 @@ struct canon_rules {
     bool across;
 };
 
-/* Appends the method, the revision it names and the canonical params. The message must have passed rpc_read(). */
+/* Appends the method, the revision that the request names, and the canonical params. The message must have passed
+ * rpc_read(). */
 void canon_write_request(struct buf *b, const struct rpc *m, const struct canon_rules *rules);
 /* Appends the canonical form of any valid JSON value. */
 void canon_write_value(struct buf *b, struct json_value v);
-/* Appends params.name and params.arguments of a tools/call: two calls with the same text are equal. A missing name equals null, missing
- * arguments equal {}. */
+/* Appends params.name and params.arguments of a tools/call: two calls with the same text are equal. A missing name equals
+ * null, missing arguments equal {}. */
 static inline void canon_write_call(struct buf *b, struct json_value name,
                                     struct json_value arguments)
 {
@@ -43,7 +44,7 @@ static inline void canon_write_call(struct buf *b, struct json_value name,
     else
         canon_write_value(b, arguments);
 }
-/* Never 0. */
+/* Returns a hash of a canonical text, never 0. */
 static inline uint64_t canon_hash(struct slice canonical)
 {
     return rpc_id_hash(canonical);

@@ -1,4 +1,4 @@
-/* field.h - numbers for the members of params and results that the rules of MCP check.
+/* field.h - numbers the members of params and results that the rules of MCP check.
  *
  * rpc_read() stores the type of each of these members while it reads the line, so that the rules do not need a
  * second pass over the message.

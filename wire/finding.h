@@ -1,4 +1,4 @@
-/* finding.h - the findings about a message: everything that is wrong or unusual, under stable names.
+/* finding.h - names the findings about a message: everything about the message that is wrong or unusual.
  *
  * A message has a set of findings, one bit each. The names are an interface: they are stored in
  * `messages.finding` of the vault, joined by commas, and documented in docs/findings.md. For violations of the

@@ -25,16 +25,6 @@ static struct slice glued_text_before(struct slice line, const char *p)
     return (struct slice){line.p, (size_t)(p - line.p)};
 }
 
-/* Whether the text begins with a message and continues after it. Then the text before another
- * message is not only log text. */
-static bool rest_starts_with_message(struct slice rest, const struct json_fault *fault,
-                                     const struct open_requests *open)
-{
-    struct rpc m;
-    return fault->kind == JSON_TRAILING && rpc_read((struct slice){rest.p, fault->at}, &m) == 0 &&
-           m.kind != RPC_INVALID && !glued_is_echo(open, &m);
-}
-
 bool glued_find_message(struct slice line, const struct json_fault *fault,
                         const struct open_requests *open, struct slice *ret_before,
                         struct slice *ret_rest, struct rpc *ret)
@@ -47,7 +37,11 @@ bool glued_find_message(struct slice line, const struct json_fault *fault,
         if (p == NULL)
             return false;
         struct slice rest = slice_from(line, p);
-        if (rpc_read(rest, ret) < 0 && rest_starts_with_message(rest, &ret->fault, open))
+        struct rpc first;
+        /* If another message begins the rest, the text before a later message is not only log text. */
+        if (rpc_read(rest, ret) < 0 && ret->fault.kind == JSON_TRAILING &&
+            rpc_read((struct slice){rest.p, ret->fault.at}, &first) == 0 &&
+            first.kind != RPC_INVALID && !glued_is_echo(open, &first))
             return false;
         if (ret->fault.kind != JSON_OK || ret->kind == RPC_INVALID || ret->kind == RPC_BATCH ||
             glued_is_echo(open, ret))

@@ -1,4 +1,4 @@
-/* glued.h - a message of a server behind log text on the same line.
+/* glued.h - finds a message of a server that follows log text on the same line.
  *
  * Rules     text that starts like a message is not treated as log text, and a message of the client
  *           that the server logs ("received: {…}") is not treated as a message of the server. Two
@@ -21,7 +21,7 @@ struct open_requests {
     void *ctx;
 };
 
-/* Whether a message of the server is one of the client, which the server printed. */
+/* Whether a message from the server is a message of the client that the server has printed. */
 bool glued_is_echo(const struct open_requests *open, const struct rpc *m);
 /* Whether an object or array begins the text. */
 bool glued_begins_value(struct slice s);
@@ -35,7 +35,7 @@ MI_MUST bool glued_find_message(struct slice line, const struct json_fault *faul
 enum glued_result {
     GLUED_NONE,
     GLUED_MESSAGE,   /* mend.text is a message, read into rpc */
-    GLUED_UNREADABLE /* rest answers an open request, and nothing repairs it */
+    GLUED_UNREADABLE /* the rest answers an open request, and cannot be repaired */
 };
 
 struct glued {

@@ -40,7 +40,7 @@ int64_t held_next_due_us(const struct held *h)
     return next_us;
 }
 
-void held_put_off(struct held *h, int64_t until_us)
+void held_postpone(struct held *h, int64_t until_us)
 {
     for (size_t i = 0; i < h->n; i++)
         if (h->list[i].due_us < until_us)

@@ -36,7 +36,7 @@ struct held_error *held_add(struct held *h, uint64_t seq, int64_t due_us);
 MI_MUST bool held_remove_due(struct held *h, int64_t now_us, struct held_error *ret);
 /* Returns when the next error is due; INT64_MAX if there is none. */
 int64_t held_next_due_us(const struct held *h);
-/* Postpones the errors: none is due before this time. */
-void held_put_off(struct held *h, int64_t until_us);
+/* Postpones the errors, so that none of them is due before this time. */
+void held_postpone(struct held *h, int64_t until_us);
 
 #endif

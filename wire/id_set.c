@@ -13,7 +13,7 @@ void id_set_close(struct id_set *s)
 
 /* Adds v to a span or begins a new span. Returns 1 if v is already in the set, 0 if it was added,
  * -1 if all spans are in use. */
-static int add_integer(struct id_set *s, int64_t v)
+static int id_set_add_integer(struct id_set *s, int64_t v)
 {
     for (unsigned i = s->spans; i-- > 0;) {
         if (v >= s->span[i].first && v <= s->span[i].last)
@@ -30,6 +30,7 @@ static int add_integer(struct id_set *s, int64_t v)
     return 0;
 }
 
+/* Returns the slot of a hash, or the free slot for it. */
 static size_t id_set_find(const struct id_set *s, uint64_t hash)
 {
     size_t i = (size_t)(hash >> 20) & (s->cap - 1);
@@ -53,7 +54,7 @@ static bool id_set_grow(struct id_set *s)
     return true;
 }
 
-static bool add_hash(struct id_set *s, uint64_t hash)
+static bool id_set_add_hash(struct id_set *s, uint64_t hash)
 {
     if (s->cap > 0 && s->slot[id_set_find(s, hash)] == hash)
         return true;
@@ -70,13 +71,13 @@ bool id_set_add(struct id_set *s, struct json_value id)
 {
     int64_t v;
     if (id.type == JSON_NUMBER && json_int(id, &v)) {
-        int st = add_integer(s, v);
+        int st = id_set_add_integer(s, v);
         if (st >= 0)
             return st == 1;
     }
     uint64_t hash = rpc_id_hash_json(id);
     s->full |= hash == 0; /* out of memory */
-    return hash != 0 && add_hash(s, hash);
+    return hash != 0 && id_set_add_hash(s, hash);
 }
 
 bool id_set_may_have(const struct id_set *s, struct json_value id)

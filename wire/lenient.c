@@ -13,8 +13,7 @@ enum token {
     TOKEN_COMMA,
     TOKEN_COLON,
     TOKEN_VALUE, /* a string or a word */
-    TOKEN_KEY,   /* a string or a word where a key may stand; an element of an array looks the
-                  * same */
+    TOKEN_KEY,   /* a string or a word where a key may be; or an element of an array */
 };
 
 /* Closes the innermost container. Returns false if another kind of container is open, or none. */
@@ -58,27 +57,21 @@ static enum token lenient_token_of_char(char c)
 
 /* ---- members ------------------------------------------------------------------------------ */
 
-/* Returns a key or value in single quotes, as Python prints a dict, in double quotes; "" if it is
- * longer, or has escapes. */
-static struct slice replace_single_quotes(struct slice s, char place[LENIENT_ID_MAX])
-{
-    bool plain =
-        s.n <= LENIENT_ID_MAX && memchr(s.p, '"', s.n) == NULL && memchr(s.p, '\\', s.n) == NULL;
-    if (!plain)
-        return (struct slice){"", 0};
-    memcpy(place, s.p, s.n);
-    place[0] = place[s.n - 1] = '"';
-    return (struct slice){place, s.n};
-}
-
-/* Takes an id; only the first valid id counts. */
+/* Takes an id; only the first valid id counts. An id in single quotes, as Python prints it, is valid if it is short and
+ * has neither escapes nor double quotes. */
 static void lenient_set_id(struct lenient *ret, struct slice value)
 {
     struct json_scan scan;
     if (ret->id.type != JSON_NONE)
         return;
-    if (value.p[0] == '\'')
-        value = replace_single_quotes(value, ret->place);
+    if (value.p[0] == '\'') {
+        if (value.n > LENIENT_ID_MAX || memchr(value.p, '"', value.n) != NULL ||
+            memchr(value.p, '\\', value.n) != NULL)
+            return;
+        memcpy(ret->id_text, value.p, value.n);
+        ret->id_text[0] = ret->id_text[value.n - 1] = '"';
+        value.p = ret->id_text;
+    }
     if (json_scan(value, NULL, NULL, &scan) == 0 &&
         (scan.type == JSON_NUMBER || scan.type == JSON_STRING))
         ret->id = (struct json_value){scan.type, scan.root};
@@ -119,8 +112,8 @@ static const char *lenient_token_at(const char *p, const char *end, enum token *
     return p < end ? p + 1 : end;
 }
 
-/* Whether b may follow a. */
-static bool may_follow(enum token a, enum token b)
+/* Whether token b may follow token a. */
+static bool token_may_follow(enum token a, enum token b)
 {
     switch (b) {
     case TOKEN_OPEN:
@@ -140,12 +133,12 @@ static bool may_follow(enum token a, enum token b)
     return false;
 }
 
-/* Returns true if a token does not fit, false if the line was read to its end. */
+/* Reads the line from its beginning. Returns true if a token does not fit, false if the object or the line has ended. */
 static bool read_forward(struct slice line, struct lenient *ret)
 {
     const char *p = line.p, *end = line.p + line.n, *from;
     struct nesting open = {0};
-    enum token before = TOKEN_COLON, t; /* continues as if the object were a value */
+    enum token before = TOKEN_COLON, t; /* reads as if a colon preceded the object */
     struct slice key = {0}, last = {0};
     for (; p < end; before = t) {
         if (char_is_space(*p)) {
@@ -157,7 +150,7 @@ static bool read_forward(struct slice line, struct lenient *ret)
         p = lenient_token_at(p, end, &t);
         if (t == TOKEN_NONE)
             return false;
-        if (!may_follow(before, t))
+        if (!token_may_follow(before, t))
             return true;
         if (t == TOKEN_VALUE && before != TOKEN_COLON)
             t = TOKEN_KEY;
@@ -219,7 +212,7 @@ static bool brackets_are_balanced(struct slice line)
     return braces == 0 && brackets == 0;
 }
 
-/* Reads until something does not fit. */
+/* Reads the line from its end, until a token does not fit. */
 static void read_backward(struct slice line, struct lenient *ret)
 {
     const char *p = line.p + line.n;
@@ -236,13 +229,13 @@ static void read_backward(struct slice line, struct lenient *ret)
         p = lenient_token_before(p, line.p, &t);
         if (t == TOKEN_VALUE && after == TOKEN_COLON)
             t = TOKEN_KEY;
-        if (t == TOKEN_NONE || !may_follow(t, after) || (open.depth == 0 && t != TOKEN_CLOSE))
+        if (t == TOKEN_NONE || !token_may_follow(t, after) || (open.depth == 0 && t != TOKEN_CLOSE))
             return;
         struct slice text = {p, (size_t)(end - p)};
         if (open.depth == 1 && t == TOKEN_COLON)
             value = last;
-        if (open.depth == 1 &&
-            after == TOKEN_KEY) /* the token before the key also fits the syntax */
+        /* A member counts only after the token before its key was found to fit. */
+        if (open.depth == 1 && after == TOKEN_KEY)
             lenient_note_member(ret, last, value);
         last = t == TOKEN_VALUE || t == TOKEN_KEY ? text : (struct slice){0};
         if (t == TOKEN_CLOSE && !nesting_open(&open, *p == '}'))

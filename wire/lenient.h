@@ -1,11 +1,11 @@
 /* lenient.h - finds the id of a line that is not valid JSON, so that its request can be answered.
  *
- * Rules     An object that begins the line is read from both ends, each as far as brackets, commas and colons
- *           fit: wrong escapes, single quotes, keys without quotes, trailing commas, invalid bytes
+ * Rules     An object that begins the line is read from its beginning and from its end, as far as brackets, commas and
+ *           colons fit: wrong escapes, single quotes, keys without quotes, trailing commas, invalid bytes
  *           and unknown words are tolerated. Only members of this object count, never those of
- *           objects inside it. If both ends are readable, the beginning decides. The end is read
- *           only if the brackets of the line are balanced, because in a truncated line a nested
- *           object may look like the outer one.
+ *           objects inside it. If both directions find an id, the id from the beginning is used. The line
+ *           is read from its end only if its brackets are balanced, because in a truncated line a
+ *           nested object may look like the outer object.
  * Owns      nothing. Slices point into the line or into ret.
  * Work      linear in the line.
  * Blocks    never. Pure. */
@@ -23,10 +23,10 @@ struct lenient {
     bool is_answer;       /* has a member `result` or `error` */
     bool is_jsonrpc;      /* has a member `jsonrpc` */
     size_t n;             /* bytes of the line up to the end of the object; 0: not known */
-    char place[LENIENT_ID_MAX];
+    char id_text[LENIENT_ID_MAX]; /* the text of `id` if the line has it in single quotes */
 };
 
-/* Do not move *ret while ret->id is used. */
+/* Reads a line. Do not move *ret while ret->id is used. */
 void lenient_read(struct slice line, struct lenient *ret);
 /* Reads the next object of a line that may have several, and removes it and the text before it from
  * *rest; if its end is unknown, removes all of *rest. Returns false if there is no object. */
@@ -34,8 +34,8 @@ bool lenient_next(struct slice *rest, struct lenient *ret);
 /* Whether the line was meant as an answer. An `id` alone is not enough, because a log line may have
  * one. */
 bool lenient_is_answer(const struct lenient *l);
-/* Appends what is wrong at the offset where json_scan() or mend_add() has stopped. At most two characters of the text are
- * shown. */
+/* Appends a description of the flaw at the offset where json_scan() or mend_add() has stopped. It shows at most two
+ * characters of the text. */
 void lenient_append_fault(enum json_fault_kind kind, struct slice text, size_t at, struct buf *b);
 /* Appends the text around an offset, at most LENIENT_EXCERPT bytes of it, as one visible line. The text must be
  * sanitized. */

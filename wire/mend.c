@@ -5,34 +5,28 @@
 /* The tokens that may come next. */
 enum expect {
     EXPECT_ROOT,
-    EXPECT_FIRST_KEY, /* or the end of the object */
+    EXPECT_FIRST_KEY, /* a key, or the end of the object */
     EXPECT_KEY,
     EXPECT_COLON,
-    EXPECT_FIRST_VALUE, /* or the end of the array */
+    EXPECT_FIRST_VALUE, /* a value, or the end of the array */
     EXPECT_VALUE,
-    EXPECT_COMMA,   /* or the end of the container */
-    EXPECT_STRING,  /* the rest of it */
+    EXPECT_COMMA,   /* a comma, or the end of the container */
+    EXPECT_STRING,  /* the rest of a string */
     EXPECT_NOTHING, /* the value is complete */
 };
 
 /* ---- repairs ------------------------------------------------------------------------------ */
 
-static struct repair *find_or_add_repair(struct repairs *r, enum finding finding, size_t at)
-{
-    for (size_t i = 0; i < r->n; i++)
-        if (r->list[i].finding == finding)
-            return &r->list[i];
-    if (r->n == REPAIRS_MAX)
-        return NULL;
-    r->list[r->n] = (struct repair){.finding = finding, .at = at};
-    return &r->list[r->n++];
-}
-
 void repairs_add_repair(struct repairs *r, enum finding finding, size_t at, struct slice replaced)
 {
-    struct repair *x = find_or_add_repair(r, finding, at);
-    if (x == NULL)
+    size_t i = 0;
+    while (i < r->n && r->list[i].finding != finding)
+        i++;
+    if (i == REPAIRS_MAX)
         return;
+    if (i == r->n)
+        r->list[r->n++] = (struct repair){.finding = finding, .at = at};
+    struct repair *x = &r->list[i];
     size_t n = size_min(replaced.n, REPAIR_BYTES_MAX - x->bytes_n);
     if (n > 0)
         memcpy(x->bytes + x->bytes_n, replaced.p, n);
@@ -69,9 +63,8 @@ static void mend_note_repair(struct part *l, enum finding finding, const char *p
                        (struct slice){p, n});
 }
 
-/* The length of the bytes that a decoder replaces with one U+FFFD: the beginning of a character, as far as its bytes
- * could belong to one (Unicode 16, 3.9, table 3-7), or one byte. The bytes at p must not be a
- * complete character. */
+/* Returns the number of bytes that a decoder replaces with one U+FFFD: the longest beginning of a valid character
+ * (Unicode 16, 3.9, table 3-7), or one byte. The bytes at p must not be a complete character. */
 static size_t invalid_utf8_len(const char *p, const char *end)
 {
     unsigned char a = (unsigned char)p[0];
@@ -95,7 +88,7 @@ static size_t invalid_utf8_len(const char *p, const char *end)
     return n;
 }
 
-static void add_control(struct buf *b, char c)
+static void add_escaped_control(struct buf *b, char c)
 {
     static const char letters[0x20] = {
         ['\b'] = 'b', ['\f'] = 'f', ['\n'] = 'n', ['\r'] = 'r', ['\t'] = 't'};
@@ -107,7 +100,7 @@ static void add_control(struct buf *b, char c)
     }
 }
 
-/* p points to the backslash. A wrong escape is not repaired: `C:\new` has two readings. */
+/* Skips an escape. p points to the backslash. A wrong escape is not repaired: `C:\new` has two readings. */
 static const char *skip_escape(struct part *l, const char *p)
 {
     static const char hex[] = "0123456789abcdefABCDEF";
@@ -121,7 +114,7 @@ static const char *skip_escape(struct part *l, const char *p)
     return p;
 }
 
-/* p points into a string, after its opening quote. The line may end before the string does. */
+/* Reads a string. p points into the string, after its opening quote. The line may end before the string does. */
 static const char *mend_string(struct part *l, const char *p)
 {
     struct buf *b = &l->m->text;
@@ -139,7 +132,7 @@ static const char *mend_string(struct part *l, const char *p)
             n = n > 0 ? 1 : invalid_utf8_len(p, l->end);
             mend_note_repair(l, c < 0x20 ? FIND_CONTROL_CHARACTER : FIND_INVALID_UTF8, p, n);
             if (c < 0x20)
-                add_control(b, *p);
+                add_escaped_control(b, *p);
             else
                 buf_adds(b, "\xEF\xBF\xBD");
             from = p += n;
@@ -175,7 +168,7 @@ static const char *mend_word(struct part *l, const char *p)
     return p;
 }
 
-static bool may_close(const struct mend *m, char c)
+static bool may_close_container(const struct mend *m, char c)
 {
     if (m->open.depth == 0 || nesting_in_object(&m->open) != (c == '}'))
         return false;
@@ -198,7 +191,7 @@ static const char *mend_structural(struct part *l, const char *p)
         break;
     case '}':
     case ']':
-        if (!may_close(m, *p))
+        if (!may_close_container(m, *p))
             return mend_set_flaw(l, p);
         m->open.depth--;
         m->expect = m->open.depth > 0 ? EXPECT_COMMA : EXPECT_NOTHING;
@@ -231,24 +224,6 @@ static const char *mend_token(struct part *l, const char *p)
         return p + 1;
     }
     return value ? mend_word(l, p) : mend_set_flaw(l, p);
-}
-
-static const char *mend_space(struct part *l, const char *p)
-{
-    const char *from = p;
-    while (p < l->end && (*p == ' ' || *p == '\t' || *p == '\r'))
-        p++;
-    buf_add(&l->m->text, from, (size_t)(p - from));
-    return p;
-}
-
-static void join_line(struct part *l)
-{
-    struct mend *m = l->m;
-    repairs_add_repair(&m->repairs, FIND_SEVERAL_LINES, m->taken, slice_of("\n"));
-    m->taken++;
-    if (m->expect == EXPECT_STRING)
-        buf_adds(&m->text, "\\n");
 }
 
 static void cut_trailing(struct part *l, const char *p)
@@ -284,14 +259,18 @@ void mend_close(struct mend *m)
 enum mend_result mend_add(struct mend *m, struct slice line)
 {
     struct part l = {m, line.p, line.p + line.n};
-    if (m->lines++ > 0)
-        join_line(&l);
+    if (m->lines++ > 0) {
+        repairs_add_repair(&m->repairs, FIND_SEVERAL_LINES, m->taken, slice_of("\n"));
+        m->taken++;
+        if (m->expect == EXPECT_STRING)
+            buf_adds(&m->text, "\\n");
+    }
     const char *p = line.p;
     while (p != NULL && p < l.end && m->expect != EXPECT_NOTHING) {
         if (m->expect == EXPECT_STRING)
             p = mend_string(&l, p);
         else if (*p == ' ' || *p == '\t' || *p == '\r')
-            p = mend_space(&l, p);
+            buf_addc(&m->text, *p++);
         else
             p = mend_token(&l, p);
     }

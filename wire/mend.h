@@ -1,4 +1,4 @@
-/* mend.h - repairs a line that json_scan() has refused, if it can be read in only one sensible way.
+/* mend.h - repairs a line that json_scan() has refused, if only one reading of the line makes sense.
  *
  * Repairs   invalid UTF-8 in a string: each maximal invalid part becomes U+FFFD, as in the decoder of the WHATWG
  *           standard, in Node and in Python. A control character in a string is escaped. NaN, Infinity and
@@ -8,9 +8,8 @@
  * Result    only a candidate: the caller passes it to json_scan(), and drops it if json_scan()
  *           refuses it.
  * Owns      the repaired text, in at most max bytes.
- * Work      linear in the input, however many lines it comes in.
- * Errors    MEND_FLAWED, with the offset, if nothing repairs the text; also when it is longer than max, or out of
- *           memory.
+ * Work      linear in the input, into however many lines it is divided.
+ * Errors    MEND_FLAWED, with the offset, if the text cannot be repaired, or is longer than max, or if memory runs out.
  * Blocks    never. Pure. */
 #ifndef MI_WIRE_MEND_H
 #define MI_WIRE_MEND_H
@@ -24,21 +23,18 @@
 /* A kind of repair that was made in a message. */
 struct repair {
     enum finding finding;
-    size_t
-        at; /* offset of the first place in the text as received, whose lines have a newline between
-             * them */
-    size_t count;   /* number of places */
-    size_t bytes_n; /* bytes used in `bytes` */
-    char bytes
-        [REPAIR_BYTES_MAX]; /* the replaced bytes of all repaired places, as far as the buffer has room */
+    size_t at; /* offset of the first repaired position, in the received lines joined by newlines */
+    size_t count;                 /* number of repaired positions */
+    size_t bytes_n;               /* bytes used in `bytes` */
+    char bytes[REPAIR_BYTES_MAX]; /* the bytes that were replaced, as far as there is room */
 };
 
 struct repairs {
     size_t n;
-    struct repair list[REPAIRS_MAX]; /* ordered by their first places */
+    struct repair list[REPAIRS_MAX]; /* in the order of `at` */
 };
 
-/* Notes one place. */
+/* Notes a repair at one position. */
 void repairs_add_repair(struct repairs *r, enum finding finding, size_t at, struct slice replaced);
 /* Returns the repairs as a set of findings. */
 findings repairs_as_findings(const struct repairs *r);
@@ -55,7 +51,7 @@ struct mend {
     struct slice trailing; /* borrowed from the last line: text after the value; n is 0 if there is
                             * none */
     size_t flaw_at;        /* for MEND_FLAWED: offset in the text as received */
-    size_t taken;          /* bytes of the lines before this one, with their newlines */
+    size_t taken;          /* bytes of the earlier lines, with their newlines */
     size_t lines;          /* lines added */
     unsigned expect;       /* enum expect of mend.c */
     bool is_key;           /* the string being read is the key of a member */

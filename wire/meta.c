@@ -36,7 +36,7 @@ bool meta_is_pair_list(struct slice s)
     return true;
 }
 
-/* Letters, digits and hyphens; begins with a letter, ends with a letter or a digit. */
+/* Whether the text has only letters, digits and hyphens, begins with a letter, and ends with a letter or a digit. */
 static bool is_meta_label(const char *p, size_t n)
 {
     for (size_t i = 0; i < n; i++)
@@ -45,6 +45,7 @@ static bool is_meta_label(const char *p, size_t n)
     return n > 0 && char_is_letter(p[0]) && p[n - 1] != '-';
 }
 
+/* Whether the text is a list of labels with dots between them. */
 static bool is_meta_prefix(struct slice s)
 {
     for (size_t from = 0, i = 0; i <= s.n; i++)

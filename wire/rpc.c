@@ -33,47 +33,47 @@ static enum env env_of_plain_key(struct slice key)
 
 /* Offsets in struct rpc at which the values of these members are stored. 0: only the type is stored
  * (offset 0 is `kind`, never a value). */
-#define PLACE(member) offsetof(struct rpc, member)
-static const uint16_t params_place[FIELD_COUNT] = {
-    [FIELD_NAME] = PLACE(name),
-    [FIELD_URI] = PLACE(uri),
-    [FIELD_REF] = PLACE(ref),
-    [FIELD_TASK_ID] = PLACE(uri),
-    [FIELD_ARGUMENTS] = PLACE(arguments),
-    [FIELD_META] = PLACE(meta),
-    [FIELD_REQUEST_ID] = PLACE(request_id),
-    [FIELD_PROGRESS_TOKEN] = PLACE(progress_token),
-    [FIELD_PROGRESS] = PLACE(progress),
-    [FIELD_CURSOR] = PLACE(cursor),
-    [FIELD_REQUEST_STATE] = PLACE(request_state),
+#define OFFSET(member) offsetof(struct rpc, member)
+static const uint16_t params_offset[FIELD_COUNT] = {
+    [FIELD_NAME] = OFFSET(name),
+    [FIELD_URI] = OFFSET(uri),
+    [FIELD_REF] = OFFSET(ref),
+    [FIELD_TASK_ID] = OFFSET(uri),
+    [FIELD_ARGUMENTS] = OFFSET(arguments),
+    [FIELD_META] = OFFSET(meta),
+    [FIELD_REQUEST_ID] = OFFSET(request_id),
+    [FIELD_PROGRESS_TOKEN] = OFFSET(progress_token),
+    [FIELD_PROGRESS] = OFFSET(progress),
+    [FIELD_CURSOR] = OFFSET(cursor),
+    [FIELD_REQUEST_STATE] = OFFSET(request_state),
 };
-static const uint16_t result_place[FIELD_COUNT] = {
-    [FIELD_CONTENT] = PLACE(content),
-    [FIELD_IS_ERROR] = PLACE(is_error),
-    [FIELD_RESULT_TYPE] = PLACE(result_type),
-    [FIELD_META] = PLACE(result_meta),
-    [FIELD_NEXT_CURSOR] = PLACE(next_cursor),
-    [FIELD_REQUEST_STATE] = PLACE(request_state),
-    [FIELD_STRUCTURED_CONTENT] = PLACE(structured),
-    [FIELD_TTL_MS] = PLACE(ttl_ms),
-    [FIELD_CACHE_SCOPE] = PLACE(cache_scope),
+static const uint16_t result_offset[FIELD_COUNT] = {
+    [FIELD_CONTENT] = OFFSET(content),
+    [FIELD_IS_ERROR] = OFFSET(is_error),
+    [FIELD_RESULT_TYPE] = OFFSET(result_type),
+    [FIELD_META] = OFFSET(result_meta),
+    [FIELD_NEXT_CURSOR] = OFFSET(next_cursor),
+    [FIELD_REQUEST_STATE] = OFFSET(request_state),
+    [FIELD_STRUCTURED_CONTENT] = OFFSET(structured),
+    [FIELD_TTL_MS] = OFFSET(ttl_ms),
+    [FIELD_CACHE_SCOPE] = OFFSET(cache_scope),
 };
 
-/* Returns the unescaped key if it is short enough to be a known name; otherwise the key itself. */
-static struct slice unescape_short_key(struct slice key, char *place)
+/* Returns the key, unescaped to `room` if it has escapes and is short enough to be a known name. */
+static struct slice unescape_short_key(struct slice key, char room[KEY_MAX])
 {
     size_t n;
     if (key.n > 0 && memchr(key.p, '\\', key.n) != NULL &&
-        json_unescape_to(key, place, KEY_MAX, &n) == 0)
-        return (struct slice){place, n};
+        json_unescape_to(key, room, KEY_MAX, &n) == 0)
+        return (struct slice){room, n};
     return key;
 }
 
 static enum env env_of_key(struct slice key)
 {
-    char place[KEY_MAX];
+    char name[KEY_MAX];
     enum env e = env_of_plain_key(key);
-    return e != ENV_OTHER ? e : env_of_plain_key(unescape_short_key(key, place));
+    return e != ENV_OTHER ? e : env_of_plain_key(unescape_short_key(key, name));
 }
 
 static void read_envelope_member(struct reader *r, const struct json_member *mb)
@@ -84,9 +84,9 @@ static void read_envelope_member(struct reader *r, const struct json_member *mb)
     if (r->seen & 1u << e)
         r->m->findings |= FINDING(FIND_DUPLICATE_ENVELOPE_KEY);
     r->seen |= 1u << e;
-    struct json_value *const place[] = {&r->jsonrpc,   &r->m->id,     &r->method,
+    struct json_value *const value[] = {&r->jsonrpc,   &r->m->id,     &r->method,
                                         &r->m->params, &r->m->result, &r->m->error};
-    *place[e] = mb->value;
+    *value[e] = mb->value;
 }
 
 static void read_inner_member(struct reader *r, const struct json_member *mb)
@@ -109,13 +109,13 @@ static void read_inner_member(struct reader *r, const struct json_member *mb)
     if (f == FIELD_COUNT)
         return;
     bool params = r->outer == ENV_PARAMS;
-    size_t place = params ? params_place[f] : result_place[f];
+    size_t offset = params ? params_offset[f] : result_offset[f];
     if (params)
         r->m->in_params[f] = (uint8_t)mb->value.type;
     else
         r->m->in_result[f] = (uint8_t)mb->value.type;
-    if (place != 0)
-        memcpy((char *)r->m + place, &mb->value, sizeof mb->value);
+    if (offset != 0)
+        memcpy((char *)r->m + offset, &mb->value, sizeof mb->value);
 }
 
 static void rpc_on_member(void *ctx, const struct json_member *mb)
@@ -138,7 +138,7 @@ static bool value_is_present(struct json_value v)
     return v.type != JSON_NONE && v.type != JSON_NULL;
 }
 
-static enum rpc_kind read_call(struct reader *r)
+static enum rpc_kind read_call_envelope(struct reader *r)
 {
     struct rpc *m = r->m;
     if (r->method.type != JSON_STRING)
@@ -166,13 +166,7 @@ static enum rpc_kind read_call(struct reader *r)
     }
 }
 
-static bool error_is_valid(const struct rpc *m)
-{
-    return m->error.type == JSON_OBJECT && json_is_integer(m->error_code) &&
-           m->error_message.type == JSON_STRING;
-}
-
-static enum rpc_kind read_answer(struct rpc *m)
+static enum rpc_kind read_answer_envelope(struct rpc *m)
 {
     bool result = m->result.type != JSON_NONE;
     bool error = m->error.type != JSON_NONE;
@@ -186,7 +180,9 @@ static enum rpc_kind read_answer(struct rpc *m)
         return rpc_mark_invalid(m, FIND_MALFORMED_ANSWER);
     if (m->id.type == JSON_NULL)
         m->findings |= FINDING(FIND_NULL_ID);
-    if (result == error || (error && !error_is_valid(m)))
+    bool error_is_valid = m->error.type == JSON_OBJECT && json_is_integer(m->error_code) &&
+                          m->error_message.type == JSON_STRING;
+    if (result == error || (error && !error_is_valid))
         return rpc_mark_invalid(m, FIND_MALFORMED_ANSWER);
     if (error)
         return RPC_ERROR;
@@ -197,7 +193,7 @@ static enum rpc_kind read_answer(struct rpc *m)
     return RPC_RESULT;
 }
 
-static enum rpc_kind read_object(struct reader *r)
+static enum rpc_kind read_envelope(struct reader *r)
 {
     struct rpc *m = r->m;
     if (m->is_call && m->is_answer)
@@ -214,17 +210,10 @@ static enum rpc_kind read_object(struct reader *r)
     if (m->id.type == JSON_NUMBER && !json_is_integer(m->id))
         m->findings |= FINDING(FIND_FRACTIONAL_ID);
     if (m->is_call)
-        return read_call(r);
+        return read_call_envelope(r);
     if (r->seen & (1u << ENV_RESULT | 1u << ENV_ERROR) || m->id.type != JSON_NONE)
-        return read_answer(m);
+        return read_answer_envelope(m);
     return rpc_mark_invalid(m, FIND_NOT_JSONRPC);
-}
-
-/* `12:00 {}` and `{} done` are log lines; `{}{}` is two messages to a parser that reads a stream. */
-static bool begins_two_containers(struct slice line, const struct json_scan *scan)
-{
-    char next = line.p[scan->fault.at];
-    return (scan->type == JSON_OBJECT || scan->type == JSON_ARRAY) && (next == '{' || next == '[');
 }
 
 static bool line_begins_container(struct slice line)
@@ -244,9 +233,14 @@ static findings finding_of_fault(struct slice line, const struct json_scan *scan
         return FINDING(FIND_TOO_DEEP);
     case JSON_CUT:
         return FINDING(FIND_NOT_JSON) | (line_begins_container(line) ? FINDING(FIND_CUT_JSON) : 0);
-    case JSON_TRAILING:
-        return begins_two_containers(line, scan) ? FINDING(FIND_SEVERAL_VALUES)
-                                                 : FINDING(FIND_NOT_JSON);
+    case JSON_TRAILING: {
+        /* `12:00 {}` and `{} done` are log lines; `{}{}` is two messages to a parser that reads a
+         * stream. */
+        char next = line.p[scan->fault.at];
+        bool two_containers =
+            (scan->type == JSON_OBJECT || scan->type == JSON_ARRAY) && (next == '{' || next == '[');
+        return two_containers ? FINDING(FIND_SEVERAL_VALUES) : FINDING(FIND_NOT_JSON);
+    }
     default:
         return FINDING(FIND_NOT_JSON);
     }
@@ -271,7 +265,7 @@ int rpc_read(struct slice line, struct rpc *ret)
     if (scan.deep)
         ret->findings |= FINDING(FIND_DEEP_MESSAGE);
     if (scan.type == JSON_OBJECT)
-        ret->kind = read_object(&r);
+        ret->kind = read_envelope(&r);
     else if (scan.type == JSON_ARRAY)
         ret->kind = RPC_BATCH;
     else

@@ -25,7 +25,7 @@ enum rpc_kind {
     RPC_BATCH, /* an array; read its members one by one with json_walk_next() */
 };
 
-/* Findings of an object that two readers may take for different messages. */
+/* Findings of an object that two readers may interpret as different messages. */
 #define RPC_AMBIGUOUS (FINDING(FIND_DUPLICATE_ENVELOPE_KEY) | FINDING(FIND_CALL_AND_ANSWER))
 
 struct rpc {
@@ -70,7 +70,7 @@ void rpc_read_head(struct slice head, struct rpc *ret);
 
 /* Compares the unescaped method with a name such as "notifications/cancelled". */
 bool rpc_method_is(const struct rpc *m, const char *method);
-/* The target of a request (mcp-wire.md 2.1): the name of a tool or prompt, the uri of a resource, the name
+/* Returns the target of a request (mcp-wire.md 2.1): the name of a tool or prompt, the uri of a resource, the name
  * or uri of a completion's ref, or the id of a task. Raw text, without quotes; {NULL, 0} if there
  * is none. */
 struct slice rpc_target(const struct rpc *m);
@@ -85,7 +85,7 @@ struct rpc_name rpc_name(const struct rpc *m, struct buf *b);
 struct json_value rpc_input_requests(const struct rpc *m);
 /* Whether the request has the protocol version in params._meta, as revision 2026-07-28 requires. */
 bool rpc_is_modern(const struct rpc *m);
-/* Whether this answer is an error that the interposer made, not the server: its data has the source. */
+/* Whether this answer is an error that the interposer made, not the server: error.data.source says so. */
 bool rpc_is_ours(const struct rpc *answer);
 
 #endif

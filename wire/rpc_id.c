@@ -15,13 +15,12 @@ static bool is_plain_integer(struct slice s)
     return true;
 }
 
-/* The canonical form of a decimal number: its significant digits, and the power of ten of the last one.
- * Never longer than the number as written. */
+/* Appends the canonical form of a decimal number: its significant digits, and the power of ten of the last digit.
+ * The form is never longer than the number as written. */
 static void append_canonical_number(struct buf *b, struct slice s)
 {
     int64_t exp10 = 0;
-    size_t zeros =
-        0; /* zeros that were read after the last written digit; they may be trailing zeros */
+    size_t zeros = 0; /* zeros that were read after the last written digit; may be trailing zeros */
     bool minus = s.p[0] == '-', fraction = false, written = false;
     size_t i = minus ? 1 : 0;
     for (; i < s.n && s.p[i] != 'e' && s.p[i] != 'E'; i++) {
@@ -81,7 +80,7 @@ bool rpc_id_is(struct json_value id, uint64_t n)
 
 #define HASH_BEGIN 0xCBF29CE484222325u /* FNV-1a */
 
-static uint64_t hash_more(uint64_t h, struct slice s)
+static uint64_t hash_add_bytes(uint64_t h, struct slice s)
 {
     for (size_t i = 0; i < s.n; i++)
         h = (h ^ (unsigned char)s.p[i]) * 0x100000001B3u;
@@ -95,13 +94,14 @@ static uint64_t hash_end(uint64_t h)
 
 uint64_t rpc_id_hash(struct slice key)
 {
-    uint64_t hash = hash_end(hash_more(HASH_BEGIN, key));
+    uint64_t hash = hash_end(hash_add_bytes(HASH_BEGIN, key));
     return hash + (hash == 0);
 }
 
 static struct rpc_id rpc_id_make(char type, struct slice text)
 {
-    uint64_t hash = hash_end(hash_more(hash_more(HASH_BEGIN, (struct slice){&type, 1}), text));
+    uint64_t hash =
+        hash_end(hash_add_bytes(hash_add_bytes(HASH_BEGIN, (struct slice){&type, 1}), text));
     return (struct rpc_id){type, text, hash + (hash == 0)};
 }
 

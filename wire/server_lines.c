@@ -3,11 +3,11 @@
 #include "wire/lenient.h"
 #include "wire/line.h"
 
-/* A line, the end of one, or several that are joined. */
+/* A line, the end of a line, or several lines that are joined. */
 struct text {
     struct slice text;
     struct rpc m;   /* the message as received */
-    findings found; /* around it */
+    findings found; /* findings about the line around the message */
     size_t at;      /* offset in the line */
     size_t size;    /* bytes of the line */
 };
@@ -39,7 +39,7 @@ static int emit_log_text(struct server_lines *l, struct slice text)
     return emit_noise(l, text, FINDING(FIND_NOT_JSON), (struct slice){0});
 }
 
-/* Lines that have waited are noise one by one. */
+/* Reports each waiting line as noise. */
 static int drop_lines(struct server_lines *l, struct slice lines, struct slice meant)
 {
     int st = 0;
@@ -53,7 +53,7 @@ static int drop_lines(struct server_lines *l, struct slice lines, struct slice m
     return st;
 }
 
-/* Drops the text. found: the findings to report instead of those that were read. */
+/* Reports the text as noise. found: the findings to report, unless the text is the waiting lines. */
 static int server_lines_drop(struct server_lines *l, const struct text *x, findings found,
                              bool meant)
 {
@@ -63,7 +63,7 @@ static int server_lines_drop(struct server_lines *l, const struct text *x, findi
     return emit_noise(l, x->text, found, all);
 }
 
-/* ---- answers that nobody can read ----------------------------------------------------------- */
+/* ---- unreadable answers --------------------------------------------------------------------- */
 
 static bool request_is_open(const struct server_lines *l, struct json_value id)
 {
@@ -89,7 +89,7 @@ static int handle_unreadable(struct server_lines *l, const struct text *x, size_
     return l->rules.line(l->rules.ctx, &line);
 }
 
-/* Handles JSON that is not a message, x->m. as_noise: the findings if x was not meant as an answer
+/* Handles JSON that is not a message. as_noise: the findings to report if x was not meant as an answer
  * either. */
 static int handle_no_message(struct server_lines *l, const struct text *x, findings as_noise)
 {
@@ -140,13 +140,12 @@ static bool has_other_answer(const struct server_lines *l, struct slice behind,
 
 /* ---- repairs -------------------------------------------------------------------------------- */
 
-/* Uses the repaired text, which is valid JSON and was read into rpc. */
+/* Handles x with its repaired text, which is valid JSON and was read into rpc. */
 static int emit_repaired(struct server_lines *l, const struct text *x, const struct mend *m,
                          const struct rpc *rpc)
 {
     struct text as = {x->text, *rpc, x->found | repairs_as_findings(&m->repairs), x->at, x->size};
-    if (rpc->kind == RPC_INVALID) { /* the message is not forwarded, so the text as received is
-                                     * recorded */
+    if (rpc->kind == RPC_INVALID) { /* not forwarded: recorded as received */
         as.m.findings |= x->m.findings;
         as.m.fault = x->m.fault;
         return handle_no_message(l, &as, x->m.findings | x->found);
@@ -172,7 +171,7 @@ static int emit_repaired(struct server_lines *l, const struct text *x, const str
     return st < 0 ? st : l->rules.line(l->rules.ctx, &line);
 }
 
-/* Uses the result of mend for x. */
+/* Handles x with the result of its repair. */
 static int handle_mended(struct server_lines *l, const struct text *x, const struct mend *m,
                          enum mend_result result)
 {
@@ -188,7 +187,7 @@ static int handle_mended(struct server_lines *l, const struct text *x, const str
 }
 
 /* Handles log text before a message that has a flaw. */
-static int read_glued(struct server_lines *l, const struct text *x)
+static int handle_glued_text(struct server_lines *l, const struct text *x)
 {
     struct glued g;
     enum glued_result found = glued_read(x->text, l->rules.max, &l->rules.open, &g);
@@ -245,15 +244,8 @@ int server_lines_end(struct server_lines *l, bool cut)
     return st;
 }
 
-static int handle_joined(struct server_lines *l)
-{
-    struct text x = join_waiting_lines(l);
-    int st = handle_mended(l, &x, &l->mend, MEND_WHOLE);
-    server_lines_stop_waiting(l);
-    return st;
-}
-
-/* *ret_taken: whether x continues the waiting lines; if not, the wait has ended. */
+/* Adds x to the waiting lines if it continues them, and handles them if they are complete. *ret_taken: whether x continues
+ * the waiting lines; if not, the wait has ended. */
 static int continue_waiting_lines(struct server_lines *l, const struct text *x, int64_t now_us,
                                   bool *ret_taken)
 {
@@ -268,17 +260,15 @@ static int continue_waiting_lines(struct server_lines *l, const struct text *x, 
     keep_waiting_line(l, x, now_us);
     if (l->raw.failed)
         return MI_ENOMEM;
-    return result == MEND_WHOLE ? handle_joined(l) : 0;
+    if (result != MEND_WHOLE)
+        return 0;
+    struct text joined = join_waiting_lines(l);
+    int st = handle_mended(l, &joined, &l->mend, MEND_WHOLE);
+    server_lines_stop_waiting(l);
+    return st;
 }
 
 /* ---- lines ---------------------------------------------------------------------------------- */
-
-/* Whether `[` begins a log text, such as "[INFO] {…}", and not a batch. */
-static bool is_log_bracket(struct slice text, size_t flaw_at)
-{
-    const char *object = memchr(text.p, '{', text.n);
-    return text.p[0] == '[' && object != NULL && flaw_at < (size_t)(object - text.p);
-}
 
 static int handle_flawed_line(struct server_lines *l, const struct text *x, int64_t now_us)
 {
@@ -294,14 +284,17 @@ static int handle_flawed_line(struct server_lines *l, const struct text *x, int6
         return l->raw.failed ? MI_ENOMEM : 0;
     }
     size_t flaw_at = l->mend.flaw_at;
-    /* a message that was cut off by the end of the output: the reason of the end is also the reason
-     * for its request */
+    const char *object = memchr(x->text.p, '{', x->text.n);
+    /* "[INFO] {…}" is log text before a message, and not a batch. */
+    bool is_log_text = result == MEND_FLAWED && x->text.p[0] == '[' && object != NULL &&
+                       flaw_at < (size_t)(object - x->text.p);
+    /* If the end of the output cuts off a message, its request gets the error about the end. */
     bool cut = last && (result == MEND_MORE || (result == MEND_FLAWED && flaw_at >= x->text.n));
     int st;
     if (cut)
         st = server_lines_drop(l, x, x->m.findings | x->found, false);
-    else if (result == MEND_FLAWED && is_log_bracket(x->text, flaw_at))
-        st = read_glued(l, x);
+    else if (is_log_text)
+        st = handle_glued_text(l, x);
     else
         st = handle_mended(l, x, &l->mend, result);
     mend_close(&l->mend);
@@ -320,7 +313,7 @@ static int handle_invalid_server_line(struct server_lines *l, const struct text 
         int st = emit_log_text(l, before);
         return st < 0 ? st : emit_message(l, SERVER_LINE_MESSAGE, &message, message.m.id);
     }
-    return glued_begins_value(x->text) ? handle_flawed_line(l, x, now_us) : read_glued(l, x);
+    return glued_begins_value(x->text) ? handle_flawed_line(l, x, now_us) : handle_glued_text(l, x);
 }
 
 int server_lines_handle_line(struct server_lines *l, struct slice line, findings found,

@@ -9,7 +9,7 @@
  * Limits    a message over several lines: rules.max bytes, SERVER_LINES_WAIT_MAX_US.
  * Owns      the lines that wait, and their repaired text.
  * Lifetime  the slices and pointers of a struct server_note_line are valid during the call of line().
- * Errors    those of line(), which end the reading of the line; MI_ENOMEM.
+ * Errors    a negative status of line() ends the reading of the line and is returned; MI_ENOMEM.
  * Blocks    never. Pure: the caller has the clock. */
 #ifndef MI_WIRE_SERVER_LINES_H
 #define MI_WIRE_SERVER_LINES_H
@@ -25,7 +25,8 @@ enum server_line_kind {
     SERVER_LINE_MESSAGE,
     SERVER_LINE_BLANK,
     SERVER_LINE_NOISE, /* not a message */
-    SERVER_LINE_REFUSED, /* the text was meant as the answer to a pending request, but is not a valid message */
+    /* JSON that was meant as the answer to a pending request, but is not a valid message. */
+    SERVER_LINE_REFUSED,
     /* Meant as the answer to a pending request, but not even JSON. A valid answer may follow,
      * because some servers print what they send. */
     SERVER_LINE_UNREADABLE,
@@ -33,11 +34,10 @@ enum server_line_kind {
 
 struct server_line {
     enum server_line_kind kind;
-    struct slice text;    /* as received, or repaired; n is 0 for a further answer on the previous
-                           * line */
-    size_t at;            /* offset at which the message begins in the line */
-    size_t size;          /* bytes as received */
-    findings found;       /* findings, including those of m */
+    struct slice text; /* as received, or repaired; n is 0 for a further answer on the same line */
+    size_t at;         /* offset at which the message begins in the line */
+    size_t size;       /* bytes as received */
+    findings found;    /* findings, including those of m */
     const struct rpc *m;  /* the message that was read; NULL for a blank line and for noise */
     struct json_value id; /* id of the message, or of the request that is answered */
     /* Repairs of a message. NULL: nothing was repaired, and the text is a part of the received
@@ -63,18 +63,18 @@ struct server_lines_rules {
 struct server_lines {
     struct server_lines_rules rules;
     bool waits;       /* waits for the line that continues `raw` */
-    struct buf raw;   /* owned: the lines as received, each with a newline */
+    struct buf raw;   /* owned: the waiting lines as received, each with a newline */
     struct mend mend; /* repair of `raw` */
     bool http;        /* a line of HTTP was taken */
-    findings found;   /* findings about these lines */
-    int64_t since_us; /* time when the first of these lines was taken */
+    findings found;   /* findings about the waiting lines */
+    int64_t since_us; /* time when the first of the waiting lines was taken */
     int64_t until_us; /* when the caller ends the wait, with server_lines_end() */
 };
 
 void server_lines_open(struct server_lines *l, const struct server_lines_rules *rules);
 void server_lines_close(struct server_lines *l); /* safe to call twice */
-/* Takes a line as received, without its newline. found: findings about it; `no-newline` means that
- * the output has ended. Calls line() for the waiting lines, if this line does not continue them.
+/* Takes a line as received, without its newline. found: findings about the line; `no-newline` means
+ * that the output has ended. Calls line() for the waiting lines, if this line does not continue them.
  * Unless this line now waits itself, calls line() for its parts: log text first, a message last. */
 MI_MUST int server_lines_handle_line(struct server_lines *l, struct slice line, findings found,
                                      int64_t now_us);

@@ -42,7 +42,7 @@ static uint64_t hash_leaf(struct hasher *h, struct json_value v)
                            : hash_canonical(h, v);
 }
 
-/* *ret_end: one past the container. */
+/* Hashes an object or array. *ret_end: one past its closing bracket. */
 static uint64_t hash_container(struct hasher *h, const char *bracket, size_t depth, bool skip_meta,
                                const char **ret_end)
 {
@@ -61,8 +61,8 @@ static uint64_t hash_container(struct hasher *h, const char *bracket, size_t dep
             one = hash_leaf(h, v);
         if (skipped)
             continue;
-        /* the hashes of members are added, so that their order does not matter; an element is
-         * hashed with its index */
+        /* The hashes of members are added, so the order of members does not matter. Hashes of
+         * elements are chained, so their order matters. */
         sum = w.object ? sum + keyed_hash_pair(h->key, hash_string(h, key), one)
                        : keyed_hash_pair(h->key, sum, one);
     }

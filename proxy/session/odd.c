@@ -332,7 +332,7 @@ void odd_handle_due(struct traffic *t, int64_t now_us)
     if (t->timers.paused & TIMERS_SERVER_NOT_READ) { /* the next line may already have arrived */
         if (line)
             t->odd.lines.until_us = now_us + ODD_WAIT_US;
-        held_put_off(&t->odd.held, now_us + ODD_WAIT_US);
+        held_postpone(&t->odd.held, now_us + ODD_WAIT_US);
         return;
     }
     if (line)

@@ -1,4 +1,4 @@
-/* block.h - 64 bytes of JSON text at once, as bits: for long strings with many escapes.
+/* block.h - examines 64 bytes of JSON text at once, as bits: for long strings with many escapes.
  *
  * Bit i represents byte i. Without SSE2 JSON_BLOCKS is 0, and the callers examine each byte.
  * Blocks    never. Pure. */
@@ -15,9 +15,8 @@
 #endif
 
 #define JSON_BLOCK 64
-#define JSON_BLOCK_AFTER                                                                           \
-    8 /* after this many escapes and other special bytes in a string, blocks are faster than
-       * bytes */
+/* After this many escapes and other special bytes in a string, reading blocks is faster than reading bytes. */
+#define JSON_BLOCK_AFTER 8
 
 #if JSON_BLOCKS
 
@@ -48,13 +47,13 @@ static inline uint64_t json_block_is(struct json_block b, char c)
                                                _mm_cmpeq_epi8(b.c, v), _mm_cmpeq_epi8(b.d, v)});
 }
 
-/* The bytes from 0x80 on. */
+/* Returns which bytes are 0x80 or more. */
 static inline uint64_t json_block_non_ascii(struct json_block b)
 {
     return json_block_bits(b);
 }
 
-/* The bytes below 0x20 or from 0x80 on. */
+/* Returns which bytes are less than 0x20, or 0x80 or more. */
 static inline uint64_t json_block_control_or_non_ascii(struct json_block b)
 {
     const __m128i v = _mm_set1_epi8(0x20); /* compared as signed numbers */
@@ -81,15 +80,15 @@ static inline uint64_t json_block_letters(struct json_block b)
                             json_block_letters_of(b.c), json_block_letters_of(b.d)});
 }
 
-/* Returns which of the given backslashes begin an escape: every other one of several in a row.
+/* Returns which of the given backslashes begin an escape: in a row of backslashes, every other one.
  * *carry: 1 if the first byte of the block is escaped; set for the next block. The subtraction
- * carries through each row (simdjson). */
+ * carries through each row (as in simdjson). */
 static inline uint64_t json_block_escapes(uint64_t slashes, uint64_t *carry)
 {
     const uint64_t odd = 0xAAAAAAAAAAAAAAAAu;
     uint64_t first = slashes & ~*carry;
-    uint64_t begins = (((first << 1) | odd) - first) ^ odd; /* also the byte after the last of a
-                                                             * row */
+    /* Also has the byte after a row, which is removed below. */
+    uint64_t begins = (((first << 1) | odd) - first) ^ odd;
     uint64_t ret = begins & slashes & ~*carry;
     *carry = ret >> 63;
     return ret;

@@ -17,8 +17,7 @@ struct decimal decimal_read(struct slice s)
         int64_t e = 0;
         bool negative = s.p[++i] == '-';
         for (i += negative || s.p[i] == '+' ? 1 : 0; i < s.n; i++)
-            e = e < INT64_C(1000000000000000) ? e * 10 + (s.p[i] - '0')
-                                              : e; /* see Rules in decimal.h */
+            e = e < INT64_C(1000000000000000) ? e * 10 + (s.p[i] - '0') : e;
         d.exp10 += negative ? -e : e;
     }
     for (; to > from && (s.p[to - 1] == '0' || s.p[to - 1] == '.'); to--)
@@ -48,7 +47,7 @@ static int next_decimal_digit(struct digits *w)
     return w->at < w->s.n ? w->s.p[w->at++] - '0' : -1;
 }
 
-static int64_t decimal_count(struct decimal d)
+static int64_t decimal_count_digits(struct decimal d)
 {
     struct digits w = decimal_digits(d);
     int64_t n = 0;
@@ -57,9 +56,9 @@ static int64_t decimal_count(struct decimal d)
     return n;
 }
 
-static int compare_sizes(struct decimal a, struct decimal b)
+static int decimal_compare_magnitudes(struct decimal a, struct decimal b)
 {
-    int64_t x = a.exp10 + decimal_count(a), y = b.exp10 + decimal_count(b);
+    int64_t x = a.exp10 + decimal_count_digits(a), y = b.exp10 + decimal_count_digits(b);
     if (x != y)
         return x < y ? -1 : 1;
     struct digits v = decimal_digits(a), w = decimal_digits(b);
@@ -83,7 +82,7 @@ int decimal_compare(struct decimal a, struct decimal b)
     }
     if (a.minus != b.minus)
         return a.minus ? -1 : 1;
-    int c = compare_sizes(a, b);
+    int c = decimal_compare_magnitudes(a, b);
     return a.minus ? -c : c;
 }
 
@@ -93,7 +92,7 @@ bool decimal_is_multiple(struct decimal a, struct decimal b)
     struct digits w = decimal_digits(b);
     if (a.digits.n == 0)
         return true;
-    if (decimal_count(b) > 17) /* ten times `rest` would not fit below */
+    if (decimal_count_digits(b) > 17) /* ten times `rest` would not fit below */
         return true;
     for (int c; (c = next_decimal_digit(&w)) >= 0;)
         by = by * 10 + (uint64_t)c;

@@ -1,4 +1,4 @@
-/* escape.h - the escapes of JSON strings (RFC 8259, section 7), in text that was checked before.
+/* escape.h - decodes the escapes of JSON strings (RFC 8259, section 7), in text that was checked before.
  *
  * Owns      nothing.
  * Units     bytes.

@@ -41,15 +41,15 @@ struct pointers {
 
 typedef uint64_t pointer_set; /* one bit for each pointer that matches so far */
 
-/* Adds the pointer `below` followed by `text`; `below` may be "". 0; MI_EINVAL or MI_EFULL with a message in
- * error; MI_ENOMEM. */
+/* Adds the pointer `below` followed by `text`; `below` may be "". Returns 0, MI_EINVAL or MI_EFULL with a message
+ * in error, or MI_ENOMEM. */
 MI_MUST int pointers_add(struct pointers *p, const char *below, struct slice text,
                          struct buf *error);
 void pointers_close(struct pointers *p);
 
-/* Return the pointers that match so far. At the root all pointers match. One level further down,
- * those of `from` match whose token at this depth (0: the first token) is this member or
- * element. */
+/* These return the pointers that match so far. At the root all pointers match. One level further
+ * down, a pointer of `from` matches if its token at this depth (0: the first token) names this member
+ * or element. */
 pointer_set pointers_at_root(const struct pointers *p);
 pointer_set pointers_below_member(const struct pointers *p, pointer_set from, size_t depth,
                                   struct slice member);

@@ -19,8 +19,8 @@ struct scanner {
     json_member_fn on_member;
     void *ctx;
     struct slice key[3];     /* key of the member being read at depth 1 and 2 */
-    const char *value_at[3]; /* first byte of that member's value */
-    bool escaped;            /* the string read last contains an escape */
+    const char *value_at[3]; /* first byte of the value of the member at depth 1 and 2 */
+    bool escaped;            /* the string that was read last contains an escape */
     bool duplicate;
     bool deep;
     uint32_t keys_n;                         /* hashes in use */
@@ -56,13 +56,13 @@ static inline const char *skip_space(const char *p, const char *end)
 #if defined(__SSE2__) && !defined(MI_NO_SIMD)
 #define PLAIN_BLOCK 16
 
-/* Bit i: byte i of these is special in a string. */
+/* Returns which of the next 16 bytes are special in a string: bit i stands for byte i. */
 static inline unsigned find_special_bytes(const char *p)
 {
     __m128i v = _mm_loadu_si128((const __m128i *)(const void *)p);
     __m128i quote = _mm_cmpeq_epi8(v, _mm_set1_epi8('"'));
     __m128i slash = _mm_cmpeq_epi8(v, _mm_set1_epi8('\\'));
-    /* a signed compare with 0x20 finds control characters and bytes from 0x80 up at once */
+    /* A signed comparison with 0x20 finds both control characters and bytes from 0x80 up. */
     __m128i other = _mm_cmplt_epi8(v, _mm_set1_epi8(0x20));
     return (unsigned)_mm_movemask_epi8(_mm_or_si128(other, _mm_or_si128(quote, slash)));
 }
@@ -84,7 +84,7 @@ static inline const char *skip_plain(const char *p, const char *end)
     return p;
 }
 
-/* p points to the backslash. */
+/* Scans an escape. p points to the backslash. */
 static const char *scan_escape(struct scanner *s, const char *p)
 {
     p++;
@@ -112,8 +112,8 @@ static const char *scan_wide(struct scanner *s, const char *p)
 }
 
 #if JSON_BLOCKS
-/* Whether valid characters begin at the bytes `wide`. Sets *ret_carry to the bytes of the next
- * block that belong to the last character. */
+/* Whether the non-ASCII bytes `wide` of a block are valid UTF-8. Sets *ret_carry to the bytes of the
+ * next block that belong to the last character of this block. */
 static bool are_valid_characters(const struct scanner *s, const char *p, uint64_t wide,
                                  uint64_t *ret_carry)
 {
@@ -150,7 +150,7 @@ static const char *skip_blocks(struct scanner *s, const char *p)
         escaped_first = carry;
         wide_first = wide_carry;
     }
-    if (wide_first != 0) /* they are valid */
+    if (wide_first != 0) /* these bytes of a character that began in the last block are valid */
         return p + JSON_BLOCK - __builtin_clzll(wide_first);
     return p - escaped_first;
 }
@@ -184,7 +184,7 @@ static const char *scan_long_string(struct scanner *s, const char *p)
     return NULL;
 }
 
-/* p points to the opening quote. Most strings are short and plain. */
+/* Scans a string. p points to the opening quote. Short strings without escapes, which are the most frequent, end here. */
 static inline const char *scan_string(struct scanner *s, const char *p)
 {
     s->escaped = false;
@@ -251,13 +251,6 @@ static const char *scan_scalar(struct scanner *s, const char *p)
     }
 }
 
-static inline uint64_t load8(const char *p)
-{
-    uint64_t w;
-    memcpy(&w, p, sizeof w);
-    return w;
-}
-
 static inline uint64_t load4(const char *p)
 {
     uint32_t w;
@@ -270,7 +263,7 @@ static inline uint64_t load1(const char *p)
     return (unsigned char)*p;
 }
 
-/* Uses both halves of the product: with the upper one alone, numbered keys would collide. */
+/* Uses both halves of the product: with the upper half alone, the hashes of numbered keys would collide. */
 static inline uint64_t mix_hash(uint64_t h, uint64_t w)
 {
     __extension__ unsigned __int128 m = (unsigned __int128)(h ^ w) * 0xFF51AFD7ED558CCDu;
@@ -281,8 +274,11 @@ static inline uint64_t mix_hash(uint64_t h, uint64_t w)
 static inline uint32_t hash_key(struct slice key)
 {
     uint64_t h = 0x9E3779B97F4A7C15u * (key.n + 1);
-    for (; key.n > 8; key.p += 8, key.n -= 8)
-        h = mix_hash(h, load8(key.p));
+    for (; key.n > 8; key.p += 8, key.n -= 8) {
+        uint64_t w;
+        memcpy(&w, key.p, sizeof w);
+        h = mix_hash(h, w);
+    }
     const char *last = key.p + key.n - 1;
     if (key.n >= 4) /* the two loads may overlap */
         h = mix_hash(h, load4(key.p) | load4(last - 3) << 32);
@@ -291,7 +287,7 @@ static inline uint32_t hash_key(struct slice key)
     return (uint32_t)h;
 }
 
-/* Keys with escapes are hashed unescaped; those longer than the buffer are not checked. */
+/* Hashes the unescaped key. Returns false if the key is longer than the buffer: such keys are not checked. */
 static __attribute__((noinline)) bool hash_escaped_key(struct slice key, uint32_t *ret)
 {
     char plain[256];
@@ -302,9 +298,9 @@ static __attribute__((noinline)) bool hash_escaped_key(struct slice key, uint32_
     return true;
 }
 
-/* Two different keys of one object have the same 32-bit hash in one of 2^32 pairs, which leads to a false
- * finding. Keys beyond the two limits of scan.h are not checked: the search costs at most
- * JSON_OBJECT_KEYS_MAX comparisons per key. */
+/* Compares the hash of a key with those of the earlier keys of its object. One in 2^32 pairs of different
+ * keys has the same hash, which leads to a false finding. Keys beyond the two limits of scan.h are not
+ * checked, so the search takes at most JSON_OBJECT_KEYS_MAX comparisons per key. */
 static void check_duplicate_key(struct scanner *s, struct slice key)
 {
     uint32_t from = s->keys_from[s->open.depth];
@@ -336,13 +332,6 @@ static bool open_container(struct scanner *s, bool object)
     }
     s->keys_seen[s->open.depth] = 0;
     return true;
-}
-
-/* Whether members at this depth are reported; at depth 2, only those in an object of the root. */
-static inline bool members_are_reported(const struct scanner *s)
-{
-    return s->open.depth <= 2 && s->on_member != NULL && (s->open.is_object[0] & 1) != 0 &&
-           (s->open.depth == 1 || (s->open.is_object[0] & 2) != 0);
 }
 
 static void report_ended_member(struct scanner *s, const char *p)
@@ -379,11 +368,11 @@ static inline const char *scan_key(struct scanner *s, const char *p)
     return p;
 }
 
-/* p points to the root value; returns one past its end. Jumps from each token to the tokens that may follow
- * it: a loop over tokens would have to test the previous token each time. */
+/* Scans the root value, at p. Returns one past its end. Jumps from each token to the tokens that may follow
+ * the token: a loop over tokens would have to test the previous token each time. */
 static const char *scan_root(struct scanner *s, const char *p)
 {
-    bool object = false; /* the innermost open container is one */
+    bool object = false; /* the innermost open container is an object */
 
 value:
     if (p >= s->end)
@@ -403,7 +392,9 @@ value:
         return p;
 
 ended:
-    if (object && members_are_reported(s))
+    /* Members of the root object are reported, and at depth 2 those of objects in the root object. */
+    if (object && s->open.depth <= 2 && s->on_member != NULL && (s->open.is_object[0] & 1) != 0 &&
+        (s->open.depth == 1 || (s->open.is_object[0] & 2) != 0))
         report_ended_member(s, p);
     p = skip_space(p, s->end);
     if (p < s->end && *p == ',') {

@@ -31,7 +31,7 @@ enum json_type {
 
 enum json_fault_kind {
     JSON_OK,
-    JSON_EMPTY,    /* nothing but white space */
+    JSON_EMPTY,    /* the text is empty or only white space */
     JSON_SYNTAX,   /* the grammar does not allow this byte here */
     JSON_CONTROL,  /* raw control character inside a string */
     JSON_UTF8,     /* not well-formed UTF-8 */
@@ -65,9 +65,8 @@ struct json_scan {
     struct json_fault fault;
     enum json_type type; /* type of the root value */
     struct slice root;   /* the root value without surrounding white space */
-    bool
-        duplicate_key; /* some object, in the first JSON_TREE_DEPTH levels, has two members with one key */
-    bool deep;         /* more than JSON_TREE_DEPTH levels */
+    bool duplicate_key;  /* an object in the first JSON_TREE_DEPTH levels has the same key twice */
+    bool deep;           /* more than JSON_TREE_DEPTH levels */
 };
 
 /* Returns 0, or MI_EPROTO with ret->fault set. on_member may be NULL. */
@@ -76,7 +75,7 @@ MI_MUST int json_scan(struct slice text, json_member_fn on_member, void *ctx,
 
 /* Returns the type of a value in valid JSON from its first byte. */
 enum json_type json_type_at(char first);
-/* A static text for people: "raw control character inside a string". */
+/* Returns a static text for people, such as "raw control character inside a string". */
 const char *json_fault_text(enum json_fault_kind kind);
 
 #endif

@@ -30,8 +30,8 @@ static bool read_index(struct slice token, size_t *ret)
     return true;
 }
 
-/* Returns the element with this index; type JSON_NONE: none. *ret_n: the number of elements before
- * the end of the search. */
+/* Returns the element with this index; type JSON_NONE if there is none: then *ret_n is the number of
+ * elements of the array. */
 static struct json_value json_set_element(struct json_value array, size_t index, size_t *ret_n)
 {
     struct json_walk w = json_walk_begin(array);
@@ -43,6 +43,7 @@ static struct json_value json_set_element(struct json_value array, size_t index,
     return (struct json_value){0};
 }
 
+/* Returns the member or element that a token names. b: the token, unescaped by read_token(). */
 static struct json_value find_child(struct json_value parent, struct slice token, struct buf *b)
 {
     size_t index, n;
@@ -84,27 +85,16 @@ static bool add_nested(struct buf *out, struct slice rest, struct slice value, s
     return rest.n == 0;
 }
 
-/* Whether an object or array has neither members nor elements. */
-static bool json_set_is_empty(struct json_value container)
-{
-    struct json_walk w = json_walk_begin(container);
-    struct slice key;
-    const char *value;
-    return !json_walk_peek(&w, &key, &value);
-}
-
-static const char *json_set_type_name(enum json_type type)
-{
-    return type == JSON_STRING ? "a string" : type == JSON_NUMBER ? "a number" : "true or false";
-}
-
 /* Adds a member or an element at the end of `into`, which is a part of text. */
 static int json_set_append(struct buf *out, struct slice text, struct json_value into,
                            struct slice token, struct slice rest, struct slice value, struct buf *b)
 {
     size_t end = (size_t)(into.text.p + into.text.n - text.p) - 1;
+    struct json_walk w = json_walk_begin(into);
+    struct slice key;
+    const char *first;
     buf_add(out, text.p, end);
-    buf_adds(out, json_set_is_empty(into) ? "" : ",");
+    buf_adds(out, json_walk_peek(&w, &key, &first) ? "," : "");
     if (into.type == JSON_OBJECT && read_token(b, token)) {
         text_json(out, buf_slice(b));
         buf_addc(out, ':');
@@ -152,7 +142,10 @@ static int set_at_pointer(struct buf *out, struct slice text, struct slice point
         if (at.type == JSON_NULL) /* null becomes an object */
             return json_set_replace(out, text, at.text, here, value, b);
         if (at.type != JSON_OBJECT && at.type != JSON_ARRAY) {
-            buf_printf(error, "is inside of %s", json_set_type_name(at.type));
+            buf_printf(error, "is inside of %s",
+                       at.type == JSON_STRING   ? "a string"
+                       : at.type == JSON_NUMBER ? "a number"
+                                                : "true or false");
             return MI_EINVAL;
         }
         struct json_value next = find_child(at, token, b);

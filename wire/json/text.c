@@ -14,7 +14,7 @@ void json_unescape(struct buf *b, struct slice raw)
     }
     size_t n;
     if (!buf_reserve(b, raw.n) || json_unescape_to(raw, b->p + b->n, raw.n, &n) < 0)
-        return; /* b->failed is set; the second cannot happen */
+        return; /* b->failed is set; json_unescape_to() cannot fail here */
     b->n += n;
 }
 
@@ -54,8 +54,8 @@ static const char *skip_space(const char *p)
 static const char *skip_string(const char *p)
 {
     for (;;) {
-        p = memchr(p + 1, '"', PTRDIFF_MAX / 2); /* the text has a quote, and memchr() reads no
-                                                  * further */
+        /* The string ends with a quote, so memchr() does not read past the text. */
+        p = memchr(p + 1, '"', PTRDIFF_MAX / 2);
         size_t slashes = 0;
         while (p[-1 - (ptrdiff_t)slashes] == '\\')
             slashes++;
@@ -64,18 +64,14 @@ static const char *skip_string(const char *p)
     }
 }
 
-static bool char_ends_word(char c)
-{
-    return c == ',' || c == ']' || c == '}' || c == ' ' || c == '\t' || c == '\n' || c == '\r';
-}
-
 /* Skips a value inside a container, so at least one byte follows it. */
 static const char *skip_value(const char *p)
 {
     if (*p == '"')
         return skip_string(p);
     if (*p != '{' && *p != '[') {
-        while (!char_ends_word(*p))
+        while (*p != ',' && *p != ']' && *p != '}' && *p != ' ' && *p != '\t' && *p != '\n' &&
+               *p != '\r')
             p++;
         return p;
     }
@@ -148,12 +144,13 @@ static size_t json_char_len(const char *p)
 struct slice json_string_head(const char *quote, size_t max)
 {
     struct slice head = {quote + 1, 0};
-    const char *behind = memchr(head.p, '"', max);
-    size_t n = behind != NULL ? (size_t)(behind - head.p) : max;
-    if (memchr(head.p, '\\', n) == NULL) /* no escapes: the string ends at `behind`, or continues */
-        return text_head((struct slice){head.p, behind != NULL ? n : max + 1}, n);
-    const char *end =
-        NULL; /* the next quotation mark, which may be escaped, or the end of `max` bytes */
+    const char *quote_end = memchr(head.p, '"', max);
+    size_t n = quote_end != NULL ? (size_t)(quote_end - head.p) : max;
+    if (memchr(head.p, '\\', n) ==
+        NULL) /* no escapes: the string ends at `quote_end`, or continues */
+        return text_head((struct slice){head.p, quote_end != NULL ? n : max + 1}, n);
+    /* The next quotation mark, which may be escaped, or the end of `max` bytes. */
+    const char *end = NULL;
     for (;;) {
         const char *at = head.p + head.n;
         if (end == NULL || end < at) {
@@ -181,7 +178,7 @@ struct json_value json_get(struct json_value object, const char *name)
     return found;
 }
 
-/* Reads an integer as most are written: up to 18 digits. */
+/* Reads an integer of up to 18 characters without a fraction or an exponent: most integers are written like this. */
 static bool read_short_integer(struct json_value v, int64_t *ret)
 {
     int64_t i = 0;
@@ -233,7 +230,7 @@ static bool string_has_escape(struct slice raw)
     return raw.n > 0 && memchr(raw.p, '\\', raw.n) != NULL;
 }
 
-/* Returns false if out of memory. */
+/* Compares two strings unescaped. Returns false if memory runs out. */
 static bool strings_equal(struct slice a, struct slice b)
 {
     struct buf x = {0}, y = {0};
@@ -257,7 +254,7 @@ struct json_value json_get_raw(struct json_value object, struct slice name)
     return found;
 }
 
-/* Compares as doubles, as most parsers do. */
+/* Compares two numbers as doubles, as most parsers read them. */
 static bool numbers_equal(struct slice a, struct slice b)
 {
     char x[64], y[64];

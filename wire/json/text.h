@@ -16,8 +16,8 @@
 void json_unescape(struct buf *b, struct slice raw);
 /* Returns a string value without its quotes, with escapes as written; {NULL, 0} for other types. */
 struct slice json_string_raw(struct json_value v);
-/* Used by json_key_is() if raw is longer than the text, and so equal only if it has escapes. n:
- * length of the text. */
+/* Used by json_key_is() if raw is longer than the text: then they can be equal only if raw has escapes.
+ * n: length of the text. */
 bool json_key_is_escaped(struct slice raw, const char *text, size_t n);
 /* Whether raw, unescaped, is exactly this text. {NULL, 0} equals nothing. Inline, so that the
  * compiler knows the length of a constant. */

@@ -10,17 +10,10 @@
 
 #define SHORT 64 /* tokens; most arguments of calls have fewer */
 
-/* Returns the value of a jsmn token. Strings of jsmn exclude the quotes; ours include them. */
-static struct json_value value_of_token(const char *text, const jsmntok_t *t)
-{
-    size_t quote = t->type == JSMN_STRING;
-    const char *p = text + t->start - quote;
-    return (struct json_value){json_type_at(*p), {p, (size_t)(t->end - t->start) + 2 * quote}};
-}
-
-/* place: the node number of each token; last: the last child of each node. */
+/* Makes a node for each token, except keys of objects. node_of: the node of each token; last: the last child
+ * of each node. */
 static void link_nodes(struct json_tree *t, const char *text, const jsmntok_t *tok, size_t n,
-                       uint32_t *place, uint32_t *last)
+                       uint32_t *node_of, uint32_t *last)
 {
     for (size_t i = 0; i < n; i++) {
         const jsmntok_t *up = tok[i].parent >= 0 ? &tok[tok[i].parent] : NULL;
@@ -28,16 +21,20 @@ static void link_nodes(struct json_tree *t, const char *text, const jsmntok_t *t
             continue; /* a key: its value is the next token, and its child */
         uint32_t me = (uint32_t)t->n++;
         struct json_node *node = &t->node[me];
-        *node = (struct json_node){.value = value_of_token(text, &tok[i])};
-        place[i] = me;
+        /* Strings of jsmn exclude the quotes; ours include them. */
+        size_t quote = tok[i].type == JSMN_STRING;
+        const char *p = text + tok[i].start - quote;
+        size_t value_n = (size_t)(tok[i].end - tok[i].start) + 2 * quote;
+        *node = (struct json_node){.value = {json_type_at(*p), {p, value_n}}};
+        node_of[i] = me;
         last[me] = 0;
         if (up == NULL)
             continue;
         if (up->type == JSMN_STRING) {
             node->key = (struct slice){text + up->start, (size_t)(up->end - up->start)};
-            node->up = place[up->parent];
+            node->up = node_of[up->parent];
         } else {
-            node->up = place[tok[i].parent];
+            node->up = node_of[tok[i].parent];
         }
         if (last[node->up] != 0)
             t->node[last[node->up]].next = me;
@@ -50,18 +47,18 @@ static void link_nodes(struct json_tree *t, const char *text, const jsmntok_t *t
 }
 
 static int build_nodes(struct json_tree *t, struct slice text, const jsmntok_t *tok, size_t n,
-                       uint32_t *place)
+                       uint32_t *node_of)
 {
     t->node = malloc(n * sizeof *t->node);
     if (t->node == NULL)
         return MI_ENOMEM;
-    link_nodes(t, text.p, tok, n, place, place + n);
+    link_nodes(t, text.p, tok, n, node_of, node_of + n);
     return 0;
 }
 
-/* Whether the text has too many levels, or too many values in deep levels. Checked before jsmn
- * runs: at the end of each array and object, jsmn climbs from the last token to the one that ends,
- * so its time is quadratic in the number of levels. */
+/* Whether the text has too many levels, or too many values in deep levels. Call it before jsmn runs:
+ * at the end of each array and object, jsmn climbs from the last token to the token that ends, so the
+ * time of jsmn is quadratic in the number of levels. */
 static bool is_too_deep(struct slice text)
 {
     size_t depth = 0, last = 0, climbed = 0; /* last: the level of the last token */
@@ -109,28 +106,29 @@ static int build_long_tree(struct json_tree *t, struct slice text)
     if ((size_t)n > 2 * JSON_TREE_MAX || is_too_deep(text))
         return MI_EFULL;
     jsmntok_t *tok = calloc((size_t)n, sizeof *tok);
-    uint32_t *place = calloc((size_t)n * 2, sizeof *place);
+    uint32_t *node_of = calloc((size_t)n * 2, sizeof *node_of);
     jsmn_init(&parser);
-    int st = tok == NULL || place == NULL ? MI_ENOMEM : 0;
+    int st = tok == NULL || node_of == NULL ? MI_ENOMEM : 0;
     if (st == 0 && jsmn_parse(&parser, text.p, text.n, tok, (unsigned)n) != n)
         st = MI_EPROTO;
     if (st == 0)
-        st = build_nodes(t, text, tok, (size_t)n, place);
+        st = build_nodes(t, text, tok, (size_t)n, node_of);
     free(tok);
-    free(place);
+    free(node_of);
     return st;
 }
 
+/* Builds the tree of an object or array. Up to SHORT tokens need no memory besides the nodes. */
 static int build_tree(struct json_tree *t, struct slice text)
 {
     jsmn_parser parser;
     jsmntok_t tok[SHORT];
-    uint32_t place[SHORT * 2];
+    uint32_t node_of[SHORT * 2];
     jsmn_init(&parser);
     int n = jsmn_parse(&parser, text.p, text.n, tok, SHORT);
     if (n == JSMN_ERROR_NOMEM)
         return build_long_tree(t, text);
-    return n > 0 ? build_nodes(t, text, tok, (size_t)n, place) : MI_EPROTO;
+    return n > 0 ? build_nodes(t, text, tok, (size_t)n, node_of) : MI_EPROTO;
 }
 
 int json_tree_open(struct json_tree *t, struct slice text)

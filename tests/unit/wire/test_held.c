@@ -25,7 +25,7 @@ static void test_held_errors_are_taken_when_they_are_due(void **state)
     expect_taken(&h, 89, 0);
     expect_taken(&h, 90, 8);
     expect_taken(&h, 90, 0);
-    held_put_off(&h, 200);
+    held_postpone(&h, 200);
     expect_taken(&h, 199, 0);
     expect_taken(&h, 200, 7);
     held_close(&h);
