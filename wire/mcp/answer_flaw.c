@@ -7,13 +7,6 @@
 
 /* ---- flaws ---------------------------------------------------------------------------------- */
 
-static bool is_empty_result(struct slice method)
-{
-    const struct method *k = method_find(method);
-    return k != NULL && k->is_request && k->result[0].types == 0 &&
-           (k->flags & METHOD_PASSES_ON) == 0;
-}
-
 enum finding answer_flaw_find(const struct rpc *answer, struct slice method)
 {
     if (answer->id.type == JSON_NULL)
@@ -28,7 +21,10 @@ enum finding answer_flaw_find(const struct rpc *answer, struct slice method)
 
 bool answer_flaw_is_final(enum finding flaw, struct slice method)
 {
-    return flaw == FIND_NULL_RESULT && !is_empty_result(method);
+    const struct method *k = method_find(method);
+    bool has_empty_result =
+        k != NULL && k->is_request && k->result[0].types == 0 && (k->flags & METHOD_PASSES_ON) == 0;
+    return flaw == FIND_NULL_RESULT && !has_empty_result;
 }
 
 /* ---- repairs -------------------------------------------------------------------------------- */

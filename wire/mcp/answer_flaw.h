@@ -1,5 +1,5 @@
-/* answer_flaw.h - answers of a server that some clients do not recognize: an id of another type or null, members that are
- * null.
+/* answer_flaw.h - repairs answers of a server that some clients do not recognize, because the id has another type or is
+ * null, or other members are null.
  *
  * Repairs   the id of an answer whose request has the same id with another JSON type ("7" for 7), or null in an error; a
  *           null error beside a result, or the reverse, which is removed; a null result of a method whose result is
@@ -29,8 +29,8 @@ struct changes {
     size_t n, cap;
 };
 
-/* Returns what is wrong with an answer of the server to a request of this method, or FIND_COUNT if
- * nothing is wrong. */
+/* Returns the flaw of an answer of the server to a request of this method; FIND_COUNT if it has no
+ * flaw. */
 enum finding answer_flaw_find(const struct rpc *answer, struct slice method);
 /* Whether the flaw cannot be repaired. */
 bool answer_flaw_is_final(enum finding flaw, struct slice method);

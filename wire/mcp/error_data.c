@@ -1,9 +1,9 @@
-/* error_data.c - the codes of errors, and what the data of an error must have. */
+/* error_data.c - checks the code of an error, and the members that its data must have. */
 #include "wire/mcp/revisions.h"
 
 #include "wire/json/text.h"
 
-/* Codes that are reserved for MCP, and that this revision does not have on stdio. */
+/* Whether the code is reserved for MCP, and not defined for stdio in this revision. */
 static bool error_code_is_reserved(int64_t code, enum revision revision)
 {
     bool modern = revision == REV_2026_07_28;

@@ -22,12 +22,6 @@ static const char *end_of_scalar_at(const char *p, const char *end)
     return p;
 }
 
-/* Hashes a scalar; the spelling of a string makes no difference. Returns 0 if out of memory. */
-static uint64_t scalar_hash(struct slice s)
-{
-    return s.p[0] == '"' ? rpc_id_hash_json((struct json_value){JSON_STRING, s}) : rpc_id_hash(s);
-}
-
 /* Whether the scalar that ends at p is the key of a member. */
 static bool scalar_is_key(const char *p, const char *end)
 {
@@ -50,8 +44,10 @@ uint64_t protocol_hash_value(struct json_value v)
             continue;
         }
         const char *to = end_of_scalar_at(p, end);
-        uint64_t hash = scalar_hash((struct slice){p, (size_t)(to - p)});
-        if (hash == 0)
+        struct slice scalar = {p, (size_t)(to - p)};
+        uint64_t hash = *p == '"' ? rpc_id_hash_json((struct json_value){JSON_STRING, scalar})
+                                  : rpc_id_hash(scalar);
+        if (hash == 0) /* out of memory */
             return 0;
         if (scalar_is_key(to, end)) {
             key = hash;
@@ -74,7 +70,7 @@ uint64_t protocol_hash_target(const struct rpc *m, const struct method *k)
 
 /* ---- requests for input --------------------------------------------------------------------- */
 
-/* Whether it has the scheme of a URL, and no blanks. */
+/* Whether the text begins with the scheme of a URL, and has no blanks. */
 static bool text_is_url(struct slice s)
 {
     size_t n = 0;
@@ -217,9 +213,10 @@ breaches protocol_check_responses(struct protocol *p, const struct rpc *m)
 
 /* ---- retries -------------------------------------------------------------------------------- */
 
-/* Without an input_required result on this connection the state may come from another process of the server: a
- * conversation is not bound to a connection (mcp-wire.md 3.3), and some gateways start a process for each request. A
- * server may give one state to several requests. */
+/* Checks that a retry has a requestState, or input, that the server asked for. If there was no input_required result on
+ * this connection, the state may come from another process of the server: a conversation is not bound to a connection
+ * (mcp-wire.md 3.3), and some gateways start a process for each request. A server may give one state to several
+ * requests. */
 breaches protocol_check_retry(const struct protocol *p, const struct rpc *m,
                               const struct protocol_asked *a)
 {

@@ -35,8 +35,8 @@ static bool is_valid_implementation(struct json_value info)
            json_get(info, "version").type == JSON_STRING;
 }
 
-/* A key that another revision or an extension defines may have any value. */
-static bool is_valid_entry(struct slice key, struct json_value v)
+/* Whether an entry of _meta is valid. A key that another revision or an extension defines may have any value. */
+static bool is_valid_meta_entry(struct slice key, struct json_value v)
 {
     struct slice text = json_string_raw(v);
     if (json_key_is(key, "progressToken"))
@@ -72,7 +72,7 @@ breaches protocol_check_meta(struct protocol *p, const struct rpc *m, struct pro
             a->revision = revision_by_date(json_string_raw(v));
         } else if (json_key_is(key, META_CAPABILITIES)) {
             capabilities = v;
-        } else if (!is_valid_entry(key, v)) {
+        } else if (!is_valid_meta_entry(key, v)) {
             p->blame = meta_entry_name(key);
             r |= RULE(RULE_INVALID_META);
         } else if (json_key_is(key, META_LOG_LEVEL)) {

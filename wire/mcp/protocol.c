@@ -74,8 +74,8 @@ static breaches check_capability(const struct protocol *p, const struct method *
     return has ? 0 : RULE(RULE_UNDECLARED_CAPABILITY);
 }
 
-/* Whether the message has a log level that MCP does not define. Other methods may have another
- * `level`. */
+/* Whether the message has a log level that MCP does not define. Only methods whose rules name the
+ * member `level` are checked. */
 static bool log_level_is_invalid(struct protocol *p, const struct method *k, const struct rpc *m)
 {
     const struct method_need *n = k->params, *end = n + METHOD_NEEDS_MAX;
@@ -101,8 +101,8 @@ static breaches check_initialize_request(struct protocol *p, const struct rpc *m
     return r;
 }
 
-/* Requests of the older revisions must follow the handshake. Each violation is reported once, because some
- * clients never send initialize. */
+/* Checks that a request of the older revisions follows the handshake. Each violation is reported once, because
+ * some clients never send initialize. */
 static breaches check_phase(struct protocol *p, const struct method *k)
 {
     if (k != NULL && (json_key_is(slice_of(k->name), "ping") || (k->flags & METHOD_UNCANCELLED)))
@@ -124,13 +124,7 @@ static breaches check_phase(struct protocol *p, const struct method *k)
     return RULE(RULE_REQUEST_BEFORE_INITIALIZED);
 }
 
-static bool request_repeats_id(struct protocol *p, enum protocol_party from, const struct rpc *m)
-{
-    bool used = id_set_add(&p->ids[from], m->id);
-    return used && (m->findings & FINDING(FIND_REUSED_ID)) == 0;
-}
-
-/* An elicitation in form mode requires a schema, one in URL mode a URL and an id. */
+/* Checks that an elicitation in form mode has a schema, and that one in URL mode has a URL and an id. */
 static breaches check_elicitation(struct protocol *p, const struct rpc *m)
 {
     bool url = json_key_is(json_string_raw(json_get(m->params, "mode")), "url");
@@ -202,7 +196,8 @@ breaches protocol_check_request(struct protocol *p, enum protocol_party from, co
     struct protocol_asked a = {.method = k, .revision = p->revision};
     breaches r =
         from == PARTY_CLIENT ? check_client_request(p, m, &a) : check_server_request(p, m, k);
-    if (!a.modern && request_repeats_id(p, from, m))
+    if (!a.modern && id_set_add(&p->ids[from], m->id) &&
+        (m->findings & FINDING(FIND_REUSED_ID)) == 0)
         r |= RULE(RULE_REPEATED_ID);
     if (a.revision == REV_2025_11_25 && m->in_params[FIELD_TASK] == JSON_OBJECT)
         p->tasks = a.is_task = true;
@@ -255,8 +250,9 @@ static breaches check_server_notification(struct protocol *p, const struct rpc *
     return r;
 }
 
-/* A party cancels its own requests; in 2026-07-28 the server has none, and ends the client's subscriptions. A
- * cancellation may cross with the answer, so the request need not be pending. */
+/* Checks that a party cancels one of its own requests. In 2026-07-28 the server has no requests, and its
+ * cancellations end subscriptions of the client. A cancellation may cross with the answer, so the request need not
+ * be pending. */
 static breaches check_cancelled(struct protocol *p, enum protocol_party from, const struct rpc *m)
 {
     if (m->request_id.type != JSON_NUMBER && m->request_id.type != JSON_STRING)
@@ -354,13 +350,6 @@ static void check_initialize_answer(struct protocol *p, const struct rpc *m, bre
         *r |= RULE(RULE_UNKNOWN_REVISION);
 }
 
-/* Whether the result is a task, in 2025-11-25. */
-static bool is_task_state(const struct protocol_asked *a)
-{
-    return a->method != NULL && (slice_is(slice_of("tasks/get"), a->method->name) ||
-                                 slice_is(slice_of("tasks/cancel"), a->method->name));
-}
-
 static breaches check_result(struct protocol *p, const struct rpc *m,
                              const struct protocol_asked *a)
 {
@@ -373,7 +362,9 @@ static breaches check_result(struct protocol *p, const struct rpc *m,
         r |= protocol_check_modern_result(p, m, a, &plain);
     else if (!plain)
         r |= protocol_check_legacy_task(p, json_get(m->result, "task"));
-    else if (is_task_state(a) && revision == REV_2025_11_25)
+    else if (revision == REV_2025_11_25 && a->method != NULL &&
+             (slice_is(slice_of("tasks/get"), a->method->name) ||
+              slice_is(slice_of("tasks/cancel"), a->method->name)))
         r |= protocol_check_legacy_task(p, m->result);
     if (a->method == NULL)
         return r;

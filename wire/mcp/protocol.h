@@ -77,7 +77,7 @@ struct protocol_key {
 struct protocol_list {
     uint64_t next;       /* hash of the next page's cursor; 0: none */
     struct id_set names; /* names of the entries */
-    uint64_t scope;      /* hash of its cacheScope; 0: none */
+    uint64_t scope;      /* hash of the cacheScope of its last page; 0: none */
 };
 
 struct protocol {
@@ -85,12 +85,12 @@ struct protocol {
     enum revision revision; /* negotiated by initialize; REV_COUNT: none or unknown */
     bool modern;            /* a request of 2026-07-28 was received */
     bool client_spoke;
-    bool said_initialized;    /* notifications/initialized came before initialize was answered */
-    bool uninitialized;       /* client requests came, but no notifications/initialized */
-    bool early_reported;      /* RULE_REQUEST_BEFORE_INITIALIZE was reported */
-    bool after_error;         /* the server's last message was an error */
-    bool tasks;               /* a request asked for a task, so progress may follow its answer */
-    bool declared[2];         /* [party]: capabilities are known */
+    bool said_initialized; /* notifications/initialized was sent before initialize was answered */
+    bool uninitialized;    /* the client sent requests, but no notifications/initialized */
+    bool early_reported;   /* RULE_REQUEST_BEFORE_INITIALIZE was reported */
+    bool after_error;      /* the server's last message was an error */
+    bool tasks;            /* a request asked for a task, so progress may follow its answer */
+    bool declared[2];      /* [party]: capabilities are known */
     uint32_t capabilities[2]; /* 1u << CAP_TOOLS | … */
     bool discovered;          /* the server has answered server/discover */
     uint32_t discovered_capabilities;
@@ -121,7 +121,7 @@ struct protocol_asked {
     uint64_t id, cursor;   /* hashes; 0: none */
     uint64_t target;       /* hash of method, name or URI, and arguments; or of a task's id; 0:
                             * none */
-    double progress;       /* the progress reported last */
+    double progress;       /* the last progress that was reported */
 };
 
 void protocol_open(struct protocol *p);

@@ -1,4 +1,5 @@
-/* stream.c - subscriptions of 2026-07-28: what was requested, what the server agreed to, what it sends, how they end. */
+/* stream.c - checks subscriptions of 2026-07-28: the notifications that were requested, those that the server has agreed to
+ * and sends, and the end of the subscription. */
 #include "wire/mcp/revisions.h"
 
 #include "wire/json/text.h"

@@ -36,7 +36,7 @@ static struct protocol_task *find_task(struct protocol *p, uint64_t id)
     return NULL;
 }
 
-/* Finds or adds it. */
+/* Finds the task with this id, or adds it. */
 static struct protocol_task *find_or_add_task(struct protocol *p, uint64_t id)
 {
     struct protocol_task *t = find_task(p, id);
@@ -65,11 +65,6 @@ bool protocol_cancels_task(const struct protocol *p, uint64_t id)
 
 /* ---- shape ---------------------------------------------------------------------------------- */
 
-static bool is_valid_error_object(struct json_value v)
-{
-    return json_is_integer(json_get(v, "code")) && json_get(v, "message").type == JSON_STRING;
-}
-
 /* Returns the member that is missing or has a wrong value, or NULL. detailed: also checks the
  * members that the status requires. */
 static const char *find_task_flaw(struct json_value task, bool detailed)
@@ -92,8 +87,10 @@ static const char *find_task_flaw(struct json_value task, bool detailed)
         return "inputRequests";
     if (status == TASK_COMPLETED && json_get(task, "result").type != JSON_OBJECT)
         return "result";
-    return status == TASK_FAILED && !is_valid_error_object(json_get(task, "error")) ? "error"
-                                                                                    : NULL;
+    struct json_value error = json_get(task, "error");
+    bool error_is_valid =
+        json_is_integer(json_get(error, "code")) && json_get(error, "message").type == JSON_STRING;
+    return status == TASK_FAILED && !error_is_valid ? "error" : NULL;
 }
 
 static breaches fail_invalid_task(struct protocol *p, const char *member)
@@ -201,7 +198,8 @@ static breaches check_task_state(struct protocol *p, struct json_value task, uin
     if (id == 0)
         return r;
     struct protocol_task *t = find_or_add_task(p, id);
-    if (t->status < TASK_COMPLETED) /* answers to tasks/get may cross */
+    if (t->status <
+        TASK_COMPLETED) /* an older state may arrive later: answers to tasks/get cross */
         t->status = (uint8_t)task_status_of(task);
     if (requests.type == JSON_OBJECT) {
         r |= protocol_check_inputs(p, requests, capabilities | t->capabilities);
@@ -210,17 +208,12 @@ static breaches check_task_state(struct protocol *p, struct json_value task, uin
     return r;
 }
 
-static bool method_acknowledges(const struct protocol_asked *a)
-{
-    return !slice_is(slice_of("tasks/get"), a->method->name);
-}
-
 breaches protocol_check_task_answer(struct protocol *p, const struct rpc *m,
                                     const struct protocol_asked *a)
 {
     breaches r =
         (a->capabilities & 1u << CAP_TASKS_EXTENSION) != 0 ? 0 : RULE(RULE_UNDECLARED_CAPABILITY);
-    if (method_acknowledges(a)) {
+    if (!slice_is(slice_of("tasks/get"), a->method->name)) { /* tasks/update or tasks/cancel */
         static const enum field fields[] = {FIELD_TASK_ID, FIELD_STATUS, FIELD_TASK};
         for (size_t i = 0; i < MI_COUNT(fields); i++)
             if (m->in_result[fields[i]] != JSON_NONE)

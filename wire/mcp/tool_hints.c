@@ -35,15 +35,11 @@ void tool_hints_add(struct tool_hints *h, struct slice name, bool reads)
     h->reads[i] = reads && (!known || h->reads[i]);
 }
 
-static bool hints_are_complete(const struct tool_hints *h)
-{
-    return h->begun && h->next == 0 && !h->overflow;
-}
-
 enum tool_hint tool_hints_get(const struct tool_hints *h, struct slice name)
 {
     uint32_t i;
     if (h->begun && intern_find(&h->names, name, &i))
         return h->reads[i] ? TOOL_HINT_READS : TOOL_HINT_WRITES;
-    return hints_are_complete(h) ? TOOL_HINT_ABSENT : TOOL_HINT_UNKNOWN;
+    bool complete = h->begun && h->next == 0 && !h->overflow;
+    return complete ? TOOL_HINT_ABSENT : TOOL_HINT_UNKNOWN;
 }

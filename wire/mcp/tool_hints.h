@@ -1,4 +1,4 @@
-/* tool_hints.h - which tools of a server are marked readOnlyHint: true, from its newest tools/list.
+/* tool_hints.h - remembers which tools of a server are marked readOnlyHint: true in its newest tools/list.
  *
  * A list may have several pages. A tool that is listed twice counts as read-only only if both
  * definitions say so.
@@ -18,7 +18,7 @@
 enum tool_hint {
     TOOL_HINT_READS,   /* readOnlyHint: true */
     TOOL_HINT_WRITES,  /* the tool is in the list without this hint */
-    TOOL_HINT_ABSENT,  /* not in the list, which is complete */
+    TOOL_HINT_ABSENT,  /* the list is complete and does not have the tool */
     TOOL_HINT_UNKNOWN, /* no complete list was seen */
 };
 

@@ -126,7 +126,7 @@ int tool_rule_open(struct tool_rule *r, const char *tools, const char *hide, boo
     return st == 0 && read_only ? add_read_only(r) : st;
 }
 
-static bool cut_key(struct slice *part, const char *key)
+static bool cut_option_key(struct slice *part, const char *key)
 {
     struct slice rest = *part;
     if (!slice_begins(rest, key))
@@ -147,9 +147,9 @@ int tool_rule_read(struct tool_rule *r, struct slice text, struct buf *why)
         size_t n = end != NULL ? (size_t)(end - text.p) : text.n;
         struct slice part = trim_rule_word((struct slice){text.p, n});
         int st = MI_EINVAL;
-        if (cut_key(&part, "tools"))
+        if (cut_option_key(&part, "tools"))
             st = add_rule_list(r, false, part, why);
-        else if (cut_key(&part, "hide-tools"))
+        else if (cut_option_key(&part, "hide-tools"))
             st = add_rule_list(r, true, part, why);
         else if (slice_is(part, "read-only"))
             st = add_read_only(r);
@@ -254,7 +254,7 @@ bool tool_rule_next_unmatched(const struct tool_rule *r, size_t *at, struct slic
     return false;
 }
 
-/* ---- members that some readers take for another ---------------------------------------------- */
+/* ---- keys that readers may interpret differently --------------------------------------------- */
 
 /* Returns the letter that a character stands for if case is ignored as in Go, which includes two
  * characters outside ASCII; 0: none. */
@@ -308,13 +308,6 @@ bool tool_rule_key(struct slice raw, const char *name, bool *ret_exact)
     return *ret_exact || key_folds_to(key, name);
 }
 
-static bool unescape_into(struct slice raw, struct buf *b)
-{
-    buf_clear(b);
-    json_unescape(b, raw);
-    return !b->failed;
-}
-
 /* ---- lists ---------------------------------------------------------------------------------- */
 
 /* Whether the hint is set in every reading of the annotations. */
@@ -336,11 +329,12 @@ static bool hint_is_set(struct json_value annotations)
 }
 
 struct definition {
-    bool named, read_only; /* every reading has a name; is read-only */
-    bool kept;
+    bool named;     /* the definition has a name */
+    bool read_only; /* in every reading, the tool is read-only */
+    bool kept;      /* in every reading, the tool is kept */
 };
 
-/* *Sets `name` to the last member `name`. */
+/* Reads the definition of a tool. Sets `name` to its last member `name`. */
 static int read_definition(struct tool_rule *r, struct json_value tool, struct buf *name,
                            struct definition *ret)
 {
@@ -363,7 +357,9 @@ static int read_definition(struct tool_rule *r, struct json_value tool, struct b
                 kept = kept && !r->keeps;
                 continue;
             }
-            if (!unescape_into(json_string_raw(v), name))
+            buf_clear(name);
+            json_unescape(name, json_string_raw(v));
+            if (name->failed)
                 return MI_ENOMEM;
             tool_rule_note_matches(r, buf_slice(name));
             kept = kept && tool_rule_keeps_name(r, buf_slice(name));

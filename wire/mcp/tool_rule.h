@@ -1,4 +1,5 @@
-/* tool_rule.h - which tools of a server a client sees and may call: --tools, --hide-tools and --read-only of `proxy`.
+/* tool_rule.h - decides which tools of a server a client sees and may call: --tools, --hide-tools and --read-only of
+ * `proxy`.
  *
  * A list has names, or globs with `*` (any characters) and `?` (one character), separated by commas. A tool is kept if
  * it matches --tools (if given), does not match --hide-tools, and is marked readOnlyHint: true (with --read-only).
@@ -83,8 +84,8 @@ uint64_t tool_rule_next_page(struct json_value next_cursor);
 MI_MUST int tool_rule_cut(struct tool_rule *r, struct json_value result, struct changes *c,
                           struct tool_cut *ret, tool_rule_named_fn named, void *ctx);
 
-/* Whether a raw key equals this lower-case name if case is ignored as in Go, and everything after a
- * NUL. *ret_exact: whether the unescaped key is exactly the name. */
+/* Whether a raw key equals this lower-case name if case is ignored as in Go, and the text after a NUL
+ * is ignored. *ret_exact: whether the unescaped key is exactly the name. */
 bool tool_rule_key(struct slice raw, const char *name, bool *ret_exact);
 
 #endif

@@ -5,7 +5,7 @@
 #include "base/text.h"
 #include "wire/json/text.h"
 
-/* ---- what cannot be checked ------------------------------------------------------------------- */
+/* ---- keywords that cannot be checked ---------------------------------------------------------- */
 
 static void explain_unsure(const struct check *c, struct buf *b)
 {
@@ -25,14 +25,6 @@ static void explain_unsure(const struct check *c, struct buf *b)
 }
 
 /* ---- several schemas ------------------------------------------------------------------------ */
-
-static bool check_all_of(struct check *c, const struct json_node *k, const struct place *here)
-{
-    for (uint32_t i = k->child; i != 0; i = schema_next_sibling(c, i))
-        if (!schema_fits_at(c, i, here))
-            return false;
-    return true;
-}
 
 /* anyOf needs one matching schema. But if children are noted, the notes of all matching schemas
  * count, so all are checked. */
@@ -78,9 +70,8 @@ static bool check_not_schema(struct check *c, uint32_t at, const struct place *h
     return false;
 }
 
-/* Determines the result if it is unknown whether `if` matches: unknown because of `unsure`, unless
- * `then` and
- * `else` agree. */
+/* Determines the result if it is unknown whether `if` matches: it is unknown too, because of the
+ * keyword `unsure`, unless `then` and `else` agree. */
 static bool check_then_or_else(struct check *c, const struct schema_rule *r, uint32_t unsure,
                                const struct place *here)
 {
@@ -147,16 +138,6 @@ static uint32_t find_dynamic_target(struct check *c, const struct schema_keyword
     return kw->rule - 1;
 }
 
-static bool check_reference(struct check *c, const struct schema_keyword *kw,
-                            const struct place *here)
-{
-    if (kw->rule == 0) {
-        schema_note_unsure(c, kw->at, here);
-        return true;
-    }
-    return c->fits(c, kw->group != 0 ? find_dynamic_target(c, kw) : kw->rule - 1, here);
-}
-
 /* ---- one schema ----------------------------------------------------------------------------- */
 
 static bool check_keyword(struct check *c, const struct schema_rule *r,
@@ -172,9 +153,16 @@ static bool check_keyword(struct check *c, const struct schema_rule *r,
         return true;
     case KW_REF:
     case KW_DYNAMIC_REF:
-        return check_reference(c, kw, here);
+        if (kw->rule == 0) {
+            schema_note_unsure(c, kw->at, here);
+            return true;
+        }
+        return c->fits(c, kw->group != 0 ? find_dynamic_target(c, kw) : kw->rule - 1, here);
     case KW_ALL_OF:
-        return check_all_of(c, k, here);
+        for (uint32_t i = k->child; i != 0; i = schema_next_sibling(c, i))
+            if (!schema_fits_at(c, i, here))
+                return false;
+        return true;
     case KW_ANY_OF:
     case KW_ONE_OF:
         return check_any_of(c, word, k, here);

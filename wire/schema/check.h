@@ -39,11 +39,11 @@ struct scope {
 };
 
 struct evaluated {
-    uint32_t *
-        last; /* owned; of each node of the value: its last note, plus one; NULL before the first scope */
-    struct note *note; /* owned; a note costs a step, which limits them */
+    /* Owned; for each node of the value: the index of its last note, plus one. NULL before the first scope. */
+    uint32_t *last;
+    struct note *note; /* owned; each note costs a step, so their number is limited */
     size_t n, cap;
-    struct scope in; /* the innermost one */
+    struct scope in; /* the innermost scope */
 };
 
 struct check {

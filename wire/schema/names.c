@@ -169,7 +169,7 @@ static int compare_schema_names(const void *a, const void *b)
     return c != 0 ? c : (x->rank > y->rank) - (x->rank < y->rank);
 }
 
-/* The index of the first entry that is not less. */
+/* Returns the index of the first name that is not less. */
 static size_t schema_names_lower_bound(const struct schema_name_list *l, uint32_t scope,
                                        struct slice text)
 {
