@@ -57,34 +57,54 @@ static int write_note_to_syslog(const struct anchoring *a)
     return st;
 }
 
+/* Sets *ret to the path of an anchor's file or work tree, which the caller frees. */
+static int expand_anchor(const char *where, char **ret, struct buf *error)
+{
+    *ret = path_expand_home(is_git(where) ? where + strlen(GIT) : where);
+    if (*ret != NULL)
+        return 0;
+    if (errno != ENOENT)
+        return MI_ENOMEM;
+    buf_printf(error, "cannot resolve anchor '%s': the home directory is unknown", where);
+    return MI_EIO;
+}
+
+int anchor_find_file(const char *where, struct slice origin, struct buf *file, struct buf *error)
+{
+    char *path;
+    if (strcmp(where, SYSLOG) == 0)
+        return MI_ENOENT;
+    int st = expand_anchor(where, &path, error);
+    if (st < 0)
+        return st;
+    buf_adds(file, path);
+    if (is_git(where)) {
+        buf_addc(file, '/');
+        anchor_git_name(file, origin);
+    }
+    free(path);
+    return file->failed ? MI_ENOMEM : 0;
+}
+
 int anchor_read_last(const char *where, struct slice origin, uint64_t *ret_size, struct buf *error)
 {
     struct buf file = {0};
-    if (strcmp(where, SYSLOG) == 0)
-        return MI_ENOENT;
-    char *path = path_expand_home(is_git(where) ? where + strlen(GIT) : where);
-    if (path == NULL)
-        return MI_ENOMEM;
-    buf_adds(&file, path);
-    if (is_git(where)) {
-        buf_addc(&file, '/');
-        anchor_git_name(&file, origin);
-    }
-    int st =
-        file.failed ? MI_ENOMEM : anchor_file_read_last(buf_str(&file), origin, ret_size, error);
+    int st = anchor_find_file(where, origin, &file, error);
+    if (st == 0)
+        st = anchor_file_read_last(buf_str(&file), origin, ret_size, error);
     buf_close(&file);
-    free(path);
     return st;
 }
 
 int anchor_write(const struct anchoring *a, const char *where)
 {
+    char *path;
     if (strcmp(where, SYSLOG) == 0)
         return write_note_to_syslog(a);
-    char *path = path_expand_home(is_git(where) ? where + strlen(GIT) : where);
-    if (path == NULL)
-        return MI_ENOMEM;
-    int st = is_git(where) ? anchor_write_to_git(a, path) : anchor_write_to_file(a, path);
+    int st = expand_anchor(where, &path, a->error);
+    if (st < 0)
+        return st;
+    st = is_git(where) ? anchor_write_to_git(a, path) : anchor_write_to_file(a, path);
     free(path);
     return st;
 }

@@ -122,22 +122,20 @@ static int add_notes_of_file(struct reading *r)
     return status;
 }
 
-static int add_notes_of_anchor(struct reading *r, const char *where)
+static int add_notes_of_anchor(const struct settings *s, struct reading *r, const char *where)
 {
-    struct buf path = {0};
-    if (strcmp(where, "syslog") == 0) /* syslog cannot be read back */
-        return EXIT_FINE;
-    if (strncmp(where, "git:", 4) == 0) {
-        buf_printf(&path, "%s/", where + 4);
-        anchor_git_name(&path, r->origin);
+    struct buf path = {0}, error = {0};
+    int status = EXIT_FINE;
+    if (!anchor_check(where, &error)) {
+        status = settings_fail_usage(s, "--anchor: %s", buf_str(&error));
     } else {
-        buf_adds(&path, where);
+        int st = anchor_find_file(where, r->origin, &path, &error);
+        r->path = buf_str(&path);
+        if (st != MI_ENOENT)
+            status = st < 0 ? command_fail(st, &error) : add_notes_of_file(r);
     }
-    r->path = buf_str(&path);
-    int status = path.failed ? EXIT_TROUBLE : add_notes_of_file(r);
-    if (path.failed)
-        log_error("out of memory");
     buf_close(&path);
+    buf_close(&error);
     return status;
 }
 
@@ -156,7 +154,7 @@ static int add_anchored_notes(const struct settings *s, struct audit *a)
     for (const char *x; status == EXIT_FINE && (x = settings_next_value(s, "anchor", &at)) != NULL;)
         if (audit_origin(a).n > 0)
             status = add_notes_of_anchor(
-                &(struct reading){.a = a, .anchor = true, .origin = audit_origin(a)}, x);
+                s, &(struct reading){.a = a, .anchor = true, .origin = audit_origin(a)}, x);
         else
             log_warn("anchor %s: not compared, because the vault has no log", x);
     return status;

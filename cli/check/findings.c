@@ -154,7 +154,7 @@ static bool list_finding(struct check_report *r, struct check_recording *x, cons
     return !r->text.failed;
 }
 
-/* Counts a finding, and adds it to the list unless it is ignored. also: other findings of the
+/* Counts and lists a finding, unless it is ignored. also: other findings of the
  * message, which are not listed because this finding covers them; if --fail-on names one of them,
  * this finding makes the check fail. */
 static bool add_finding(struct check_report *r, const struct subject *s, struct slice name,

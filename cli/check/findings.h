@@ -21,7 +21,7 @@ struct check_finding {
     enum severity severity;
     int64_t seq;
     bool from_client;
-    bool fails;                               /* --fail-on names this finding or its severity */
+    bool fails; /* --fail-on names this finding, its severity, or a finding that it covers */
     struct check_text method, target, detail; /* empty if there is none */
 };
 
@@ -35,7 +35,7 @@ struct check_recording {
     size_t not_listed; /* number of findings after the first CHECK_MAX */
     size_t count[3];   /* number of findings, by severity */
     size_t failing;    /* number of findings that make the check fail */
-    int64_t messages;  /* number of messages of the recording */
+    int64_t messages;  /* number of messages that the filter selects */
 };
 
 struct check_report {
@@ -47,7 +47,7 @@ struct check_report {
     bool fail_severity[3];     /* severities whose findings make the check fail */
     findings ignored_findings; /* findings that are neither listed nor counted */
     breaches ignored_rules;
-    bool of_client, of_server; /* messages of this side are checked */
+    bool of_client, of_server; /* findings about messages of this side are reported */
     int64_t large_result; /* an answer with more tokens than this has the finding large-result */
     /* tokens of the current message; -1: unknown, so the recorded finding is used */
     int64_t tokens;

@@ -73,7 +73,8 @@ struct result_counts {
     uint64_t rows[RESULT_CHANGES]; /* number of rows, by change */
     uint64_t tools[DIFF_ENTRIES];  /* number of new, changed and removed tools in lists */
     uint64_t unread;               /* number of rows whose answers were not compared */
-    uint64_t facts; /* number of differences between the sessions, apart from their calls */
+    /* number of differences between the sessions themselves that count as differences */
+    uint64_t facts;
 };
 
 void result_count(struct result_counts *c, const struct result *r);

@@ -28,7 +28,7 @@ struct export
     struct buf body;                        /* owned; holds a large body */
     struct buf text;                        /* owned; scratch */
     bool no_stderr, content, notifications; /* values of the options of the same names */
-    int status;                             /* first error while writing; 0: none */
+    int status;                             /* first error of reading or writing; 0: none */
 };
 
 /* requests: each request counts as a call, also if a call has several. */

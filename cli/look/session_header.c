@@ -65,9 +65,9 @@ static void print_quoted_word(struct out *o, struct slice word, bool first)
         return;
     }
     text_visible(&visible, word);
-    bool has_control_characters = !slice_eq(buf_slice(&visible), word);
+    bool needs_escapes = !slice_eq(buf_slice(&visible), word);
     buf_close(&visible);
-    if (has_control_characters) {
+    if (needs_escapes) {
         print_escaped_word(o, word);
         return;
     }

@@ -83,7 +83,7 @@ static bool narrow_on_text(void *ctx, const struct query_message *m)
     return l->status == 0 && !l->found && clock_mono_us() < l->until_us;
 }
 
-/* Searches the fields of the messages from..to, not their texts. */
+/* Searches the fields of the messages from..to, not their texts. Does not change l->seq. */
 static int narrow_search_fields(struct looking *l, int64_t from, int64_t to)
 {
     struct filter f = l->u->question.filter;

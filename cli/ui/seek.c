@@ -9,7 +9,8 @@
 #define CALLS_PART 20000 /* the same, if the vault is queried for failed calls */
 
 /* Whether the search queries the vault for failed calls, in all sessions. Otherwise, it reads the
- * messages of the chosen session: if the list shows messages, or the filter has texts or kinds. */
+ * messages of the chosen session: if it searches a text, if the list shows messages, or if the
+ * filter has texts or kinds. */
 static bool seek_queries_calls(const struct ui *u)
 {
     return u->seek.what == SEEK_FAILED && u->mode == LISTING_CALLS && u->question.terms.n == 0 &&

@@ -101,7 +101,7 @@ struct seek {
     bool on, forward, wrapped;
     enum seek_what what;
     int64_t start, at; /* start: seq of the selected row; at: seq of the next message to search */
-    /* Only for SEEK_FAILED and SEEK_SESSION, which go through all sessions of the list: */
+    /* Only for a search in all sessions of the list: */
     int64_t session; /* the session that is searched now */
     int64_t origin;  /* the session in which the search began */
     int64_t last;    /* seq of the last message of `session` */

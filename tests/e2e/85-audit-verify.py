@@ -219,6 +219,13 @@ def _(t):
         eq(t.run("audit", "checkpoint", "--vault", t.vault, "--config", config).returncode, 0, "checkpoint")
         eq(verify(t, "--config", config)[1][1]["status"], "valid", where)
     session(t, vault=t.tmp / "another")
+    os.symlink(t.tmp / "anchor", t.home / "noted")
+    os.symlink(git, t.home / "repository")
+    for where in ("~/noted", "git:~/repository"):
+        config.write_text(f"[audit]\nanchor = {where}\n")
+        eq(verify(t, "--config", config)[1][1]["status"], "valid", where)
+    config.write_text("[audit]\nanchor = x://y\n")
+    eq(t.run("audit", "verify", "--vault", t.vault, "--config", config).returncode, 2, "an invalid anchor")
     config.write_text(f"[audit]\nanchor = {t.tmp}/anchor\n")
     r = t.run("audit", "verify", "--vault", t.tmp / "another", "--config", config)
     eq((r.returncode, b"no checkpoint of this vault" in r.stderr), (0, True), r.stderr)

@@ -447,7 +447,7 @@ static int report_orphaned_rows(struct audit *a, enum snapshot_sql next, unsigne
     return 0;
 }
 
-/* Compares the sessions of the log with those of the database, and the other way round. One
+/* Reports sessions of the log that have no row, and rows of sessions that do not exist. One
  * transaction, so that no session is added or removed meanwhile. */
 static int report_missing_and_orphaned(struct audit *a)
 {

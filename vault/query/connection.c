@@ -54,8 +54,9 @@ static int roll_back_journal(struct query *q)
 static int connect_and_check(struct query *q)
 {
     int st = 0, rc = read_version(q);
-    /* This connection does not share the writer's memory, so it may have read a transaction that is still being
-     * committed. Connect again, so that all following statements read the same state. */
+    /* This connection was opened without the writer's shared memory, so it may have read a
+     * transaction that was being committed. The next connection shares that memory, and could miss
+     * tables that this one has seen: connect again, so that all statements read the same state. */
     if (rc == SQLITE_OK && db_is_outdated(&q->d)) {
         st = db_reconnect(&q->d);
         rc = st == 0 ? read_version(q) : rc;

@@ -5,10 +5,9 @@
  *           (vault/query/cost_lists.h), and only calls of tools that match the filter. A call made
  *           of several requests (model/operations.h) counts once, with the tokens of all its
  *           requests. A tool is used if it is in the list and was called. The tokens of a result
- *           are counted when it is
- *           recorded (calls.result_tokens). uncounted: number of answered calls whose tokens are
- *           unknown, which are calls of a store, and results beyond 64 KiB that an older version
- *           has recorded. Images, audio and blobs of results are counted separately.
+ *           are counted when it is recorded (calls.result_tokens). uncounted: number of answered
+ *           calls whose tokens are unknown, which are calls of a store, and results beyond 64 KiB
+ *           that an older version has recorded. Images, audio and blobs of results are counted separately.
  * Owns      everything below struct cost; cost_close() frees it. Memory: 4 bytes for each call.
  * Units     estimated tokens; -1: not known. Times: microseconds since the epoch.
  * Errors    MI_ENOMEM, and those of vault/query/reader.h.

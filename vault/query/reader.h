@@ -181,9 +181,9 @@ bool query_is_older(const struct query *q, const struct query_session *s, int64_
  * have been read. */
 bool query_is_newer(const struct query *q, int64_t a, int64_t b);
 /* Finds the session that `ref` names. `last` or NULL is the newest session with a message, or the
- * newest session if none has a message. Otherwise `ref` is a number, the name of a server (then the
- * same choice among the server's sessions), or the first characters of a UID, in upper or lower
- * case; the first meaning that fits a session counts. *ret is valid until the next call. MI_ENOENT
+ * newest session if none has a message. A `ref` of digits is the number of a session; another is the
+ * name of a server, which means the same choice among its sessions. If there is no such session,
+ * `ref` is the first characters of a UID, in upper or lower case. *ret is valid until the next call. MI_ENOENT
  * and MI_EINVAL (ambiguous) set query_error(). */
 MI_MUST int query_session(struct query *q, const char *ref, struct query_session *ret);
 /* Whether query_session() takes `ref` as a server's name. */

@@ -132,9 +132,9 @@ int query_message_facts(struct query *q, const struct message_question *x, enum 
  * such answer ends a call. */
 #define OWN_STATUSES (1u << CALL_SERVER_GONE | 1u << CALL_INTERRUPTED | 1u << CALL_TIMEOUT)
 
-/* Whether all messages that match can be found through the table `calls`, which is much smaller
- * than the table `messages`. *ret_statuses: statuses of these calls; 0: the filter or the session
- * does not allow it. */
+/* Decides whether all messages that match can be found through the table `calls`, which is much
+ * smaller than the table `messages`. *ret_statuses: statuses of these calls; 0: the filter or the
+ * session does not allow it. Returns 0 or an error. */
 static int find_statuses_of_own_answers(struct query *q, const struct message_question *x,
                                         unsigned *ret_statuses)
 {

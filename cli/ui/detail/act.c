@@ -239,7 +239,8 @@ static int copy_part_body(const struct detail *d, const struct part *p, struct b
     return b->failed ? MI_ENOMEM : 0;
 }
 
-/* Copies all lines of a part without a view. For PART_HEAD and PART_ABOUT, copies the request. */
+/* Copies all lines of a part without a view. For PART_HEAD and PART_ABOUT, copies the first
+ * message, which is the request if a call is shown. */
 static int copy_part_rows(const struct detail *d, const struct part *p, struct buf *b)
 {
     bool head = p->kind == PART_HEAD || p->kind == PART_ABOUT;

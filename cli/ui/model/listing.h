@@ -35,7 +35,7 @@ struct listed {
 
 /* An open call, or a matching message whose call was not added yet. */
 struct listing_request {
-    int64_t seq;
+    int64_t seq;  /* seq of the request, or of a notification that may end a task */
     bool counted; /* for an open request: whether the figures count it */
 };
 

@@ -3,7 +3,7 @@
  * Owns      copies of the last rows, at most ROW_CACHE_MAX. A copy has no body, but a preview of
  *           the body (cli/frame/preview.h). row_cache_close() frees the copies.
  * Lifetime  a row is valid until a message whose seq has the same remainder modulo ROW_CACHE_MAX
- *           is read.
+ *           is read, another session is set, or the cache is closed.
  * Errors    those of vault/query/reader.h. MI_ENOENT: there is no such message.
  * Blocks    on the vault, if the row was not read before. */
 #ifndef MI_CLI_UI_MODEL_ROW_CACHE_H
