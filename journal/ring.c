@@ -134,6 +134,15 @@ static int ring_read_sizes(int fd, uint64_t *ret_size, size_t *ret_start_n)
     return 0;
 }
 
+/* Sets the reader to `tail`. Returns whether the positions are possible. */
+static bool ring_find_position(struct ring *r)
+{
+    ring_rewind(r);
+    uint64_t head = atomic_load_explicit(&r->shared->head, memory_order_acquire);
+    return head < POSITION_LIMIT && head % 8 == 0 && r->at % 8 == 0 && r->at <= head &&
+           head - r->at <= r->size;
+}
+
 int ring_open(struct ring *r, int fd)
 {
     uint64_t size;
@@ -145,13 +154,8 @@ int ring_open(struct ring *r, int fd)
         st = memory_allocate(fd, 0, ring_layout(size, start_n).data);
     if (st == 0)
         st = ring_map(r, fd, size, start_n);
-    if (st == 0) {
-        ring_rewind(r);
-        uint64_t head = atomic_load_explicit(&r->shared->head, memory_order_acquire);
-        if (head >= POSITION_LIMIT || head % 8 != 0 || r->at % 8 != 0 || r->at > head ||
-            head - r->at > r->size)
-            st = MI_EINVAL;
-    }
+    if (st == 0 && !ring_find_position(r))
+        st = MI_EINVAL;
     ring_close_failed(r, st);
     return st;
 }
@@ -172,7 +176,7 @@ struct slice ring_start(const struct ring *r)
 }
 
 /* While the ring is empty, only the step of `end` is in use. Before it or after it lie at least half as many free steps
- * as the ring has steps. */
+ * as the ring has steps, rounded down. */
 size_t ring_record_max(const struct ring *r)
 {
     uint64_t steps = r->size / r->step;

@@ -50,8 +50,8 @@ void asker_add_call(struct asker *a, const struct asker_call *c);
  * the next asker_add_call(). */
 struct asker_call *asker_find(struct asker *a, int64_t seq);
 /* Returns how much a request that was open from from_us to to_us adds to the person's share of the
- * call. to_us is INT64_MAX if the request is not answered. Returns 0 while the request and the call are
- * open. */
+ * call. to_us is INT64_MAX if the request is not answered. Returns 0 while both the request and the
+ * call are open. */
 int64_t asker_count_unshared_us(struct asker_call *c, int64_t from_us, int64_t to_us);
 
 #endif

@@ -17,8 +17,8 @@
  *           message_ends_call(), call_end().
  * Owns      an array of the calls that were not taken or cleared, and copies of their texts, each
  *           distinct text once. With `borrows` texts are not copied: they must live until
- *           call_set_clear(). Memory: about 150 bytes for each call, and the distinct texts. The array
- *           uses the memory of calls that were taken again.
+ *           call_set_clear(). Memory: about 150 bytes for each call, and the distinct texts. The memory
+ *           of calls that were taken is used again.
  * Errors    MI_ENOMEM: the message was not added.
  * Lifetime  a pointer to a call is valid until the next call_set_add(); its texts until call_set_clear().
  * Blocks    never. Pure. */

@@ -1,6 +1,6 @@
 /* previous_tools.h - the tools of a server's previous session, as the recorder process hands them over.
  *
- * Form      a file: the uid of that session, '\n', a result of tools/list as a JSON-RPC message, '\n'.
+ * Form      a file: the uid of that session, '\n', a result of tools/list as a JSON-RPC message.
  * Blocks    never: the file is in memory. */
 #ifndef MI_RECORD_PREVIOUS_TOOLS_H
 #define MI_RECORD_PREVIOUS_TOOLS_H

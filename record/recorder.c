@@ -328,8 +328,8 @@ enum recorder_result recorder_publish(struct recorder *r)
     enum recorder_result result = recorder_end_turn(r);
     if (result == RECORDER_HOLD) {
         ring_set_writer_waits(&r->ring, true);
-        result =
-            recorder_end_turn(r); /* the state may have changed before the callbacks were set */
+        /* the state may have changed before the callbacks were set */
+        result = recorder_end_turn(r);
     }
     if (result != RECORDER_HOLD)
         ring_set_writer_waits(&r->ring, false);

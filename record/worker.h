@@ -28,9 +28,10 @@ struct worker {
     pid_t pid;                 /* 0: none now */
     int control, text;         /* -1: closed */
     bool opened;               /* the process has opened the vault */
-    bool ending;     /* the session has ended: an exit is expected, no other process is started */
-    unsigned unable; /* number of processes in a row that could not open the journal or
-                               * their store */
+    /* the session has ended: an exit is expected, and no other process is started */
+    bool ending;
+    /* number of processes in a row that could not open the journal or their store */
+    unsigned unable;
     int64_t gone_since_us;    /* time since which there has been no process; 0: there is one */
     int64_t counted_since_us; /* start of the minute in which exits are counted */
     unsigned exits;           /* in this minute */

@@ -227,8 +227,8 @@ static void canon_append_elements(struct canon *c, struct json_walk *w, pointer_
     for (size_t i = 0; !c->b->failed && json_walk_peek(w, &key, &value); i++) {
         pointer_set there = canon_pointers_below_index(c, set, depth, i);
         if (pointers_end_at(c->ignore, there, depth + 1)) {
-            buf_addc(c->b,
-                     '*'); /* stands for the element, so that the others keep their positions */
+            /* * stands for the element, so that the others keep their positions */
+            buf_addc(c->b, '*');
             (void)json_walk_next(w, &key, &skipped);
         } else {
             canon_append_next_value(c, w, value, there, depth + 1, PLAIN);

@@ -267,10 +267,15 @@ enum mend_result mend_add(struct mend *m, struct slice line)
     }
     const char *p = line.p;
     while (p != NULL && p < l.end && m->expect != EXPECT_NOTHING) {
-        if (m->expect == EXPECT_STRING)
+        const char *from = p;
+        if (m->expect == EXPECT_STRING) {
             p = mend_string(&l, p);
-        else if (*p == ' ' || *p == '\t' || *p == '\r')
-            buf_addc(&m->text, *p++);
+            continue;
+        }
+        while (p < l.end && (*p == ' ' || *p == '\t' || *p == '\r'))
+            p++;
+        if (p > from)
+            buf_add(&m->text, from, (size_t)(p - from));
         else
             p = mend_token(&l, p);
     }

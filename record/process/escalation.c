@@ -26,7 +26,7 @@ static int count_occurrences(struct escalation_memory *s, int dir, struct writer
 }
 
 /* Opens and locks the directory, and counts the waiting occurrences. MI_ENOENT: as count_occurrences(), or the directory
- * does not exist. */
+ * cannot be opened. */
 static int write_waiting_count(struct escalation_memory *s, int vault_fd, struct writer *w)
 {
     int dir = vault_dir_open_sub(vault_fd, VAULT_ESCALATIONS, false);

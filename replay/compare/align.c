@@ -12,7 +12,7 @@ struct aligning {
     uint32_t *to_b, *to_a;       /* owned; the partner of each call, or ALIGN_NONE */
     bool *equal, *moved;         /* owned; set for calls of a that have a partner */
     uint32_t *first, *next;      /* owned; lists of unpaired calls of b, by class or topic */
-    uint32_t *list_of;           /* owned; the round in which each element of first[] was set */
+    uint32_t *list_of;           /* owned; the last round that used each class or topic */
     align_fn distance;
     void *ctx;
     uint32_t distances; /* how often `distance` may still be called */

@@ -42,7 +42,7 @@ struct miss_difference {
 struct miss {
     enum miss_kind kind;
     bool is_note;                /* the finding is reported, but is not a failure */
-    bool answered_live;          /* a live server answered, so the finding is not a failure */
+    bool answered_live;          /* a live server is asked, so the finding is not a failure */
     struct slice method, target; /* escapes resolved */
     uint64_t nearest_seq;        /* the nearest recorded request; 0: none */
     struct miss_difference difference[MISS_DIFFERENCES_MAX];
@@ -59,7 +59,7 @@ struct misses_counts {
 struct misses {
     struct misses_counts counts;
     struct buf json;           /* owned; finished findings, as members of an array */
-    uint64_t kept;             /* number of findings in `json` */
+    uint64_t kept;             /* number of findings; `json` has the first MISS_FINDINGS_MAX */
     struct report report;      /* owned; the caller chooses its formats and its suite */
     struct report_place place; /* the recording; borrowed */
 };

@@ -418,7 +418,7 @@ static int wake_idle_playbacks(struct conversation *s)
     return 0;
 }
 
-/* Does not run the playbacks here, because running one may end others. */
+/* Makes all playbacks due, but does not run them, because running one may end others. */
 int playback_wake_all(struct conversation *s)
 {
     int st = 0;

@@ -25,8 +25,7 @@ const char *verify_verdict_name(enum verify_verdict verdict)
 
 /* ---- requests that are not sent ---- */
 
-/* Why a request is not sent: it may change something (unless --all), the sanitizer changed it, or the
- * server gave no answer to compare with. */
+/* Why a request is not sent, for example because it may change something (unless --all). */
 struct verify_skip {
     const char *reason, *remedy;
 };

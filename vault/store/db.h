@@ -119,7 +119,7 @@ MI_MUST int db_exec(struct db *d, const char *sql);
 MI_MUST int db_read_number(struct db *d, size_t i, int64_t *ret, const struct cell *value,
                            size_t n);
 
-/* Sets *ret if the table exists. A table that exists is remembered until the next connection,
+/* *ret: whether the table exists. A table that exists is remembered until the next connection,
  * because no version drops a table. table: a string constant; the pointer is kept. */
 MI_MUST int db_has_table(struct db *d, const char *table, bool *ret);
 

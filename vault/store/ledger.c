@@ -69,9 +69,9 @@ static int read_id_from_leaf(sqlite3 *db, const char *sql, int64_t *ret)
 
 int ledger_last_id(sqlite3 *db, int64_t *ret)
 {
+    /* from the end of the log, because the last leaf of this type is usually near it */
     static const char open[] = "SELECT leaf FROM leaves WHERE leaf >= '{\"type\":\"open\"'"
                                " AND leaf < '{\"type\":\"open#' ORDER BY n DESC LIMIT 1";
-    /* search from the end of the log, because the last leaf of this type is usually near it */
     *ret = 0;
     int st = read_id_from_leaf(db, open, ret);
     if (st == MI_ENOENT)

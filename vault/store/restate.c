@@ -246,8 +246,7 @@ int restate_records(const struct restate *r, const struct restated *record, size
 {
     static const char select_event[] =
         "SELECT commitment, place@event_record FROM events WHERE id = ?1";
-    static const char update_event[] =
-        "UPDATE events SET salt = ?2, commitment = ?3 WHERE id = ?1";
+    static const char update_event[] = "UPDATE events SET salt = ?2, commitment = ?3 WHERE id = ?1";
     struct run run = {.r = r};
     int st = 0;
     if (connect_number(r->db, "SELECT ifnull(max(n) + 1, 0) FROM leaves", 0, &run.leaf) !=

@@ -103,8 +103,8 @@ static int sanitize_name(struct row_sanitizer *k, struct redact *r, struct clean
 }
 
 /* Sanitizes a body. The head of a truncated message is searched as a message, then as text. */
-static int sanitize_body(struct row_sanitizer *k, struct redact *r, const struct row *row,
-                         struct sanitized_row *ret)
+static int sanitize_row_body(struct row_sanitizer *k, struct redact *r, const struct row *row,
+                             struct sanitized_row *ret)
 {
     enum redact_how how = k->level == RECORD_FULL ? REDACT_SECRETS : REDACT_CONTENT;
     size_t n = 0, more = 0;
@@ -144,7 +144,7 @@ int sanitize_row(struct row_sanitizer *k, const struct row *r, struct sanitized_
     ret->redactions = r->redactions;
     if ((st = sanitize_name(k, rules, &k->method, &method)) < 0 ||
         (st = sanitize_name(k, rules, &k->target, &target)) < 0 ||
-        (st = sanitize_body(k, rules, r, ret)) < 0)
+        (st = sanitize_row_body(k, rules, r, ret)) < 0)
         return st;
     if (method.p == NULL && method.n > 0)
         ret->method = (struct slice){k->clean.p, method.n};

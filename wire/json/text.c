@@ -146,8 +146,8 @@ struct slice json_string_head(const char *quote, size_t max)
     struct slice head = {quote + 1, 0};
     const char *quote_end = memchr(head.p, '"', max);
     size_t n = quote_end != NULL ? (size_t)(quote_end - head.p) : max;
-    if (memchr(head.p, '\\', n) ==
-        NULL) /* no escapes: the string ends at `quote_end`, or continues */
+    /* without escapes, the string ends at `quote_end`, or continues after `max` */
+    if (memchr(head.p, '\\', n) == NULL)
         return text_head((struct slice){head.p, quote_end != NULL ? n : max + 1}, n);
     /* The next quotation mark, which may be escaped, or the end of `max` bytes. */
     const char *end = NULL;

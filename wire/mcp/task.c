@@ -198,8 +198,8 @@ static breaches check_task_state(struct protocol *p, struct json_value task, uin
     if (id == 0)
         return r;
     struct protocol_task *t = find_or_add_task(p, id);
-    if (t->status <
-        TASK_COMPLETED) /* an older state may arrive later: answers to tasks/get cross */
+    /* an older state may arrive later: answers to tasks/get cross */
+    if (t->status < TASK_COMPLETED)
         t->status = (uint8_t)task_status_of(task);
     if (requests.type == JSON_OBJECT) {
         r |= protocol_check_inputs(p, requests, capabilities | t->capabilities);

@@ -369,7 +369,7 @@ static bool read_records(void)
 static void run_reader(void)
 {
     r = created;
-    require(find_position(&r), "the positions are not sound");
+    require(ring_find_position(&r), "the positions are not sound");
     if (ring_release(&r))
         wake(&writer);
     for (at_place(4, &r, 0); !ring_is_finished(&r); at_place(4, &r, 0)) {

@@ -7,6 +7,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 /* ---- the vault ---- */
 
@@ -26,6 +27,8 @@ static int64_t folder_bytes(int dir_fd, const char *name)
     }
     if (d != NULL)
         closedir(d);
+    else if (fd >= 0)
+        close(fd);
     return sum;
 }
 
