@@ -16,29 +16,6 @@ static const int64_t weights[TOKENS_CLASSES] = {
     [TOKENS_CONTROL] = 100,
 };
 
-#define O TOKEN_OTHER
-#define P TOKEN_PUNCTUATION
-#define D TOKEN_DIGIT
-#define U TOKEN_UPPER
-#define L TOKEN_LOWER
-/* clang-format off */
-const uint8_t token_kinds[256] = {
-    O, O, O, O, O, O, O, O, O, TOKEN_SPACE, TOKEN_NEWLINE, O, O, TOKEN_NEWLINE, O, O, /* controls */
-    O, O, O, O, O, O, O, O, O, O, O, O, O, O, O, O, /* controls */
-    TOKEN_SPACE, P, P, P, P, P, P, P, P, P, P, P, P, P, P, P, /* space to / */
-    D, D, D, D, D, D, D, D, D, D, P, P, P, P, P, P, /* 0 to ? */
-    P, U, U, U, U, U, U, U, U, U, U, U, U, U, U, U, /* @ to O */
-    U, U, U, U, U, U, U, U, U, U, U, P, P, P, P, P, /* P to _ */
-    P, L, L, L, L, L, L, L, L, L, L, L, L, L, L, L, /* ` to o */
-    L, L, L, L, L, L, L, L, L, L, L, P, P, P, P, O, /* p to DEL */
-};
-/* clang-format on */
-#undef O
-#undef P
-#undef D
-#undef U
-#undef L
-
 /* Returns the class of a character that is not ASCII. */
 static enum tokens_class token_class_of_char(uint32_t c)
 {

@@ -12,25 +12,8 @@
 #define MI_CLI_UI_MODEL_FIGURES_H
 
 #include "base/intern.h"
+#include "cli/ui/model/latency.h"
 #include "vault/query/reader.h"
-
-/* ---- durations ---- */
-
-/* A distribution of durations, in constant memory. Durations are counted in LATENCY_BUCKETS ranges:
- * 16 for each power of two. */
-#define LATENCY_BUCKETS (16 * 40)
-
-struct latency {
-    int64_t n, most_us;
-    uint32_t bucket[LATENCY_BUCKETS];
-};
-
-void latency_add(struct latency *l, int64_t us);
-/* Returns the percentile by nearest rank: the middle of a range, at most 4 % away from the exact
- * value; -1 if no durations were added. */
-int64_t latency_percentile(const struct latency *l, int percent);
-
-/* ---- figures ---- */
 
 #define FIGURES_TOOLS 256
 #define FIGURES_RECENT 32

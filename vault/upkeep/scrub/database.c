@@ -5,6 +5,13 @@
 
 #include <errno.h>
 
+int scrub_fail(struct scrub *s, const char *what, const char *name)
+{
+    buf_clear(&s->error);
+    buf_printf(&s->error, "cannot %s %s/%s: %s", what, query_vault(s->q), name, strerror(errno));
+    return MI_EIO;
+}
+
 static const char *const sql[S_COUNT] = {
     [S_SESSION] =
         "UPDATE sessions SET name = ?2, command = ?3, client_name = ?4,"

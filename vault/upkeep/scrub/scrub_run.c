@@ -51,13 +51,6 @@ const char *scrub_error(struct scrub *s)
     return s->error.n > 0 ? buf_str(&s->error) : "out of memory";
 }
 
-int scrub_fail(struct scrub *s, const char *what, const char *name)
-{
-    buf_clear(&s->error);
-    buf_printf(&s->error, "cannot %s %s/%s: %s", what, query_vault(s->q), name, strerror(errno));
-    return MI_EIO;
-}
-
 int scrub_finish(struct scrub *s, bool rebuild)
 {
     if (s->d.db == NULL)

@@ -54,8 +54,4 @@ struct scrub {
     int status;   /* result of the last callback */
 };
 
-/* Sets the error "cannot WHAT VAULT/NAME: " with the text of errno, for scrub_error(). Returns
- * MI_EIO. */
-int scrub_fail(struct scrub *s, const char *what, const char *name);
-
 #endif
