@@ -1,8 +1,8 @@
 /* base.h - status codes, slices and attributes that every file uses.
  *
  * Status    0 is success, negative is one of enum mi_status. Results are written only on success.
- * Slices    a pointer and a length, borrowed, not NUL-terminated. {NULL, 0} means "missing"; an empty
- *           slice has a pointer. */
+ * Slices    a pointer and a length, borrowed, not NUL-terminated. {NULL, 0} means "missing"; an
+ *           empty slice has a pointer. */
 #ifndef MI_BASE_BASE_H
 #define MI_BASE_BASE_H
 

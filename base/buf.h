@@ -1,8 +1,8 @@
 /* buf.h - a byte buffer that grows.
  *
  * Owns      its bytes; buf_close() frees them and leaves an empty buffer.
- * Errors    sticky: if an allocation fails, or `max` is exceeded, `failed` is set, and this call and all later ones
- *           append nothing. The caller checks `failed` once, at the end.
+ * Errors    sticky: if an allocation fails, or `max` is exceeded, `failed` is set, and this call
+ *           and all later ones append nothing. The caller checks `failed` once, at the end.
  * Lifetime  the result of buf_slice() is valid until the next append.
  * Blocks    never. */
 #ifndef MI_BASE_BUF_H
@@ -30,7 +30,8 @@ void buf_slice_add(struct buf *b, struct slice s);
 void buf_int(struct buf *b, int64_t v);
 void buf_uint(struct buf *b, uint64_t v);
 void buf_printf(struct buf *b, const char *fmt, ...) MI_FORMAT(2, 3);
-/* Returns the content, NUL-terminated; "" if the buffer is empty or has failed. Valid until the next append. */
+/* Returns the content, NUL-terminated; "" if the buffer is empty or has failed. Valid until the
+ * next append. */
 const char *buf_str(struct buf *b);
 
 static inline struct slice buf_slice(const struct buf *b)

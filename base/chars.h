@@ -1,4 +1,5 @@
-/* chars.h - classifies ASCII characters, independently of the locale. Bytes above 0x7F belong to no class.
+/* chars.h - classifies ASCII characters, independently of the locale. Bytes above 0x7F belong to no
+ * class.
  *
  * Blocks    never. Pure. */
 #ifndef MI_BASE_CHARS_H

@@ -1,7 +1,9 @@
-/* chunk.h - reference-counted blocks of bytes: a reader fills one, and lines and queues point into it.
+/* chunk.h - reference-counted blocks of bytes: a reader fills one, and lines and queues point into
+ * it.
  *
  * Owns      its bytes, which are freed with the last reference. One large chunk is kept for reuse
- *           (the spare chunk), because allocating 16 MiB takes longer than reading a message into them.
+ *           (the spare chunk), because allocating 16 MiB takes longer than reading a message into
+ *           them.
  * Lifetime  chunk_new() returns one reference; chunk_hold() adds one, chunk_drop() removes one.
  * Blocks    never. */
 #ifndef MI_BASE_CHUNK_H
@@ -18,8 +20,8 @@ struct chunk {
 #define CHUNK_LARGE ((size_t)1 << 20) /* smallest chunk that is kept for reuse */
 
 struct chunk *chunk_new(size_t cap); /* makes a chunk of at least cap bytes; NULL: out of memory */
-/* Grows *c to at least cap bytes. The chunk must have only one reference, and may move. Returns 0, or MI_ENOMEM
- * with *c unchanged. */
+/* Grows *c to at least cap bytes. The chunk must have only one reference, and may move. Returns 0,
+ * or MI_ENOMEM with *c unchanged. */
 MI_MUST int chunk_grow(struct chunk **c, size_t cap);
 struct chunk *chunk_hold(struct chunk *c);
 void chunk_drop(struct chunk *c); /* c may be NULL */

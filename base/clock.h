@@ -1,7 +1,8 @@
-/* clock.h - reads the clocks. Waits and durations use the monotonic clock; the wall clock is for people.
+/* clock.h - reads the clocks. Waits and durations use the monotonic clock; the wall clock is for
+ * people.
  *
- * Units     microseconds in int64_t. clock_mono_us() counts from an arbitrary start (CLOCK_MONOTONIC),
- *           clock_wall_us() from the Unix epoch (CLOCK_REALTIME).
+ * Units     microseconds in int64_t. clock_mono_us() counts from an arbitrary start
+ *           (CLOCK_MONOTONIC), clock_wall_us() from the Unix epoch (CLOCK_REALTIME).
  * Blocks    never. */
 #ifndef MI_BASE_CLOCK_H
 #define MI_BASE_CLOCK_H
@@ -9,8 +10,8 @@
 #include "base/base.h"
 
 #define CLOCK_TEXT_MAX 32
-/* 9999-12-31T23:59:59.999999Z: times read from files are limited to this time, so that a time plus a
- * duration fits into an int64_t. */
+/* 9999-12-31T23:59:59.999999Z: times read from files are limited to this time, so that a time plus
+ * a duration fits into an int64_t. */
 #define CLOCK_MAX_US INT64_C(253402300799999999)
 /* Limits us to -CLOCK_MAX_US … CLOCK_MAX_US: numbers from files and peers can have any value. */
 static inline int64_t clock_limit_us(int64_t us)

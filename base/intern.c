@@ -11,7 +11,8 @@ struct slice intern_text(const struct intern *t, uint32_t number)
 /* Returns the slot of a text or, if the text is not in the table, the free slot for it. */
 static size_t intern_find_slot(const struct intern *t, struct slice text)
 {
-    /* FNV-1a is fast for short texts. An attacker who makes texts collide only slows down a report. */
+    /* FNV-1a is fast for short texts. An attacker who makes texts collide only slows down a
+     * report. */
     uint64_t h = 14695981039346656037u;
     for (size_t k = 0; k < text.n; k++)
         h = (h ^ (unsigned char)text.p[k]) * 1099511628211u;

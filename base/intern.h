@@ -1,4 +1,5 @@
-/* intern.h - numbers texts from 0 in the order of their first occurrence; equal texts have equal numbers.
+/* intern.h - numbers texts from 0 in the order of their first occurrence; equal texts have equal
+ * numbers.
  *
  * Owns      copies of the texts; intern_close() frees them.
  * Errors    MI_ENOMEM: the text gets no number; earlier numbers are unchanged.

@@ -1,7 +1,8 @@
 /* json_out.h - writes JSON: objects, arrays and members, with commas and escapes.
  *
- * Each function writes one value, or begins one. `name` is the member's name inside an object; NULL inside an
- * array and at the top level. Names are not escaped: they must be ASCII without quotes and backslashes.
+ * Each function writes one value, or begins one. `name` is the member's name inside an object; NULL
+ * inside an array and at the top level. Names are not escaped: they must be ASCII without quotes
+ * and backslashes.
  *
  *     struct json_out j = json_out_to(&b);
  *     json_out_object(&j, NULL);
@@ -24,13 +25,15 @@
 #define JSON_OUT_MAX_DEPTH 64
 
 struct json_out {
-    struct buf *b;   /* borrowed */
-    uint64_t arrays; /* a bit for each open level, the innermost in bit 0; 1: the level is an array */
-    unsigned depth;  /* number of open levels */
-    bool comma;      /* a value was written, so the next value needs a comma */
-    /* 0: texts are written in full. Otherwise at most this many bytes of each text are written, with "…" if the text
-     * is longer, and escaped like text_visible(), because a reader would undo JSON's own escapes.
-     * json_out_visible() writes JSON as such a text. Members that are null are omitted. */
+    struct buf *b; /* borrowed */
+    /* a bit for each open level, the innermost in bit 0; 1: the level is an array */
+    uint64_t arrays;
+    unsigned depth; /* number of open levels */
+    bool comma;     /* a value was written, so the next value needs a comma */
+    /* 0: texts are written in full. Otherwise at most this many bytes of each text are written,
+     * with "…" if the text is longer, and escaped like text_visible(), because a reader would undo
+     * JSON's own escapes. json_out_visible() writes JSON as such a text. Members that are null are
+     * omitted. */
     size_t max_text;
 };
 
@@ -57,11 +60,12 @@ void json_out_int(struct json_out *j, const char *name, int64_t v);
 void json_out_uint(struct json_out *j, const char *name, uint64_t v);
 void json_out_bool(struct json_out *j, const char *name, bool v);
 void json_out_null(struct json_out *j, const char *name);
-/* Write valid JSON text; {NULL, 0} is written as null. json_out_visible() writes the text on one line and escapes
- * control characters, like text_json_visible(). */
+/* Write valid JSON text; {NULL, 0} is written as null. json_out_visible() writes the text on one
+ * line and escapes control characters, like text_json_visible(). */
 void json_out_raw(struct json_out *j, const char *name, struct slice valid);
 void json_out_visible(struct json_out *j, const char *name, struct slice valid);
-/* Adds members or values that were written to a separate buffer, joined by commas; "" adds nothing. */
+/* Adds members or values that were written to a separate buffer, joined by commas; "" adds
+ * nothing. */
 void json_out_members(struct json_out *j, struct slice written);
 /* Writes only the comma and the name: the caller must append exactly one value to j->b. */
 void json_out_name(struct json_out *j, const char *name);

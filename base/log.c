@@ -42,7 +42,8 @@ static void write_stderr(struct slice line)
     }
 }
 
-/* Continuation lines are indented, so that text inside a log line cannot look like a new log line. */
+/* Continuation lines are indented, so that text inside a log line cannot look like a new log
+ * line. */
 struct slice log_fill(struct slice line, char filled[LOG_FILLED_MAX])
 {
     struct buf b = {.p = filled, .cap = LOG_FILLED_MAX, .max = LOG_FILLED_MAX - 1};

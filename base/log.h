@@ -1,7 +1,7 @@
 /* log.h - log lines for people: `mcp-interposer: warn: what key=value`.
  *
- * Levels    error: the user must act; warn: a problem that the program handled; note: what a command chose or wrote;
- *           info: life cycle; debug: each message.
+ * Levels    error: the user must act; warn: a problem that the program handled; note: what a
+ *           command chose or wrote; info: life cycle; debug: each message.
  *           Bodies of messages are not logged. Control characters are made visible.
  *           On a terminal a long line is broken between words; a sink calls log_fill() for this.
  * Owns      nothing; a line is built on the stack and truncated to LOG_LINE_MAX bytes.
@@ -20,11 +20,12 @@ typedef void (*log_sink_fn)(void *ctx, struct slice line); /* line ends with '\n
 
 void log_set_level(enum log_level most); /* drops lines of higher levels; the default is LOG_NOTE */
 void log_set_sink(log_sink_fn sink, void *ctx); /* NULL: log to stderr again */
-/* For a sink that writes to stderr. If stderr is a terminal and the line is too long for it, writes the line to
- * `filled`, broken between words into several lines, and returns that text. Otherwise returns the line itself. */
+/* For a sink that writes to stderr. If stderr is a terminal and the line is too long for it, writes
+ * the line to `filled`, broken between words into several lines, and returns that text. Otherwise
+ * returns the line itself. */
 struct slice log_fill(struct slice line, char filled[LOG_FILLED_MAX]);
-/* Returns the text of a line, changed if necessary, for example without secrets. The result is valid until the next
- * call. */
+/* Returns the text of a line, changed if necessary, for example without secrets. The result is
+ * valid until the next call. */
 typedef struct slice (*log_filter_fn)(void *ctx, struct slice text);
 void log_set_filter(log_filter_fn filter, void *ctx); /* NULL: none */
 void log_line(enum log_level level, const char *fmt, ...) MI_FORMAT(2, 3);

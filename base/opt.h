@@ -1,10 +1,11 @@
-/* opt.h - reads the options of a command. One table serves the parser, the environment, the configuration and
- * the help.
+/* opt.h - reads the options of a command. One table serves the parser, the environment, the
+ * configuration and the help.
  *
  * Forms     `--name VALUE`, `--name=VALUE`, `-n VALUE`, `-nVALUE`, `--flag`; `--` ends the options.
- * Order     the command line overrides the environment (MCP_INTERPOSER_NAME, dashes as underscores), which
- *           overrides the configuration file, which overrides the table's default. opt_set_from_config(),
- *           opt_read_environment() and opt_parse() may be called in any order.
+ * Order     the command line overrides the environment (MCP_INTERPOSER_NAME, dashes as
+ *           underscores), which overrides the configuration file, which overrides the table's
+ *           default. opt_set_from_config(), opt_read_environment() and opt_parse() may be called in
+ *           any order.
  * Owns      nothing: values point into argv, the environment, the table or memory of the caller.
  * Errors    MI_EINVAL with a message in `error`: the option, the problem and the remedy.
  * Blocks    never. */
@@ -19,11 +20,12 @@
 struct opt {
     char letter;      /* 0: none */
     const char *name; /* long name; NULL ends a table */
-    /* Name of the option's value in the help; NULL: a flag. If the name ends with "...", the option may be repeated
-     * in each source, and all values are used. */
+    /* Name of the option's value in the help; NULL: a flag. If the name ends with "...", the option
+     * may be repeated in each source, and all values are used. */
     const char *arg;
-    const char *def;  /* default, shown by the help; NULL: none */
-    const char *help; /* text for the help; NULL: neither the help nor completion shows the option */
+    const char *def; /* default, shown by the help; NULL: none */
+    /* text for the help; NULL: neither the help nor completion shows the option */
+    const char *help;
 };
 
 enum opt_from { OPT_DEFAULT, OPT_CONFIG, OPT_ENVIRONMENT, OPT_FLAG };
@@ -31,7 +33,8 @@ enum opt_from { OPT_DEFAULT, OPT_CONFIG, OPT_ENVIRONMENT, OPT_FLAG };
 struct opt_set {
     const struct opt *table; /* borrowed */
     size_t n;
-    const char *value[OPT_MAX];  /* borrowed; for a flag "yes" or "no"; NULL: no value, no default */
+    /* borrowed; for a flag "yes" or "no"; NULL: no value, no default */
+    const char *value[OPT_MAX];
     enum opt_from from[OPT_MAX]; /* source of the value */
     struct opt_many {
         size_t i; /* index of the option in the table */
@@ -49,9 +52,9 @@ void opt_open(struct opt_set *s, const struct opt *table);
 void opt_close(struct opt_set *s);
 
 /* Reads argv[from…]. With operands == NULL it stops before the first operand, or after `--`, and
- * *ret_next is the index of the next argument. Otherwise operands may stand between options: they are
- * collected in operands[*ret_next], which has room for argc entries. Returns 0, or MI_EINVAL with
- * the index of the invalid option in *ret_next. */
+ * *ret_next is the index of the next argument. Otherwise operands may stand between options: they
+ * are collected in operands[*ret_next], which has room for argc entries. Returns 0, or MI_EINVAL
+ * with the index of the invalid option in *ret_next. */
 MI_MUST int opt_parse(struct opt_set *s, int argc, char **argv, int from, char **operands,
                       int *ret_next);
 /* Reads the environment. Returns 0, or MI_EINVAL if a flag is neither yes nor no. */

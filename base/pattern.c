@@ -13,15 +13,16 @@ struct pattern {
     uint32_t backreferences; /* highest number of a backreference; 0: there is none */
 };
 
-/* Options of PCRE2: for both syntaxes, for ECMA-262, and for PCRE2's own syntax. \C is forbidden, because it would split
- * a character. */
+/* Options of PCRE2: for both syntaxes, for ECMA-262, and for PCRE2's own syntax. \C is forbidden,
+ * because it would split a character. */
 #define BOTH (PCRE2_UTF | PCRE2_NEVER_BACKSLASH_C)
 #define ECMA                                                                                       \
     (PCRE2_DOLLAR_ENDONLY | PCRE2_MATCH_UNSET_BACKREF | PCRE2_ALLOW_EMPTY_CLASS |                  \
      PCRE2_AUTO_CALLOUT)
 #define OWN (PCRE2_MATCH_INVALID_UTF | PCRE2_USE_OFFSET_LIMIT)
 
-/* ---- memory that is counted ------------------------------------------------------------------- */
+/* ---- memory that is counted
+ * ------------------------------------------------------------------- */
 
 /* A header in front of each allocation. Its size keeps the alignment. */
 union block {
@@ -53,7 +54,8 @@ static void free_from_quota(void *p, void *quota)
     free(b);
 }
 
-/* ---- ECMA-262 ----------------------------------------------------------------------------------- */
+/* ---- ECMA-262
+ * ----------------------------------------------------------------------------------- */
 
 /* The general categories of Unicode whose long names PCRE2 does not know. */
 static const struct {
@@ -103,12 +105,12 @@ static const struct {
     {"punct", "P"},
 };
 
-/* The white space of ECMA-262, as members of a character class. \p{Z} must be first and \s last: they cannot begin or
- * end a range, so a hyphen before or after them is taken literally. */
+/* The white space of ECMA-262, as members of a character class. \p{Z} must be first and \s last:
+ * they cannot begin or end a range, so a hyphen before or after them is taken literally. */
 #define SPACES "\\p{Z}\\ufeff\\s"
 
-/* Translates the escape \p{…} or \P{…} that begins at s.p[i]. Returns its length, or 0 if the caller must copy the
- * escape unchanged. */
+/* Translates the escape \p{…} or \P{…} that begins at s.p[i]. Returns its length, or 0 if the
+ * caller must copy the escape unchanged. */
 static size_t translate_property(struct buf *b, struct slice s, size_t i)
 {
     const char *end = i + 2 < s.n && s.p[i + 2] == '{' ? memchr(s.p + i, '}', s.n - i) : NULL;
@@ -130,10 +132,11 @@ static size_t translate_property(struct buf *b, struct slice s, size_t i)
     return (size_t)(end - s.p) - i + 1;
 }
 
-/* Translates a regular expression of ECMA-262, as JSON Schema uses it, to the syntax of PCRE2; appends at most 20 bytes
- * for each byte of the expression. \p{Letter} and \p{gc=Lu} become \p{L} and \p{Lu}; \s and \S get the meaning that
- * ECMA-262 gives them. (Inside brackets \S has its ASCII meaning, but \s and \S together still match everything.) All
- * other text is copied: the options in ECMA are for it. */
+/* Translates a regular expression of ECMA-262, as JSON Schema uses it, to the syntax of PCRE2;
+ * appends at most 20 bytes for each byte of the expression. \p{Letter} and \p{gc=Lu} become \p{L}
+ * and \p{Lu}; \s and \S get the meaning that ECMA-262 gives them. (Inside brackets \S has its ASCII
+ * meaning, but \s and \S together still match everything.) All other text is copied: the options in
+ * ECMA are for it. */
 static void ecma_regex_to_pcre(struct buf *b, struct slice s)
 {
     bool class = false;
@@ -155,7 +158,8 @@ static void ecma_regex_to_pcre(struct buf *b, struct slice s)
     }
 }
 
-/* ---- compiling ---------------------------------------------------------------------------------- */
+/* ---- compiling
+ * ---------------------------------------------------------------------------------- */
 
 static int pattern_no_memory(const struct pattern_rules *rules)
 {
@@ -248,7 +252,8 @@ void pattern_close(struct pattern *p)
     free(p);
 }
 
-/* ---- searching ---------------------------------------------------------------------------------- */
+/* ---- searching
+ * ---------------------------------------------------------------------------------- */
 
 static enum pattern_result pattern_result_of_pcre(int rc)
 {
@@ -264,8 +269,8 @@ struct progress {
     size_t item; /* steps that each item of the expression counts */
 };
 
-/* PCRE2 calls this function before it tries an item of the expression. PCRE2's own limit of steps is not sufficient: its
- * count starts again at each starting point in the text. */
+/* PCRE2 calls this function before it tries an item of the expression. PCRE2's own limit of steps
+ * is not sufficient: its count starts again at each starting point in the text. */
 static int pattern_on_callout(pcre2_callout_block *b, void *ctx)
 {
     struct progress *r = ctx;

@@ -1,8 +1,8 @@
 /* pattern.h - matches untrusted regular expressions in bounded time. Only pattern.c uses PCRE2.
  *
- * Syntax    PCRE2, or ECMA-262 as in JSON Schema as far as PCRE2 supports it: `$` matches only at the end of the text,
- *           \u0041 is a character, \d and \w are ASCII; see pattern.c. A match may begin anywhere; `.` and classes match
- *           characters, not bytes.
+ * Syntax    PCRE2, or ECMA-262 as in JSON Schema as far as PCRE2 supports it: `$` matches only at
+ *           the end of the text, \u0041 is a character, \d and \w are ASCII; see pattern.c. A match
+ *           may begin anywhere; `.` and classes match characters, not bytes.
  * Limits    PATTERN_MAX bytes of expression; struct pattern_rules limits steps, depth and memory of
  *           one search. If the expression comes from a peer (`ecma`), a quota limits the memory of
  *           all patterns that share it, and the work of a search over all starting points is
@@ -21,11 +21,11 @@
 #define PATTERN_MAX ((size_t)4096)
 
 struct pattern_rules {
-    bool ecma;         /* true: ECMA-262, on valid UTF-8; false: PCRE2, on any bytes */
-    bool jit;          /* compile to machine code where allowed: for frequent searches */
-    uint32_t steps;    /* limit of backtracking steps from one start */
-    uint32_t depth;    /* limit of nested backtracking */
-    uint32_t heap_kib; /* limit of memory for backtracking */
+    bool ecma;           /* true: ECMA-262, on valid UTF-8; false: PCRE2, on any bytes */
+    bool jit;            /* compile to machine code where allowed: for frequent searches */
+    uint32_t steps;      /* limit of backtracking steps from one start */
+    uint32_t depth;      /* limit of nested backtracking */
+    uint32_t heap_kib;   /* limit of memory for backtracking */
     struct quota *quota; /* counts what the pattern allocates; NULL: allocations are not counted */
 };
 

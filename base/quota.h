@@ -1,8 +1,8 @@
 /* quota.h - limits the memory that several users have together to `max` bytes.
  *
  * Owns      nothing: it only counts bytes. Give back as many bytes as were taken.
- * Errors    quota_take() returns false, and counts nothing, if the bytes would exceed the limit; `refused` is then set,
- *           so that the user can tell this from a lack of memory.
+ * Errors    quota_take() returns false, and counts nothing, if the bytes would exceed the limit;
+ *           `refused` is then set, so that the user can tell this from a lack of memory.
  * Blocks    never. */
 #ifndef MI_BASE_QUOTA_H
 #define MI_BASE_QUOTA_H

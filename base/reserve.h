@@ -1,11 +1,13 @@
-/* reserve.h - an allocator that does not fail, for a library that ends the program when memory runs out (libev).
+/* reserve.h - an allocator that does not fail, for a library that ends the program when memory runs
+ * out (libev).
  *
- * Memory comes from malloc(). If malloc() fails, memory comes from the reserve: RESERVE_SIZE bytes of the program's
- * data. They are not used again after a block is freed: libev's arrays are few and small, and they double. A block leaves
- * the reserve when it grows and malloc() succeeds again.
+ * Memory comes from malloc(). If malloc() fails, memory comes from the reserve: RESERVE_SIZE bytes
+ * of the program's data. They are not used again after a block is freed: libev's arrays are few and
+ * small, and they double. A block leaves the reserve when it grows and malloc() succeeds again.
  *
  * Owns      the reserve.
- * Errors    none. If the reserve is used up as well, a line on stderr says so, and the program ends with abort(3).
+ * Errors    none. If the reserve is used up as well, a line on stderr says so, and the program ends
+ *           with abort(3).
  * Blocks    never. */
 #ifndef MI_BASE_RESERVE_H
 #define MI_BASE_RESERVE_H

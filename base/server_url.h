@@ -1,8 +1,8 @@
 /* server_url.h - finds the URL that a server's command connects to, in the words of the command.
  *
- * The parts of the URL in `npx -y mcp-remote https://me@example.com/mcp?key=x` are https://, example.com and
- * /mcp. The first argument that is a URL with http or https is taken for the URL of an MCP server, unless the
- * word before it is an option, whose value it may be.
+ * The parts of the URL in `npx -y mcp-remote https://me@example.com/mcp?key=x` are https://,
+ * example.com and /mcp. The first argument that is a URL with http or https is taken for the URL of
+ * an MCP server, unless the word before it is an option, whose value it may be.
  *
  * Owns      nothing; the parts are in the word.
  * Errors    none: other words are ignored.

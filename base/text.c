@@ -8,7 +8,8 @@ size_t text_utf8_chars(struct slice s)
     const uint64_t ones = UINT64_C(0x0101010101010101), pairs = UINT64_C(0x00FF00FF00FF00FF);
     size_t behind = 0, i = 0;
     while (i + sizeof ones <= s.n) {
-        /* sums: a sum for each of the eight byte positions; after 255 rounds each is at most 255. */
+        /* sums: a sum for each of the eight byte positions; after 255 rounds each is at most
+         * 255. */
         uint64_t sums = 0, v;
         size_t end = i + size_min((s.n - i) / sizeof v, 255) * sizeof v;
         for (; i < end; i += sizeof v) {
@@ -42,7 +43,8 @@ void text_utf8(struct buf *b, struct slice s)
     buf_add(b, s.p + from, s.n - from);
 }
 
-/* Returns true for characters that move the cursor, change colours, reorder text or end the line. */
+/* Returns true for characters that move the cursor, change colours, reorder text or end the
+ * line. */
 static bool controls_terminal(uint32_t c)
 {
     return c < 0x20 || (c >= 0x7F && c < 0xA0) || c == 0x061C || (c >= 0x200B && c <= 0x200F) ||
@@ -103,7 +105,8 @@ void text_visible(struct buf *b, struct slice s)
     buf_add(b, s.p + from, s.n - from);
 }
 
-/* Appends a character outside of printable ASCII; escapes characters that control a terminal or end a line. */
+/* Appends a character outside of printable ASCII; escapes characters that control a terminal or end
+ * a line. */
 static void append_json_code(struct buf *b, const char *p, size_t len)
 {
     uint32_t c = text_utf8_code(p, len);
@@ -131,8 +134,8 @@ static void append_json_char(struct buf *b, const char *p, size_t len)
         append_json_code(b, p, len);
 }
 
-/* These functions test eight bytes at a time. A byte of the result with its highest bit set marks a byte that ends the
- * run. (Other bytes may be marked too, but only if there is such a byte.) */
+/* These functions test eight bytes at a time. A byte of the result with its highest bit set marks a
+ * byte that ends the run. (Other bytes may be marked too, but only if there is such a byte.) */
 #define EACH(byte) (UINT64_C(0x0101010101010101) * (uint64_t)(unsigned char)(byte))
 #define HIGH EACH(0x80)
 

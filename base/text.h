@@ -1,4 +1,5 @@
-/* text.h - reads and writes encodings of text: UTF-8, JSON strings, XML, visible control characters.
+/* text.h - reads and writes encodings of text: UTF-8, JSON strings, XML, visible control
+ * characters.
  *
  * Owns      nothing; results are appended to a buffer of the caller, whose `failed` reports errors.
  * Blocks    never. Pure. */
@@ -13,8 +14,8 @@ static inline bool text_utf8_cont(const char *p)
     return ((unsigned char)*p & 0xC0) == 0x80;
 }
 
-/* Returns the length in bytes of the well-formed UTF-8 character at p (RFC 3629: no surrogates, no overlong
- * forms, at most U+10FFFF), or 0 if there is none. n: bytes at p; must be > 0. */
+/* Returns the length in bytes of the well-formed UTF-8 character at p (RFC 3629: no surrogates, no
+ * overlong forms, at most U+10FFFF), or 0 if there is none. n: bytes at p; must be > 0. */
 static inline size_t text_utf8_len(const char *p, size_t n)
 {
     unsigned char a = (unsigned char)p[0];
@@ -62,8 +63,8 @@ static inline size_t text_utf8_put(uint32_t c, char *ret)
     return 4;
 }
 
-/* Returns the columns of a terminal that a printable character takes: 0 (combining), 1 or 2 (wide). len: the result of
- * text_utf8_len(). */
+/* Returns the columns of a terminal that a printable character takes: 0 (combining), 1 or 2 (wide).
+ * len: the result of text_utf8_len(). */
 size_t text_char_columns(const char *p, size_t len);
 /* Returns the columns of a text that text_visible() has written. */
 size_t text_columns(struct slice s);
@@ -99,7 +100,8 @@ void text_json(struct buf *b, struct slice s);
 /* Writes a JSON string truncated to max_chars characters; if the text is longer, "… [+N chars]"
  * follows. */
 void text_json_truncated(struct buf *b, struct slice s, size_t max_chars);
-/* Writes a JSON string of the first max_chars characters, and "…" if there are more; does not read the rest. */
+/* Writes a JSON string of the first max_chars characters, and "…" if there are more; does not read
+ * the rest. */
 void text_json_cut(struct buf *b, struct slice s, size_t max_chars);
 /* Writes valid JSON text on one line. The characters that text_visible() escapes become JSON
  * escapes; white space becomes blanks, because a raw CR ends a line for some readers. */
@@ -107,8 +109,9 @@ void text_json_visible(struct buf *b, struct slice valid);
 /* Writes the text of an XML attribute or element. Characters that XML forbids are made visible, as
  * by text_visible(). */
 void text_xml(struct buf *b, struct slice text);
-/* Appends a visible text in lines of at most `columns`. Each line begins at column `indent`; the first line must already
- * be there. The words of the text are separated by single blanks. A word that is longer than a line is not broken. */
+/* Appends a visible text in lines of at most `columns`. Each line begins at column `indent`; the
+ * first line must already be there. The words of the text are separated by single blanks. A word
+ * that is longer than a line is not broken. */
 void text_fill(struct buf *b, struct slice text, size_t indent, size_t columns);
 /* Writes a clause as a sentence, with a capital letter and a full stop. */
 void text_clause_to_sentence(struct buf *b, struct slice clause);

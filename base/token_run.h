@@ -1,5 +1,5 @@
-/* token_run.h - forms runs of characters of one kind, for base/tokens.h: each character continues the current run or
- * begins another, and the pieces of a run are counted at its end.
+/* token_run.h - forms runs of characters of one kind, for base/tokens.h: each character continues
+ * the current run or begins another, and the pieces of a run are counted at its end.
  *
  * Owns      nothing.
  * Blocks    never. Pure. The functions are inline because they are called for each character. */
@@ -21,9 +21,11 @@ enum token_kind {
     TOKEN_OTHER
 };
 
-extern const uint8_t token_kinds[256]; /* enum token_kind of ASCII characters; others: TOKEN_START */
+/* enum token_kind of ASCII characters; others: TOKEN_START */
+extern const uint8_t token_kinds[256];
 
-/* Returns true if a word directly after a run of this kind belongs to the same word, as in camelCase. */
+/* Returns true if a word directly after a run of this kind belongs to the same word, as in
+ * camelCase. */
 static inline bool tokens_join_next_word(uint8_t kind)
 {
     return (1u << kind & (1u << TOKEN_LOWER | 1u << TOKEN_UPPER | 1u << TOKEN_CAPITALS |
@@ -129,8 +131,8 @@ static inline void tokens_add_punctuation(struct tokens *t, unsigned char c)
     t->last = c;
 }
 
-/* Tokenizers have one token for up to about 128 spaces, 16 tabs or ends of line, or 4 pairs of \r\n; for fewer where
- * white space changes from one character to another. */
+/* Tokenizers have one token for up to about 128 spaces, 16 tabs or ends of line, or 4 pairs of
+ * \r\n; for fewer where white space changes from one character to another. */
 static inline void tokens_add_white_space(struct tokens *t, enum token_kind kind, unsigned char c)
 {
     tokens_extend_run(t, t->kind == TOKEN_NEWLINE ? TOKEN_NEWLINE : kind);

@@ -39,7 +39,8 @@ static unsigned tokens_lower_case_mask(__m128i v)
         _mm_cmpeq_epi8(_mm_min_epu8(letter, _mm_set1_epi8(25)), letter));
 }
 
-/* Sets bit i of *ret_lower if byte i is a small letter, and bit i of *ret_space if byte i is a space. */
+/* Sets bit i of *ret_lower if byte i is a small letter, and bit i of *ret_space if byte i is a
+ * space. */
 static void tokens_classify_block(const char *p, uint64_t *ret_lower, uint64_t *ret_space)
 {
     *ret_lower = *ret_space = 0;
@@ -51,7 +52,8 @@ static void tokens_classify_block(const char *p, uint64_t *ret_lower, uint64_t *
     }
 }
 
-/* Counts n words of small letters that are separated by single spaces. letters: the bits of their letters. */
+/* Counts n words of small letters that are separated by single spaces. letters: the bits of their
+ * letters. */
 static void tokens_count_words(struct tokens *t, uint64_t letters, int n)
 {
     uint64_t two = letters & letters >> 1, four = two & two >> 2;

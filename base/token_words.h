@@ -1,5 +1,5 @@
-/* token_words.h - counts words of small letters in blocks of bytes, for base/tokens.h: most of a text consists of such
- * words.
+/* token_words.h - counts words of small letters in blocks of bytes, for base/tokens.h: most of a
+ * text consists of such words.
  *
  * Owns      nothing.
  * Blocks    never. Pure. */
@@ -9,8 +9,8 @@
 #include "base/tokens.h"
 
 /* Reads the rest of a word of small letters, and the words that follow it. In prose, a space
- * between two words is part of the second word. i: index of a byte after a letter. Returns the index of the first byte
- * that was not read. */
+ * between two words is part of the second word. i: index of a byte after a letter. Returns the
+ * index of the first byte that was not read. */
 size_t tokens_words(struct tokens *t, const char *p, size_t i, size_t n);
 
 #endif

@@ -1,12 +1,13 @@
 /* tokens.h - estimates how many tokens of a language model a text takes.
  *
- * Rules     the estimate needs no vocabulary of a tokenizer. The text is divided into pieces: words (also inside of
- *           camelCase), groups of three digits, runs of punctuation, white space, characters of other scripts. Each class
- *           of pieces has a weight, which was fitted to real tokenizers (docs/context.md has the weights and the measured
- *           errors).
+ * Rules     the estimate needs no vocabulary of a tokenizer. The text is divided into pieces: words
+ *           (also inside of camelCase), groups of three digits, runs of punctuation, white space,
+ *           characters of other scripts. Each class of pieces has a weight, which was fitted to
+ *           real tokenizers (docs/context.md has the weights and the measured errors).
  *           The result depends only on the text, not on how it is split into calls.
  * Input     any bytes. NUL and invalid UTF-8 count as control characters.
- * Use       tokens_estimate() for a text in memory; otherwise tokens_add() for each part, then tokens_count():
+ * Use       tokens_estimate() for a text in memory; otherwise tokens_add() for each part, then
+ *           tokens_count():
  *               struct tokens t = {0};
  *               tokens_add(&t, part.p, part.n);
  *               int64_t n = tokens_count(&t);
@@ -38,7 +39,7 @@ enum tokens_class {
     TOKENS_LATIN,       /* each letter of this script; the next classes are other scripts */
     TOKENS_GREEK_CYRILLIC,
     TOKENS_NEAR_EAST,
-    TOKENS_INDIC, /* each character of Indic and other scripts, from U+0900 to U+1DFF */
+    TOKENS_INDIC,  /* each character of Indic and other scripts, from U+0900 to U+1DFF */
     TOKENS_SYMBOL, /* each character from U+2000 to U+2E7F */
     TOKENS_KANA,
     TOKENS_HAN, /* Han and the punctuation of East Asia */

@@ -65,7 +65,8 @@ bool units_has_unit(const char *text)
     return n > 0 && isalpha((unsigned char)text[n - 1]);
 }
 
-/* A value that would be rounded up to one more digit uses the next unit: 999.6ms is shown as 1.00s. */
+/* A value that would be rounded up to one more digit uses the next unit: 999.6ms is shown as
+ * 1.00s. */
 struct units_text units_format_duration(int64_t us)
 {
     struct units_text t;

@@ -1,8 +1,10 @@
 /* units.h - reads and writes durations and sizes as users write them.
  *
- * Durations `30s`, `500ms`, `5m`, `2h`, `1d`, `2w`, `1mo` (30 days), `250us`, `1.5s`; a bare number is seconds.
+ * Durations `30s`, `500ms`, `5m`, `2h`, `1d`, `2w`, `1mo` (30 days), `250us`, `1.5s`; a bare number
+ * is seconds.
  * Sizes     `64MiB`, `10KiB`, `1GiB`, `500kB`, `2MB`, `1GB`, `512B`; a bare number is bytes.
- * Errors    MI_EINVAL: invalid form, or out of range (durations up to 10 years, sizes up to 2^62 bytes).
+ * Errors    MI_EINVAL: invalid form, or out of range (durations up to 10 years, sizes up to 2^62
+ *           bytes).
  * Blocks    never. Pure. */
 #ifndef MI_BASE_UNITS_H
 #define MI_BASE_UNITS_H
@@ -15,7 +17,8 @@ MI_MUST int units_size(const char *text, size_t *ret_bytes);
 bool units_has_unit(const char *text);
 void units_show_duration(struct buf *b, int64_t us); /* 850us, 12.3ms, 4.20s, 3m12s, 2h05m */
 void units_show_size(struct buf *b, int64_t bytes);  /* 512B, 1.5KiB, 16.0MiB, 128MiB */
-/* A text that can be returned by value: units_bytes(n).s is valid until the end of the expression. */
+/* A text that can be returned by value: units_bytes(n).s is valid until the end of the
+ * expression. */
 struct units_text {
     char s[32];
 };

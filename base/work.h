@@ -1,6 +1,8 @@
-/* work.h - limits the work on data that others chose: the number of steps, and the CPU time of this thread.
+/* work.h - limits the work on data that others chose: the number of steps, and the CPU time of this
+ * thread.
  *
- * Steps     the same data take the same number of steps on every machine. A step is some nanoseconds of work.
+ * Steps     the same data take the same number of steps on every machine. A step is some
+ *           nanoseconds of work.
  * CPU time  a second limit, for steps that turn out to be expensive. It is checked every WORK_LOOK
  *           steps.
  * Errors    work_count_steps() returns false when a limit is exceeded, and always after that.

@@ -1,4 +1,5 @@
-/* command_table.h - the table of all commands, for the main() of this program and of mcp-interposer-ship.
+/* command_table.h - the table of all commands, for the main() of this program and of
+ * mcp-interposer-ship.
  *
  * Owns      nothing: commands are static. */
 #ifndef MI_CLI_COMMAND_TABLE_H

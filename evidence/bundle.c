@@ -98,8 +98,8 @@ static int find_session_leaves(struct bundle *b, struct buf *why)
     return 0;
 }
 
-/* Checks the keys of the log, from the first key to the key of the checkpoint. *ret_known: `key` is one
- * of these keys. */
+/* Checks the keys of the log, from the first key to the key of the checkpoint. *ret_known: `key` is
+ * one of these keys. */
 static int check_log_keys(struct bundle *b, const struct public_key *key, bool *ret_known,
                           struct buf *why)
 {
@@ -272,8 +272,9 @@ static int64_t last_redaction_time(const struct bundle *b, const struct bundle_r
                : 0;
 }
 
-/* Checks the chain of commitments of a record: it begins with the commitment that the seal covers, each
- * redaction replaces one commitment by the next, and the last one is that of the record in the bundle. */
+/* Checks the chain of commitments of a record: it begins with the commitment that the seal covers,
+ * each redaction replaces one commitment by the next, and the last one is that of the record in the
+ * bundle. */
 static int check_commitment_chain(const struct bundle *b, const struct bundle_record *r,
                                   const struct digest *sealed, struct buf *why)
 {
@@ -342,7 +343,8 @@ static int check_first_record(const struct bundle *b, const struct bundle_record
     return 0;
 }
 
-/* Reads the seq of a message into *seq. Returns whether it is greater than that of the previous message. */
+/* Reads the seq of a message into *seq. Returns whether it is greater than that of the previous
+ * message. */
 static bool seq_follows(struct slice field, int64_t *seq)
 {
     int64_t before = *seq;

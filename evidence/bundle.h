@@ -1,5 +1,5 @@
-/* bundle.h - reads and verifies a bundle: records of a session with the proof that a signed checkpoint covers them
- * (docs/evidence.md, "Bundle").
+/* bundle.h - reads and verifies a bundle: records of a session with the proof that a signed
+ * checkpoint covers them (docs/evidence.md, "Bundle").
  *
  *     st = bundle_open(&b, text, &key, &why);
  *     struct bundle_walk w = bundle_begin(&b);
@@ -8,10 +8,10 @@
  *     bundle_close(&b);
  *
  * Input     hostile. Memory is bounded by the length of the text.
- * Owns      what it has read; the text is borrowed, and must live as long as the bundle. A walk owns a buffer, from
- *           which the record's fields are borrowed until its next step.
- * Errors    MI_EINVAL: the bundle does not prove its records; `why` gets a clause that names the failed
- *           step. MI_ENOMEM.
+ * Owns      what it has read; the text is borrowed, and must live as long as the bundle. A walk
+ *           owns a buffer, from which the record's fields are borrowed until its next step.
+ * Errors    MI_EINVAL: the bundle does not prove its records; `why` gets a clause that names the
+ *           failed step. MI_ENOMEM.
  * Blocks    never. Pure. */
 #ifndef MI_EVIDENCE_BUNDLE_H
 #define MI_EVIDENCE_BUNDLE_H
@@ -65,14 +65,14 @@ struct bundle_walk {
     struct buf text; /* owned */
 };
 
-/* Reads and verifies the whole bundle. key: a key that the reader trusts, which must be one of the keys
- * of the log; NULL: any key. */
+/* Reads and verifies the whole bundle. key: a key that the reader trusts, which must be one of the
+ * keys of the log; NULL: any key. */
 MI_MUST int bundle_open(struct bundle *ret, struct slice text, const struct public_key *key,
                         struct buf *why);
 void bundle_close(struct bundle *b); /* also after an error; safe to call twice */
 
-/* bundle_next() returns the records in the order of their places; bundle_end() returns the record `end`. Both return
- * false at the end, or if out of memory; then w->text.failed is set. */
+/* bundle_next() returns the records in the order of their places; bundle_end() returns the record
+ * `end`. Both return false at the end, or if out of memory; then w->text.failed is set. */
 struct bundle_walk bundle_begin(const struct bundle *b);
 MI_MUST bool bundle_next(const struct bundle *b, struct bundle_walk *w, struct bundle_record *ret);
 MI_MUST bool bundle_end(const struct bundle *b, struct bundle_walk *w, struct bundle_record *ret);

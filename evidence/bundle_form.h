@@ -1,7 +1,8 @@
-/* bundle_form.h - the form of a bundle: its members, and the fields of each kind of record (docs/evidence.md, "Record",
- * "Bundle").
+/* bundle_form.h - the form of a bundle: its members, and the fields of each kind of record
+ * (docs/evidence.md, "Record", "Bundle").
  *
- * Writing   the sections in the order of enum bundle_begin_section, each with bundle_begin_section() and its elements:
+ * Writing   the sections in the order of enum bundle_begin_section, each with
+ *           bundle_begin_section() and its elements:
  *
  *     bundle_write(&o, &b, note);
  *     bundle_begin_section(&o, BUNDLE_LEAVES);

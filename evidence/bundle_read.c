@@ -164,8 +164,8 @@ static int bundle_read_salt(struct json_value v, struct salt *ret)
     return 0;
 }
 
-/* Whether s is a decimal number in the form in which it is hashed: no sign except `-`, no leading zeros,
- * within int64_t. */
+/* Whether s is a decimal number in the form in which it is hashed: no sign except `-`, no leading
+ * zeros, within int64_t. */
 static bool is_hashed_number(struct slice s)
 {
     size_t first = s.n > 0 && s.p[0] == '-';

@@ -1,7 +1,8 @@
-/* bundle_read.h - reads the parts of a bundle's JSON text: strictly the members that docs/evidence.md has, in any order.
+/* bundle_read.h - reads the parts of a bundle's JSON text: strictly the members that
+ * docs/evidence.md has, in any order.
  *
- * Owns      nothing. The caller owns the text of a leaf that was read; hashes are copied; other results borrow from
- *           the bundle's text.
+ * Owns      nothing. The caller owns the text of a leaf that was read; hashes are copied; other
+ *           results borrow from the bundle's text.
  * Errors    MI_EINVAL: the text is not a valid part of this kind. MI_ENOMEM.
  * Blocks    never. Pure. */
 #ifndef MI_EVIDENCE_BUNDLE_READ_H

@@ -1,12 +1,14 @@
-/* key.h - Ed25519 keys (RFC 8032) in the text forms of C2SP signed notes (docs/evidence.md, "Checkpoint", "Keys").
+/* key.h - Ed25519 keys (RFC 8032) in the text forms of C2SP signed notes (docs/evidence.md,
+ * "Checkpoint", "Keys").
  *
  *     verifier key    name+hash+base64             public
  *     private key     PRIVATE+KEY+name+hash+base64
  *
  * Owns      nothing that is allocated. A struct secret_key must end with key_erase().
- * Errors    reading: MI_EINVAL, the text is not exactly such a key. Making and signing: MI_EIO, libsodium cannot be
- *           used.
- * Blocks    key_make() blocks until the system's random number generator is ready; other functions never. */
+ * Errors    reading: MI_EINVAL, the text is not exactly such a key. Making and signing: MI_EIO,
+ *           libsodium cannot be used.
+ * Blocks    key_make() blocks until the system's random number generator is ready; other functions
+ *           never. */
 #ifndef MI_EVIDENCE_KEY_H
 #define MI_EVIDENCE_KEY_H
 
@@ -48,7 +50,8 @@ MI_MUST int key_sign(const struct secret_key *k, struct slice text, uint8_t ret[
 bool key_verify_signature(const struct public_key *k, struct slice text,
                           const uint8_t signature[SIGNATURE_N]);
 
-/* Overwrites n bytes. The compiler cannot remove this call, even if the bytes are not read again. */
+/* Overwrites n bytes. The compiler cannot remove this call, even if the bytes are not read
+ * again. */
 void key_erase_memory(void *p, size_t n);
 
 #endif

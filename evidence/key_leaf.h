@@ -1,4 +1,5 @@
-/* key_leaf.h - the leaf `key`, which states the key of all later checkpoints (docs/evidence.md, "Keys").
+/* key_leaf.h - the leaf `key`, which states the key of all later checkpoints (docs/evidence.md,
+ * "Keys").
  *
  * The leaf is signed by the new key and, if there is one, by the previous key.
  *
@@ -15,8 +16,8 @@
 MI_MUST int key_leaf_write(struct buf *b, struct slice origin, int64_t at_us,
                            const struct secret_key *key, const struct secret_key *previous);
 
-/* Checks a LEAF_KEY of the vault with this origin. previous: the previous key; NULL: none. Returns 0,
- * MI_ENOMEM, or MI_EINVAL with a clause in *ret_why that says what is wrong. */
+/* Checks a LEAF_KEY of the vault with this origin. previous: the previous key; NULL: none. Returns
+ * 0, MI_ENOMEM, or MI_EINVAL with a clause in *ret_why that says what is wrong. */
 MI_MUST int key_leaf_check(const struct leaf *l, struct slice origin,
                            const struct public_key *previous, struct public_key *ret,
                            const char **ret_why);

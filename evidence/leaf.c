@@ -98,8 +98,8 @@ static struct slice leaf_get_text(struct json_value root, const char *name)
     return json_string_raw(json_get(root, name));
 }
 
-/* Reads the leaf and writes it again. If the text differs, the line is not a leaf as this version writes
- * it. */
+/* Reads the leaf and writes it again. If the text differs, the line is not a leaf as this version
+ * writes it. */
 int leaf_read(struct slice line, struct leaf *ret)
 {
     struct json_scan scan;

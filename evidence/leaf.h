@@ -1,8 +1,8 @@
 /* leaf.h - the leaves of the vault's log, as JSON text (docs/evidence.md, "Log").
  *
  * Owns      nothing: a leaf that was read borrows its texts from the JSON text.
- * Errors    writing: sticky, in the buffer. Reading: MI_EINVAL, the text is not exactly a leaf as this version writes it;
- *           MI_ENOMEM.
+ * Errors    writing: sticky, in the buffer. Reading: MI_EINVAL, the text is not exactly a leaf as
+ *           this version writes it; MI_ENOMEM.
  * Blocks    never. Pure. */
 #ifndef MI_EVIDENCE_LEAF_H
 #define MI_EVIDENCE_LEAF_H

@@ -75,7 +75,8 @@ int note_sign(struct buf *b, struct slice text, const struct secret_key *k)
     return b->failed ? MI_ENOMEM : 0;
 }
 
-/* Whether c has Unicode's property White_Space. ASCII's control characters are checked elsewhere. */
+/* Whether c has Unicode's property White_Space. ASCII's control characters are checked
+ * elsewhere. */
 static bool is_unicode_space(uint32_t c)
 {
     return c == ' ' || c == 0x85 || c == 0xA0 || c == 0x1680 || (c >= 0x2000 && c <= 0x200A) ||
@@ -153,8 +154,8 @@ int note_read(struct slice note, struct note *ret)
     return 0;
 }
 
-/* Whether a signature begins with this key hash. Decodes the first six digits, padded with `A=`: five
- * bytes, of which the first four are the hash. */
+/* Whether a signature begins with this key hash. Decodes the first six digits, padded with `A=`:
+ * five bytes, of which the first four are the hash. */
 static bool signature_has_key_hash(struct slice base64, const uint8_t hash[KEY_HASH_N])
 {
     uint8_t head[KEY_HASH_N + 1];

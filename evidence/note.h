@@ -1,12 +1,13 @@
-/* note.h - checkpoints: C2SP tlog-checkpoint in a C2SP signed-note (docs/evidence.md, "Checkpoint").
+/* note.h - checkpoints: C2SP tlog-checkpoint in a C2SP signed-note (docs/evidence.md,
+ * "Checkpoint").
  *
  *     origin \n size \n root \n [extension lines] \n — name base64 \n …
  *
- * Reading   is strict: valid UTF-8 without control characters except newlines, at least one signature line, nothing
- *           after the last one. Signatures of unknown keys are ignored.
+ * Reading   is strict: valid UTF-8 without control characters except newlines, at least one
+ *           signature line, nothing after the last one. Signatures of unknown keys are ignored.
  * Owns      nothing: results of reading borrow from the note's text.
- * Errors    writing: sticky, in the buffer, and MI_EIO: libsodium cannot be used. Reading: MI_EINVAL, the text is not
- *           such a note.
+ * Errors    writing: sticky, in the buffer, and MI_EIO: libsodium cannot be used. Reading:
+ *           MI_EINVAL, the text is not such a note.
  * Blocks    never. Pure. */
 #ifndef MI_EVIDENCE_NOTE_H
 #define MI_EVIDENCE_NOTE_H
@@ -34,8 +35,8 @@ void checkpoint_write(struct buf *b, const struct checkpoint *c);
 /* Reads the text of a note; lines after the root are allowed. */
 MI_MUST int checkpoint_read(struct slice text, struct checkpoint *ret);
 
-/* Returns the next note of a file that has several notes, with one or more empty lines between them. false at the end
- * (*rest is then empty), or if the rest is not a complete note. */
+/* Returns the next note of a file that has several notes, with one or more empty lines between
+ * them. false at the end (*rest is then empty), or if the rest is not a complete note. */
 MI_MUST bool note_next(struct slice *rest, struct slice *ret);
 
 /* Appends the note: text, which ends with a newline, and one signature. Returns 0, MI_EIO or

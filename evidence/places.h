@@ -1,5 +1,5 @@
-/* places.h - the number of records of a session, and the root over the commitments of the records (docs/evidence.md,
- * "Session").
+/* places.h - the number of records of a session, and the root over the commitments of the records
+ * (docs/evidence.md, "Session").
  *
  * PLACES_GROUP commitments in order are a group, and the groups are the entries of a Merkle tree.
  *

@@ -7,7 +7,8 @@
  *     record_add_text(&r, detail);
  *     record_end(&r, &commitment);
  *
- * A field is its length plus one as an unsigned LEB128 number, and its bytes; NULL is a length of 0.
+ * A field is its length plus one as an unsigned LEB128 number, and its bytes; NULL is a length of
+ * 0.
  *
  * Owns      nothing.
  * Blocks    never. Pure. */

@@ -9,8 +9,8 @@ int salts_next(struct salts *s, struct salt *ret)
     if (s->left == 0) {
         if (sodium_init() < 0)
             return MI_EIO;
-        /* The system's generator takes 22 us for 8 KiB, in 32 calls. ChaCha20, with a seed from that
-         * generator, takes 4 us. */
+        /* The system's generator takes 22 us for 8 KiB, in 32 calls. ChaCha20, with a seed from
+         * that generator, takes 4 us. */
         uint8_t seed[randombytes_SEEDBYTES];
         randombytes_buf(seed, sizeof seed);
         randombytes_buf_deterministic(s->pool, sizeof s->pool, seed);

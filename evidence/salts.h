@@ -1,4 +1,5 @@
-/* salts.h - random salts for records, from a pool: filling the pool is cheaper than requesting each salt from the system.
+/* salts.h - random salts for records, from a pool: filling the pool is cheaper than requesting each
+ * salt from the system.
  *
  * Owns      nothing. Salts that were returned are erased from the pool.
  * Errors    MI_EIO: libsodium cannot get random bytes.

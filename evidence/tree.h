@@ -1,7 +1,7 @@
 /* tree.h - Merkle trees as in RFC 6962, section 2.1 (RFC 9162, section 2.1).
  *
- * A tree that grows keeps only the roots of its largest complete subtrees, from left to right: as many as its size has
- * bits that are 1, TREE_DEPTH at most.
+ * A tree that grows keeps only the roots of its largest complete subtrees, from left to right: as
+ * many as its size has bits that are 1, TREE_DEPTH at most.
  *
  * Owns      nothing.
  * Blocks    never. Pure. */
@@ -27,21 +27,21 @@ void tree_add(struct tree *t, const struct digest *leaf);
 /* Returns the root; for the empty tree, it is SHA-256 of no bytes. */
 struct digest tree_root_digest(const struct tree *t);
 
-/* tree_pack() appends the roots of the complete subtrees as bytes; tree_unpack() reads them, and returns
- * false if their number does not fit n. */
+/* tree_pack() appends the roots of the complete subtrees as bytes; tree_unpack() reads them, and
+ * returns false if their number does not fit n. */
 void tree_pack(const struct tree *t, struct buf *b);
 MI_MUST bool tree_unpack(struct tree *ret, uint64_t n, struct slice bytes);
 
-/* An array of all nodes of a tree, for many proofs: the n leaf hashes, then level after level up to the root.
- * tree_count_nodes() returns the number of nodes; tree_fill() computes the nodes after the leaf hashes, which
- * the caller has stored. */
+/* An array of all nodes of a tree, for many proofs: the n leaf hashes, then level after level up to
+ * the root. tree_count_nodes() returns the number of nodes; tree_fill() computes the nodes after
+ * the leaf hashes, which the caller has stored. */
 uint64_t tree_count_nodes(uint64_t n);
 void tree_fill(struct digest *node, uint64_t n);
-/* Makes the inclusion proof of leaf `at` of n (RFC 9162, 2.1.3.1) from all nodes, written to ret, which has room for TREE_DEPTH.
- * Returns its length. */
+/* Makes the inclusion proof of leaf `at` of n (RFC 9162, 2.1.3.1) from all nodes, written to ret,
+ * which has room for TREE_DEPTH. Returns its length. */
 size_t tree_make_proof(const struct digest *node, uint64_t n, uint64_t at, struct digest *ret);
-/* Computes the root from a proof (RFC 9162, 2.1.3.2). Returns false if the proof cannot be one for leaf
- * `at` of n. */
+/* Computes the root from a proof (RFC 9162, 2.1.3.2). Returns false if the proof cannot be one for
+ * leaf `at` of n. */
 MI_MUST bool tree_root_of_proof(const struct digest *leaf, uint64_t n, uint64_t at,
                                 const struct digest *proof, size_t proof_n,
                                 struct digest *ret_root);

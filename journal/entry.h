@@ -1,4 +1,5 @@
-/* entry.h - the entries of a session's record: messages, events, session metadata, finished invocations.
+/* entry.h - the entries of a session's record: messages, events, session metadata, finished
+ * invocations.
  *
  * Owns      nothing.
  * Units     bytes; microseconds since the session's start, except where a field says wall clock.
@@ -17,34 +18,34 @@ struct row {
     const char *event; /* static: events.kind; NULL: a message. An event uses only t_us and body */
     enum row_kind kind;
     uint64_t seq; /* set by the journal */
-    int64_t
-        t_us; /* time when the message was received; 0: the journal uses the time of the append */
+    /* time when the message was received; 0: the journal uses the time of the append */
+    int64_t t_us;
     enum row_direction direction;
     enum row_origin origin;
     enum row_action action;
-    struct slice rpc_id;  /* JSON text; {NULL, 0}: none */
-    struct slice method;  /* between the quotes, escapes as written */
-    struct slice target;  /* between the quotes, escapes as written */
-    struct slice body;    /* the line */
-    bool not_json;        /* body may have any bytes; it is converted to valid UTF-8 before it is
-                           * stored */
+    struct slice rpc_id; /* JSON text; {NULL, 0}: none */
+    struct slice method; /* between the quotes, escapes as written */
+    struct slice target; /* between the quotes, escapes as written */
+    struct slice body;   /* the line */
+    /* body may have any bytes; it is converted to valid UTF-8 before it is stored */
+    bool not_json;
     size_t size;          /* bytes as received */
     uint64_t redactions;  /* number of secrets already replaced in body */
     uint64_t request_seq; /* seq of the request that this answer belongs to; 0: none */
     bool has_error_code;
     int64_t error_code; /* the code of an error answer */
-    uint64_t batch_seq; /* seq of the batch that contains this message; 0: the message is not in a
-                         * batch */
+    /* seq of the batch that contains this message; 0: the message is not in a batch */
+    uint64_t batch_seq;
     findings findings;
     breaches rules;
     /* Revision of an imported message if it differs from the session's; not in a journal. */
     struct slice revision;
-    bool may_link;          /* false: link_read() would find nothing in the body (model/link.h) */
-    const struct rpc *read; /* the parsed body, set by the recorder; NULL: not parsed yet; not in a
-                             * journal */
-    bool ends_invocation;   /* the answer ends an invocation; set by the journal */
-    const struct context_result *result; /* the size of a large answer's result; NULL: not counted
-                                          * yet; not in a journal */
+    bool may_link; /* false: link_read() would find nothing in the body (model/link.h) */
+    /* the parsed body, set by the recorder; NULL: not parsed yet; not in a journal */
+    const struct rpc *read;
+    bool ends_invocation; /* the answer ends an invocation; set by the journal */
+    /* the size of a large answer's result; NULL: not counted yet; not in a journal */
+    const struct context_result *result;
 };
 
 /* An update of session metadata: a field that is NULL does not change the record. */
@@ -64,8 +65,8 @@ struct session_update {
 #define ENTRY_WORD(type, words) enum type
 #define ENTRY_MEMBER(name, type, null) ENTRY_##type name;
 
-/* Longest text of a result in an invocation, in bytes. The log shows less of the text; secrets must be
- * recognized before the text is truncated for the log. */
+/* Longest text of a result in an invocation, in bytes. The log shows less of the text; secrets must
+ * be recognized before the text is truncated for the log. */
 #define INVOCATION_RESULT_MAX 1024
 
 struct invocation {

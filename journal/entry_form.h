@@ -1,8 +1,9 @@
 /* entry_form.h - the entries of a journal as bytes.
  *
- * Form      integers in the machine's byte order; texts as a length and bytes. A text that lies within the body of its
- *           row is stored as a position in the body (journal/message_entry.h). The form is private to one version of the
- *           program (RING_VERSION): it is never written to a disk.
+ * Form      integers in the machine's byte order; texts as a length and bytes. A text that lies
+ *           within the body of its row is stored as a position in the body
+ *           (journal/message_entry.h). The form is private to one version of the program
+ *           (RING_VERSION): it is never written to a disk.
  * Owns      nothing. Texts of a read entry point into the bytes.
  * Errors    MI_EINVAL: the bytes are not an entry; every length is checked.
  * Blocks    never. Pure. */
@@ -61,8 +62,8 @@ struct entry {
         struct {
             struct escalation escalation; /* server, session and command are not stored */
             int64_t t_us;
-            struct slice lines[ESCALATION_LINES_MAX]; /* after form_read(): what
-                                                       * escalation.stderr_lines points to */
+            /* after form_read(): what escalation.stderr_lines points to */
+            struct slice lines[ESCALATION_LINES_MAX];
         };
         struct lost_messages lost;
         struct added_rules added;

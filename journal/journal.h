@@ -1,7 +1,8 @@
 /* journal.h - the interface through which a session records its messages.
  *
- * proxy/session records through these functions only, without files, databases or processes. It calls them
- * during a loop turn; at the end of the turn the journal's owner decides whether the turn's bytes may be sent.
+ * proxy/session records through these functions only, without files, databases or processes. It
+ * calls them during a loop turn; at the end of the turn the journal's owner decides whether the
+ * turn's bytes may be sent.
  *
  * Owns      nothing: `owner` belongs to the code that made the journal.
  * Lifetime  slices must be valid during the call.
@@ -20,8 +21,8 @@ struct journal {
 
     /* Microseconds since the session's start. */
     int64_t (*now_us)(void *owner);
-    /* Records a message; a t_us of 0 stands for the current time. Returns the seq of the message: 1, 2, … in the order
-     * of the calls. */
+    /* Records a message; a t_us of 0 stands for the current time. Returns the seq of the message:
+     * 1, 2, … in the order of the calls. */
     uint64_t (*append)(void *owner, const struct row *row);
     /* Appends an answer, and logs the invocation that it ends. Texts of x that lie in row->body are
      * not copied. */
@@ -34,8 +35,8 @@ struct journal {
     void (*update)(void *owner, const struct session_update *u);
     /* Logs a finished invocation; text is copied. */
     void (*log)(void *owner, const struct invocation *x);
-    /* Requests the tools that this server had in its previous session. If there was one, the tools are
-     * passed to tool_changes_take_previous() later. */
+    /* Requests the tools that this server had in its previous session. If there was one, the tools
+     * are passed to tool_changes_take_previous() later. */
     void (*want_previous_tools)(void *owner);
 };
 

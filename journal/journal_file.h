@@ -1,14 +1,16 @@
 /* journal_file.h - the files of journals, in memory.
  *
- * A journal holds messages as they were received, so it must never reach a disk: its directory is used only if it is
- * in memory (on tmpfs), belongs to the user, has mode 0700 and is not a symbolic link. By default this is
- * /dev/shm/mcp-interposer-UID, which is made if it is missing. A file is 0600 and has the uid of the session as its
- * name. If the directory cannot be used, or has less room than JOURNAL_FILE_ROOM, a journal is a file without a name
- * (memory_file()): then it is lost if both processes are killed.
+ * A journal holds messages as they were received, so it must never reach a disk: its directory is
+ * used only if it is in memory (on tmpfs), belongs to the user, has mode 0700 and is not a symbolic
+ * link. By default this is /dev/shm/mcp-interposer-UID, which is made if it is missing. A file is
+ * 0600 and has the uid of the session as its name. If the directory cannot be used, or has less
+ * room than JOURNAL_FILE_ROOM, a journal is a file without a name (memory_file()): then it is lost
+ * if both processes are killed.
  *
- * Locks     each side holds a lock on its own open file description (F_OFD_SETLK): byte 0 for the writer, byte 1 for
- *           the reader. The kernel releases it when the last descriptor and mapping of that description are gone. So
- *           a child process of the writer must not keep the writer's descriptor, nor a mapping of it (ring.h).
+ * Locks     each side holds a lock on its own open file description (F_OFD_SETLK): byte 0 for the
+ *           writer, byte 1 for the reader. The kernel releases it when the last descriptor and
+ *           mapping of that description are gone. So a child process of the writer must not keep
+ *           the writer's descriptor, nor a mapping of it (ring.h).
  * Source    fcntl(2), "Open file description locks", which POSIX has since 2024; base/os/memory.h.
  * Owns      the descriptor.
  * Errors    MI_EIO: see errno. MI_ENOENT: there is no such journal.
@@ -36,8 +38,8 @@ void journal_file_set_dir(const char *path);
 void journal_file_append_dir(struct buf *b);
 /* Opens the directory with file_open_dir(). Returns -1 if it is missing or cannot be used. */
 MI_MUST int journal_file_open_dir(void);
-/* Appends the reason why journals of this process have no name, such as "/mnt/x is not on tmpfs", or nothing if
- * journals have a name. Tries it: makes and removes a file. For doctor. */
+/* Appends the reason why journals of this process have no name, such as "/mnt/x is not on tmpfs",
+ * or nothing if journals have a name. Tries it: makes and removes a file. For doctor. */
 void journal_file_find_problem(struct buf *b);
 
 /* Makes an empty file and locks it for the writer. *why (may be NULL) gets the reason if the file
@@ -62,9 +64,9 @@ void journal_file_close(struct journal_file *f); /* safe to call twice */
 /* Bytes of memory of all journals with a name, except that of this session. */
 uint64_t journal_file_bytes(const char *except_uid);
 
-/* Calls `call` for each journal with a name, oldest first, until `call` returns false. The file is open, not locked,
- * and closed after the call. Files that a dead process has left empty are removed. Without a
- * directory there are no calls. Returns 0 or MI_EIO. */
+/* Calls `call` for each journal with a name, oldest first, until `call` returns false. The file is
+ * open, not locked, and closed after the call. Files that a dead process has left empty are
+ * removed. Without a directory there are no calls. Returns 0 or MI_EIO. */
 MI_MUST int journal_file_each(bool (*call)(void *ctx, const struct journal_file *f), void *ctx);
 
 #endif

@@ -58,8 +58,8 @@ _Static_assert(sizeof(struct fixed) == 32, "no padding");
 _Static_assert(NUMBERS + TEXTS + 6 <= 32, "the flags are 32 bits");
 
 struct place {
-    uint32_t at; /* offset in the body; OUTSIDE: the text follows the body, in the order of the
-                  * texts */
+    /* offset in the body; OUTSIDE: the text follows the body, in the order of the texts */
+    uint32_t at;
     uint32_t n;
 };
 #define OUTSIDE UINT32_MAX
@@ -69,8 +69,8 @@ struct place {
 struct parts {
     uint64_t number[NUMBERS];
     struct slice text[TEXTS];
-    size_t numbers,
-        texts; /* number of entries used: for the row alone, or for the row and the invocation */
+    /* number of entries used: for the row alone, or for the row and the invocation */
+    size_t numbers, texts;
 };
 
 static void message_split_parts(const struct row *r, const struct invocation *x, struct parts *p)

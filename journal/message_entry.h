@@ -1,8 +1,10 @@
-/* message_entry.h - writes and reads a message as the bytes of a journal entry. Messages are the most frequent entries
- * and have a form of their own. With an answer the invocation that it ends may be stored.
+/* message_entry.h - writes and reads a message as the bytes of a journal entry. Messages are the
+ * most frequent entries and have a form of their own. With an answer the invocation that it ends
+ * may be stored.
  *
- * Form      a fixed part; the numbers that are not 0; the positions of the texts that are not missing; the body; the texts
- *           that are not within the body (journal/entry_form.h). A call of 300 B with its answer takes 1.0 KB.
+ * Form      a fixed part; the numbers that are not 0; the positions of the texts that are not
+ *           missing; the body; the texts that are not within the body (journal/entry_form.h). A
+ *           call of 300 B with its answer takes 1.0 KB.
  * Owns      nothing. Texts that were read point into the bytes.
  * Errors    MI_EINVAL: the bytes are not a message; every length and value is checked.
  * Blocks    never. Pure. */
@@ -12,8 +14,8 @@
 #include "journal/entry.h"
 
 /* x is used only if r->ends_invocation. */
-size_t message_size(const struct row *r, const struct invocation *x); /* returns the number of bytes
-                                                                       * to write */
+/* returns the number of bytes to write */
+size_t message_size(const struct row *r, const struct invocation *x);
 void message_write(const struct row *r, const struct invocation *x, char *to);
 MI_MUST int message_read(struct slice bytes, struct row *ret, struct invocation *ret_x);
 

@@ -69,7 +69,8 @@ static int ring_map(struct ring *g, int fd, uint64_t size, size_t start_n)
     g->size = size;
     g->step = ring_step_size(size);
     g->fd = fd;
-    /* A copy in a child would keep the lock of journal/journal_file.h. Core files must not contain messages. */
+    /* A copy in a child would keep the lock of journal/journal_file.h. Core files must not contain
+     * messages. */
     return memory_keep_private(all, g->mapped);
 }
 
@@ -114,8 +115,8 @@ int ring_create(struct ring *w, int fd, uint64_t size, uint64_t limit, struct sl
     return 0;
 }
 
-/* Reads and checks the sizes in the first page, which never change. Uses pread() instead of the mapping, because the
- * page may be missing in a damaged file. */
+/* Reads and checks the sizes in the first page, which never change. Uses pread() instead of the
+ * mapping, because the page may be missing in a damaged file. */
 static int ring_read_sizes(int fd, uint64_t *ret_size, size_t *ret_start_n)
 {
     struct ring_shared s;
@@ -175,8 +176,8 @@ struct slice ring_start(const struct ring *r)
     return r->start;
 }
 
-/* While the ring is empty, only the step of `end` is in use. Before it or after it lie at least half as many free steps
- * as the ring has steps, rounded down. */
+/* While the ring is empty, only the step of `end` is in use. Before it or after it lie at least
+ * half as many free steps as the ring has steps, rounded down. */
 size_t ring_record_max(const struct ring *r)
 {
     uint64_t steps = r->size / r->step;
@@ -271,8 +272,8 @@ static void ring_enter_found_steps(struct ring *w)
     w->found.n = 0;
 }
 
-/* After a long record the rest of its last step is skipped, so that all steps of the record are free as soon as it is
- * stored, and the next long record fits there. */
+/* After a long record the rest of its last step is skipped, so that all steps of the record are
+ * free as soon as it is stored, and the next long record fits there. */
 void ring_add(struct ring *w, uint32_t kind, size_t n)
 {
     bool is_long = w->found.n >= LONG_STEPS;
@@ -294,7 +295,8 @@ void ring_return_memory(struct ring *w, size_t most)
     steps_return_memory(&w->steps, RING_KEPT, most);
 }
 
-/* Whether the reader sleeps and may have missed the records that were just published. Clears the flag. */
+/* Whether the reader sleeps and may have missed the records that were just published. Clears the
+ * flag. */
 static bool must_wake_reader(struct ring *w)
 {
     return atomic_load_explicit(&w->shared->reader_sleeps, memory_order_seq_cst) != 0 &&
@@ -328,8 +330,8 @@ void ring_set_writer_waits(struct ring *w, bool waits)
 
 /* ---- the reader ---- */
 
-/* Makes sure that the memory of the records from `from` to `to` is allocated. Pages are missing only in a damaged file;
- * in a full file system, reading a missing page would be a SIGBUS. */
+/* Makes sure that the memory of the records from `from` to `to` is allocated. Pages are missing
+ * only in a damaged file; in a full file system, reading a missing page would be a SIGBUS. */
 static bool ring_allocate_records(const struct ring *r, uint64_t from, uint64_t to)
 {
     uint64_t before = (uint64_t)(r->data - (char *)r->shared);
@@ -341,8 +343,8 @@ static bool ring_allocate_records(const struct ring *r, uint64_t from, uint64_t 
     return true;
 }
 
-/* Returns the record at a position, and its head; NULL if there is no record, or if the record or the
- * table is damaged. */
+/* Returns the record at a position, and its head; NULL if there is no record, or if the record or
+ * the table is damaged. */
 static const char *ring_head_at(const struct ring *r, uint64_t at, uint64_t head,
                                 struct ring_head *ret)
 {

@@ -1,28 +1,31 @@
 /* ring.h - the bytes of a journal: one writer and one reader, in memory that both share.
  *
- * The writer adds records and publishes them; a record becomes visible with one release store, after all its bytes.
- * The reader takes records in order and releases them when they are stored, which frees their memory. Positions are
- * bytes since the start of the journal and never go back.
+ * The writer adds records and publishes them; a record becomes visible with one release store,
+ * after all its bytes. The reader takes records in order and releases them when they are stored,
+ * which frees their memory. Positions are bytes since the start of the journal and never go back.
  *
- * File      a page with struct ring_shared; the table, in whole pages; RING_START_MAX bytes or less about the session
- *           (ring_start()), in whole pages; then `size` bytes of records. A record is a struct ring_head and its bytes,
- *           padded to 8 bytes.
- * Steps     positions and memory are divided into steps of RING_STEP bytes; in a ring of less than 16 of them, a step
- *           is a page. The table says which step of memory a step of positions is in, so memory is used again in any
- *           order. A record is contiguous: if it does not fit into the rest of its step, and the next step of memory
- *           is not free, the record begins in another step, and a record RING_SKIPPED fills the
- *           rest. A long record is followed by RING_SKIPPED as well.
- * Memory    the writer allocates it before it writes there, and uses it again when its records are released (steps.h).
- *           It keeps the memory of a burst until ring_return_memory().
+ * File      a page with struct ring_shared; the table, in whole pages; RING_START_MAX bytes or less
+ *           about the session (ring_start()), in whole pages; then `size` bytes of records. A
+ *           record is a struct ring_head and its bytes, padded to 8 bytes.
+ * Steps     positions and memory are divided into steps of RING_STEP bytes; in a ring of less than
+ *           16 of them, a step is a page. The table says which step of memory a step of positions
+ *           is in, so memory is used again in any order. A record is contiguous: if it does not fit
+ *           into the rest of its step, and the next step of memory is not free, the record begins
+ *           in another step, and a record RING_SKIPPED fills the rest. A long record is followed by
+ *           RING_SKIPPED as well.
+ * Memory    the writer allocates it before it writes there, and uses it again when its records are
+ *           released (steps.h). It keeps the memory of a burst until ring_return_memory().
  * Limit     the writer keeps at most `limit` bytes unreleased, plus less than a step where it skips
  *           the rest of a step; a single record that is longer is accepted while the ring is empty,
  *           if it is not longer than ring_record_max().
- * Wake-ups  the ring only says who must be woken; the owner wakes it. Each side sets its flag before it reads the
- *           other's position for the last time, and moves its own position before it reads the other's
- *           flag. These four accesses are sequentially consistent, so that at least one side sees the other's.
- * Kills     a reader can be killed between any two instructions, and another one continues at `tail`.
- * Trust     the reader checks everything that it reads: the file of a dead session may be damaged. Whatever the shared
- *           page contains, neither side accesses memory outside its mapping.
+ * Wake-ups  the ring only says who must be woken; the owner wakes it. Each side sets its flag
+ *           before it reads the other's position for the last time, and moves its own position
+ *           before it reads the other's flag. These four accesses are sequentially consistent, so
+ *           that at least one side sees the other's.
+ * Kills     a reader can be killed between any two instructions, and another one continues at
+ *           `tail`.
+ * Trust     the reader checks everything that it reads: the file of a dead session may be damaged.
+ *           Whatever the shared page contains, neither side accesses memory outside its mapping.
  * Errors    MI_EIO: see errno.
  * Blocks    never. */
 #ifndef MI_JOURNAL_RING_H
@@ -61,12 +64,12 @@ struct ring_shared {
 
     /* the reader's */
     _Alignas(64) _Atomic uint64_t tail; /* all records before this position are stored */
-    _Atomic uint32_t reader_sleeps;     /* the writer must wake the reader after publishing; either
-                                         * side clears it */
-    _Atomic uint32_t trouble;           /* enum ring_trouble */
+    /* the writer must wake the reader after publishing; either side clears it */
+    _Atomic uint32_t reader_sleeps;
+    _Atomic uint32_t trouble; /* enum ring_trouble */
     _Atomic int32_t reader_pid;
-    _Atomic uint32_t confined; /* result of the reader's confine_self(); 0: the reader is not
-                                * confined */
+    /* result of the reader's confine_self(); 0: the reader is not confined */
+    _Atomic uint32_t confined;
     /* A record that kills its reader. Positions; RING_NONE: none. */
     _Atomic uint64_t trying;    /* the record being processed */
     _Atomic uint64_t killed_by; /* the record at which the last reader was killed */
@@ -95,7 +98,8 @@ struct ring {
     uint64_t left;
     uint64_t freed; /* memory of positions before this one is free; whole steps */
     struct steps steps;
-    /* Set by ring_reserve_record() for a record that does not fit into `left`; n is 0 if it fits. */
+    /* Set by ring_reserve_record() for a record that does not fit into `left`; n is 0 if it
+     * fits. */
     struct step_run found;
 
     /* the reader's */
@@ -108,9 +112,9 @@ struct ring_head {
     uint32_t kind; /* enum entry_kind */
 };
 
-/* Makes a new journal in an empty file, for the writer. size is rounded up to whole steps. The mapping is not
- * inherited by child processes: a child must not use w. Returns 0, MI_EIO (ENOSPC: the file system is full; EFBIG:
- * RLIMIT_FSIZE, with SIGXFSZ), MI_EINVAL or MI_ENOMEM. */
+/* Makes a new journal in an empty file, for the writer. size is rounded up to whole steps. The
+ * mapping is not inherited by child processes: a child must not use w. Returns 0, MI_EIO (ENOSPC:
+ * the file system is full; EFBIG: RLIMIT_FSIZE, with SIGXFSZ), MI_EINVAL or MI_ENOMEM. */
 MI_MUST int ring_create(struct ring *w, int fd, uint64_t size, uint64_t limit, struct slice start);
 /* Maps a journal, for the reader; it continues at `tail`. Does not change the file. Returns 0,
  * MI_EINVAL (not a journal, another version, or damaged), MI_EIO or MI_ENOMEM. */
@@ -120,8 +124,8 @@ void ring_close(struct ring *r); /* unmaps; safe to call twice */
 struct slice ring_start(const struct ring *r);
 /* Bytes of the longest record. */
 size_t ring_record_max(const struct ring *r);
-/* Bytes that are published and not stored, including RING_SKIPPED. May be called by either side, or by any process that
- * has mapped the journal. */
+/* Bytes that are published and not stored, including RING_SKIPPED. May be called by either side, or
+ * by any process that has mapped the journal. */
 uint64_t ring_unread_bytes(const struct ring *r);
 /* Whether the session has ended and everything is stored. May be called by either side, or by any
  * process that has mapped the journal. */
@@ -130,9 +134,10 @@ bool ring_is_finished(const struct ring *r);
 /* ---- the writer ---- */
 
 /* Returns memory for the n bytes of a record, 8-byte aligned. Write the bytes, then call ring_add()
- * with the same n; without ring_add() nothing is recorded. Returns NULL with errno: ENOBUFS (no room
- * until the reader releases records), EMSGSIZE (longer than ring_record_max()), or the reason why no
- * memory was allocated, such as ENOSPC; then more can be available after the next release. */
+ * with the same n; without ring_add() nothing is recorded. Returns NULL with errno: ENOBUFS (no
+ * room until the reader releases records), EMSGSIZE (longer than ring_record_max()), or the reason
+ * why no memory was allocated, such as ENOSPC; then more can be available after the next
+ * release. */
 char *ring_reserve_record(struct ring *w, size_t n);
 void ring_add(struct ring *w, uint32_t kind, size_t n);
 /* Makes the added records visible. Returns true if the reader sleeps and must be woken (once for
@@ -143,9 +148,9 @@ MI_MUST bool ring_publish(struct ring *w);
 MI_MUST bool ring_end(struct ring *w);
 /* Whether everything that was added is stored. */
 bool ring_is_stored(const struct ring *w);
-/* Requests a wake-up each time when `tail` or `trouble` changes, until this function is called with false. Publish
- * first; after this call, check `tail` again before waiting. Also check it when a reader was replaced: the dead reader
- * may have moved `tail` without a wake-up. */
+/* Requests a wake-up each time when `tail` or `trouble` changes, until this function is called with
+ * false. Publish first; after this call, check `tail` again before waiting. Also check it when a
+ * reader was replaced: the dead reader may have moved `tail` without a wake-up. */
 void ring_set_writer_waits(struct ring *w, bool waits);
 /* Bytes of memory that are allocated for records. */
 size_t ring_memory_bytes(const struct ring *w);
@@ -166,8 +171,8 @@ MI_MUST bool ring_release(struct ring *r);
 /* Call it before the reader sleeps. If it returns false, do not sleep: there are records, or the
  * session has ended. */
 MI_MUST bool ring_reader_sleep(struct ring *r);
-/* Call it after each true of ring_reader_sleep(). The event that wakes the reader must be received before
- * the next ring_reader_sleep(). */
+/* Call it after each true of ring_reader_sleep(). The event that wakes the reader must be received
+ * before the next ring_reader_sleep(). */
 void ring_reader_awake(struct ring *r);
 /* Returns true if the writer waits and must be woken. */
 MI_MUST bool ring_set_trouble(struct ring *r, enum ring_trouble trouble);

@@ -1,8 +1,8 @@
 /* running.h - the processes of a running session: the interposer, its client and its server.
  *
- * A process is identified by its id and start time, within one boot of the machine and one PID namespace. A process
- * group whose leader has exited is identified by their common session (setsid(2)), and by start times: no member is
- * older than the leader.
+ * A process is identified by its id and start time, within one boot of the machine and one PID
+ * namespace. A process group whose leader has exited is identified by their common session
+ * (setsid(2)), and by start times: no member is older than the leader.
  *
  * Blocks    never. */
 #ifndef MI_JOURNAL_RUNNING_H

@@ -29,8 +29,8 @@ static bool step_has_memory(const struct steps *s, size_t i)
 }
 
 /* Allocates memory for n steps and maps it in one call. Otherwise there is a page fault for every
- * 13 short messages: faults take a fifth of the time of an append, and in the slowest one of a hundred
- * appends nine tenths. */
+ * 13 short messages: faults take a fifth of the time of an append, and in the slowest one of a
+ * hundred appends nine tenths. */
 static int steps_allocate(struct steps *s, size_t first, size_t n)
 {
     if (memory_allocate(s->fd, s->at + first * s->step, n * s->step) < 0)

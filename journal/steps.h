@@ -1,10 +1,12 @@
 /* steps.h - the memory of a journal's records, as its writer manages it.
  *
- * The memory is divided into steps of equal size. A step has memory or not (a hole in the file), and is in use or free.
- * A free step keeps its memory, so that using it again costs nothing, until steps_return_memory().
+ * The memory is divided into steps of equal size. A step has memory or not (a hole in the file),
+ * and is in use or free. A free step keeps its memory, so that using it again costs nothing, until
+ * steps_return_memory().
  *
- * Pages are allocated (memory_allocate()) before they are written, so that a full file system is an error here and never a
- * SIGBUS. The lowest steps are used first: with light traffic the same few are used again and again.
+ * Pages are allocated (memory_allocate()) before they are written, so that a full file system is an
+ * error here and never a SIGBUS. The lowest steps are used first: with light traffic the same few
+ * are used again and again.
  *
  * Owns      a byte for each step. The mapping and the file are borrowed.
  * Errors    MI_EIO: see errno; ENOBUFS: too many steps are in use.
@@ -40,8 +42,8 @@ void steps_close(struct steps *s); /* safe to call twice */
 MI_MUST int steps_find(struct steps *s, size_t next, size_t more, size_t n, struct step_run *ret);
 void steps_use(struct steps *s, struct step_run run);
 void steps_free(struct steps *s, size_t i); /* ignored if there is no such step */
-/* Returns memory of free steps to the system, the last steps first: at most `most` bytes, until `keep` bytes are
- * allocated. */
+/* Returns memory of free steps to the system, the last steps first: at most `most` bytes, until
+ * `keep` bytes are allocated. */
 void steps_return_memory(struct steps *s, size_t keep, size_t most);
 
 #endif

@@ -14,8 +14,8 @@ void uid_begin(int64_t wall_us, char ret[UID_TIME_LEN + 1])
 
 int uid_make(int64_t wall_us, char *ret)
 {
-    unsigned char r[16]; /* one random byte for each character, which is simpler than using every
-                          * bit */
+    /* one random byte for each character, which is simpler than using every bit */
+    unsigned char r[16];
     if (random_fill(r, sizeof r) < 0)
         return MI_EIO;
     uid_begin(wall_us, ret);

@@ -1,7 +1,7 @@
 /* uid.h - the public name of a session: sortable by time, unique without coordination.
  *
- * Form      26 characters of Crockford's base 32: 48 bits of milliseconds since the Unix epoch, then
- *           80 random bits. Safe in file names and URLs.
+ * Form      26 characters of Crockford's base 32: 48 bits of milliseconds since the Unix epoch,
+ *           then 80 random bits. Safe in file names and URLs.
  * Blocks    never, once the kernel's random pool is ready (getentropy(3)). */
 #ifndef MI_JOURNAL_UID_H
 #define MI_JOURNAL_UID_H

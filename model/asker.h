@@ -1,5 +1,5 @@
-/* asker.h - what a server asks a client for; and, in revisions before 2026-07-28, to which call of the client the request
- * belongs.
+/* asker.h - what a server asks a client for; and, in revisions before 2026-07-28, to which call of
+ * the client the request belongs.
  *
  * Rules     Only an elicitation is for a person. The answer to a sampling request is written by a
  *           model, and roots are settings of the client; no message tells whether a person looks at
@@ -9,7 +9,8 @@
  *           `_meta` they belong to its operation: model/operations.h.) A person's share of a call
  *           is the time in which an elicitation was open, at most to the end of the call. Time in
  *           which several are open counts once.
- * Use       asker_add_call() for each request of the client and asker_find() for each of the server, in the order of seq.
+ * Use       asker_add_call() for each request of the client and asker_find() for each of the
+ *           server, in the order of seq.
  * Owns      nothing: at most ASKER_OPEN_MAX calls are kept. While more are open, requests of the
  *           server belong to no call.
  * Blocks    never. Pure. */

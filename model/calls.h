@@ -1,10 +1,12 @@
 /* calls.h - determines which message of a session ends which request.
  *
- * A call is a request of either side, or of the proxy itself: a row of the table `calls` (docs/vault.md).
+ * A call is a request of either side, or of the proxy itself: a row of the table `calls`
+ * (docs/vault.md).
  *
  * Rules     A call is ended by the first later message with its seq as request_seq that is
  *             - an answer in the other direction that was forwarded, whoever sent it, or
- *             - a notification of the peer in its own direction that was forwarded: its cancellation.
+ *             - a notification of the peer in its own direction that was forwarded: its
+ *               cancellation.
  *           Later messages, such as a late answer, change nothing. An answer that was rejected or
  *           dropped ends nothing; the answer that the proxy sent in its place ends the call. A
  *           request of the proxy is not forwarded to anybody, and neither is its answer: any answer
@@ -12,15 +14,16 @@
  *           id among the last CALLS_OWN requests of the proxy. model/status.h determines the
  *           status.
  * Use       call_set_add() for each message. A caller that reads a whole session takes the calls
- *           with call_set_next_ended(). A caller that writes them in parts finds the calls opened since
- *           call_set_clear() in `call`, and is told if a message may end an earlier call:
+ *           with call_set_next_ended(). A caller that writes them in parts finds the calls opened
+ *           since call_set_clear() in `call`, and is told if a message may end an earlier call:
  *           message_ends_call(), call_end().
  * Owns      an array of the calls that were not taken or cleared, and copies of their texts, each
  *           distinct text once. With `borrows` texts are not copied: they must live until
- *           call_set_clear(). Memory: about 150 bytes for each call, and the distinct texts. The memory
- *           of calls that were taken is used again.
+ *           call_set_clear(). Memory: about 150 bytes for each call, and the distinct texts. The
+ *           memory of calls that were taken is used again.
  * Errors    MI_ENOMEM: the message was not added.
- * Lifetime  a pointer to a call is valid until the next call_set_add(); its texts until call_set_clear().
+ * Lifetime  a pointer to a call is valid until the next call_set_add(); its texts until
+ *           call_set_clear().
  * Blocks    never. Pure. */
 #ifndef MI_MODEL_CALLS_H
 #define MI_MODEL_CALLS_H
@@ -44,10 +47,12 @@ struct call_message {
     enum row_action action;
     bool has_error_code;
     int64_t error_code;
-    struct slice body;      /* set only for answers, as received; borrowed until call_end(). NULL:
-                             * the result is known or not needed */
+    /* set only for answers, as received; borrowed until call_end(). NULL: the result is known or
+     * not needed */
+    struct slice body;
     const struct rpc *read; /* the parsed body, from rpc_read(); NULL: not parsed */
-    /* Set only for answers without `body`: what context_result() of the body would return, if known. */
+    /* Set only for answers without `body`: what context_result() of the body would return, if
+     * known. */
     struct context_result result;
     struct slice method, target; /* only of requests */
     /* Set only for requests of the proxy, and for answers that were not forwarded. */
@@ -62,11 +67,11 @@ struct call {
     struct {
         CALL_FIELDS(FIELD_MEMBER)
     };
-    int64_t seq;                  /* seq of the request */
-    struct context_result result; /* of the answer, if context_counts_results() is true for the
-                                   * method; CONTEXT_UNKNOWN: NULL */
-    int64_t operation_seq; /* seq of the first request of the operation; 0: this request is the
-                            * first */
+    int64_t seq; /* seq of the request */
+    /* of the answer, if context_counts_results() is true for the method; CONTEXT_UNKNOWN: NULL */
+    struct context_result result;
+    /* seq of the first request of the operation; 0: this request is the first */
+    int64_t operation_seq;
 };
 
 /* ---- one call ---- */
@@ -76,9 +81,10 @@ struct call {
 bool call_answer_ends(enum row_kind kind, enum row_action action);
 /* Whether a message that belongs to the call ends it. */
 bool message_ends_call(const struct call *c, const struct call_message *m);
-void call_end(struct call *c,
-              const struct call_message *m); /* call it only if message_ends_call() returns true */
-/* Returns what an answer brings into the context: context_result() of its body, if the body is known. */
+/* call it only if message_ends_call() returns true */
+void call_end(struct call *c, const struct call_message *m);
+/* Returns what an answer brings into the context: context_result() of its body, if the body is
+ * known. */
 struct context_result call_message_result(const struct call_message *m);
 
 /* ---- the calls of a session ---- */
@@ -95,12 +101,12 @@ struct call_set {
     bool borrows;      /* set by the caller, before the first message */
     struct call *call; /* owned; from `first` on in the order of seq */
     size_t first, n, cap;
-    struct own_request own[CALLS_OWN]; /* the last requests of the proxy; a new one overwrites the
-                                        * oldest */
-    size_t own_n;                      /* number of requests of the proxy so far */
-    int64_t own_last;                  /* seq of the last answer to one of them */
-    struct intern names;               /* owned */
-    char **name; /* owned; copies of the texts in `names`, which stay where they are */
+    /* the last requests of the proxy; a new one overwrites the oldest */
+    struct own_request own[CALLS_OWN];
+    size_t own_n;        /* number of requests of the proxy so far */
+    int64_t own_last;    /* seq of the last answer to one of them */
+    struct intern names; /* owned */
+    char **name;         /* owned; copies of the texts in `names`, which stay where they are */
     size_t name_n, name_cap;
 };
 

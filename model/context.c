@@ -108,8 +108,8 @@ static void context_add_line(struct context_reading *r, struct json_value text)
     r->has_text = true;
 }
 
-/* Adds an image, audio or blob without decoding it: four characters of base64 are three bytes, less one for each =
- * at the end. */
+/* Adds an image, audio or blob without decoding it: four characters of base64 are three bytes, less
+ * one for each = at the end. */
 static void context_add_binary(struct context_reading *r, struct json_value base64)
 {
     struct slice raw = json_string_raw(base64);
@@ -156,8 +156,8 @@ static void context_add_block(struct context_reading *r, struct json_value block
     }
 }
 
-/* Adds a block, or an array of blocks. inside: the member of each element that has the blocks; NULL:
- * the elements are blocks themselves. */
+/* Adds a block, or an array of blocks. inside: the member of each element that has the blocks;
+ * NULL: the elements are blocks themselves. */
 static void context_add_blocks(struct context_reading *r, struct json_value blocks,
                                const char *inside)
 {

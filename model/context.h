@@ -1,13 +1,15 @@
 /* context.h - how much of a model's context a message fills, in estimated tokens (base/tokens.h).
  *
- * Definition  of a tool, prompt or resource: its members name, description, inputSchema, outputSchema, annotations, arguments,
- *             uri, uriTemplate and mimeType, as one JSON object with their text as sent. Other members, such as title, icons and
- *             _meta, are not counted: they are for clients and people.
- * Result      of tools/call, prompts/get and resources/read, also of one that is fetched by tasks/result or tasks/get: the texts in
- *             content, messages or contents, unescaped, and uri, name and description of a resource_link; without any text,
- *             structuredContent as JSON. Of an error: its message. Images, audio and blobs are not counted in tokens, because
- *             their cost depends on the model. Their number and size are counted instead; the size is computed from the length
- *             of the base64 text.
+ * Definition  of a tool, prompt or resource: its members name, description, inputSchema,
+ *             outputSchema, annotations, arguments, uri, uriTemplate and mimeType, as one JSON
+ *             object with their text as sent. Other members, such as title, icons and _meta, are
+ *             not counted: they are for clients and people.
+ * Result      of tools/call, prompts/get and resources/read, also of one that is fetched by
+ *             tasks/result or tasks/get: the texts in content, messages or contents, unescaped, and
+ *             uri, name and description of a resource_link; without any text, structuredContent as
+ *             JSON. Of an error: its message. Images, audio and blobs are not counted in tokens,
+ *             because their cost depends on the model. Their number and size are counted instead;
+ *             the size is computed from the length of the base64 text.
  * Input       JSON text that json_scan() has accepted.
  * Owns        nothing.
  * Blocks      never. Pure. */
@@ -20,7 +22,8 @@
 #define CONTEXT_UNKNOWN (-1)
 /* Clients truncate results that have about this many tokens or more. */
 #define CONTEXT_LARGE_RESULT 25000
-/* Returns the tokens of one definition in tools/list, prompts/list, resources/list or resources/templates/list. */
+/* Returns the tokens of one definition in tools/list, prompts/list, resources/list or
+ * resources/templates/list. */
 int64_t context_definition_tokens(struct slice object);
 /* Counts the tokens of all members of an array of definitions. */
 int64_t context_definitions_tokens(struct json_value array);
@@ -29,7 +32,8 @@ int64_t context_count_text_tokens(struct slice raw);
 /* Whether answers to this method are counted. */
 bool context_counts_results(struct slice method);
 
-/* What a result brings into the context. All are CONTEXT_UNKNOWN if the message is neither an error nor one of these results. */
+/* What a result brings into the context. All are CONTEXT_UNKNOWN if the message is neither an error
+ * nor one of these results. */
 struct context_result {
     int64_t tokens;      /* of its text */
     int64_t binaries;    /* number of images, audio and blobs */

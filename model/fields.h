@@ -3,7 +3,8 @@
  *     for (size_t i = 0; i < fields_of_session.n; i++)
  *         show(fields_of_session.list[i].name, field_get(&fields_of_session.list[i], &session));
  *
- * Record    struct session_record and the others below, or a struct that begins with the same members.
+ * Record    struct session_record and the others below, or a struct that begins with the same
+ *           members.
  * Owns      nothing: texts of cells are borrowed from the record.
  * Blocks    never. Pure. */
 #ifndef MI_MODEL_FIELDS_H
@@ -94,7 +95,8 @@ struct record_field {
     bool json;    /* member of --json */
 };
 
-/* The first members of a struct record_field, from the words in model/records.h; RECORD is the struct of the record. */
+/* The first members of a struct record_field, from the words in model/records.h; RECORD is the
+ * struct of the record. */
 #define FIELD_HEAD(as, member, of_type, if_null)                                                   \
     .name = as, .type = FIELD_TYPE_##of_type, .null = FIELD_NULL_##if_null,                        \
     .at = offsetof(RECORD, member)

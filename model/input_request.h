@@ -1,7 +1,8 @@
 /* input_request.h - what a server asks the user for, and how the client answers.
  *
- * Rules     a request is an object with `method` and `params`: one of `inputRequests` (2026-07-28), or a request of the server
- *           (before). Its answer is a result, or an error (mcp-wire.md 2.3, 3.3).
+ * Rules     a request is an object with `method` and `params`: one of `inputRequests` (2026-07-28),
+ *           or a request of the server (before). Its answer is a result, or an error (mcp-wire.md
+ *           2.3, 3.3).
  * Owns      nothing: texts are borrowed from the JSON, between the quotes, escapes as written.
  * Blocks    never. Pure. */
 #ifndef MI_MODEL_INPUT_REQUEST_H
@@ -21,7 +22,8 @@ bool input_request_read(struct json_value request, struct input_request *ret);
 /* Returns the host of a URL that has no escapes: the part after "//" and an optional "user@", up to
  * the port, path, query or fragment. {NULL, 0}: the URL has no host. */
 struct slice input_request_host(struct slice url);
-/* Returns "accepted", "declined" or "cancelled", or "failed" for an error; never a value that the user entered. */
+/* Returns "accepted", "declined" or "cancelled", or "failed" for an error; never a value that the
+ * user entered. */
 const char *input_outcome_word(struct json_value result, bool is_error);
 
 #endif

@@ -1,7 +1,7 @@
 /* link.h - the facts in a message that tell to which operation it belongs (model/operations.h).
  *
- * Rules     mcp-wire.md 2.2, 3.3: `requestState`, `inputRequests` and `inputResponses` of revision 2026-07-28; tasks of
- *           2025-11-25 and of the extension of 2026-07-28.
+ * Rules     mcp-wire.md 2.2, 3.3: `requestState`, `inputRequests` and `inputResponses` of revision
+ *           2026-07-28; tasks of 2025-11-25 and of the extension of 2026-07-28.
  * Owns      nothing; a link has no pointers. Values that a server or a user has chosen are hashed.
  * Blocks    never. Pure. */
 #ifndef MI_MODEL_LINK_H
@@ -24,9 +24,9 @@ struct link {
     enum link_kind kind;
     uint64_t key;      /* hash of the requestState or of the task's id; 0: there is neither */
     bool brings_input; /* the message has inputResponses */
-    uint32_t asks;     /* number of requests for input in the message; 1 if the message itself is
-                        * such a request */
-    bool asks_person;  /* one of these requests is for a person (model/asker.h) */
+    /* number of requests for input in the message; 1 if the message itself is such a request */
+    uint32_t asks;
+    bool asks_person;        /* one of these requests is for a person (model/asker.h) */
     enum call_status status; /* status of the task; CALL_OPEN while it runs */
 };
 

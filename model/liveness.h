@@ -4,8 +4,8 @@
  *           kernel releases when the last of these processes exits. Every process of the machine
  *           can see the lock, from any container. A session of an older version, or on a file
  *           system without such locks, has no lock.
- * Pids      without a lock, a process is identified by its id and start time. An id means something only in its PID
- *           namespace and until the machine is booted again.
+ * Pids      without a lock, a process is identified by its id and start time. An id means something
+ *           only in its PID namespace and until the machine is booted again.
  * Blocks    never. Pure. */
 #ifndef MI_MODEL_LIVENESS_H
 #define MI_MODEL_LIVENESS_H
@@ -23,9 +23,9 @@ enum liveness_lock { LIVENESS_NO_LOCK, LIVENESS_LOCKED, LIVENESS_UNLOCKED };
 enum liveness_place { LIVENESS_PLACE_UNKNOWN, LIVENESS_HERE, LIVENESS_NOT_HERE };
 
 struct liveness {
-    bool ended;               /* an end is recorded */
-    enum liveness_lock lock;  /* UNLOCKED: the session had a lock, and no process holds it any
-                               * more */
+    bool ended; /* an end is recorded */
+    /* UNLOCKED: the session had a lock, and no process holds it any more */
+    enum liveness_lock lock;
     enum liveness_place boot; /* whether the session ran in the present boot of this machine */
     enum liveness_place pids; /* whether the session ran in this PID namespace */
     bool host;                /* the session's machine has the same host name as this machine */

@@ -49,7 +49,8 @@ static bool count_is_reported(unsigned times)
     return times == NO_PROGRESS_TIMES;
 }
 
-/* Longer results are hashed as they are written: sorting their members first takes ten times as long as the hash. */
+/* Longer results are hashed as they are written: sorting their members first takes ten times as
+ * long as the hash. */
 #define NO_PROGRESS_SORTED_MAX (64 << 10)
 
 static uint64_t no_progress_hash_result(const struct no_progress *p, const struct rpc *answer)

@@ -1,20 +1,24 @@
-/* no_progress.h - calls that make no progress: the same call gets the same result, or fails, again and again.
+/* no_progress.h - calls that make no progress: the same call gets the same result, or fails, again
+ * and again.
  *
- * Rules     Calls are equal if their names and arguments are equal (wire/value_hash.h). Results and errors are equal if they
- *           are equal without `_meta`; results above 64 KiB, if their text is the same, including `_meta`.
+ * Rules     Calls are equal if their names and arguments are equal (wire/value_hash.h). Results and
+ *           errors are equal if they are equal without `_meta`; results above 64 KiB, if their text
+ *           is the same, including `_meta`.
  *           - Equal answers in a row to equal tool calls are counted. The answer to a different
  *             tool call ends the row; requests of other methods do not.
- *           - A call fails again if it gets an error, or a result with isError, and an equal call has not succeeded since the last
- *             one that failed; other calls may come between. The last NO_PROGRESS_FAILING calls that failed are known.
+ *           - A call fails again if it gets an error, or a result with isError, and an equal call
+ *             has not succeeded since the last one that failed; other calls may come between. The
+ *             last NO_PROGRESS_FAILING calls that failed are known.
  *           A call counts only if it was made after the answer to the previous equal call, which
  *           the client then knew. Concurrent calls count as one. The answer with which the count
  *           reaches NO_PROGRESS_TIMES is reported, and then each answer with which the count has
  *           doubled since the last report.
- * Use       no_progress_note_message() for each message of a session in order, with the result of rpc_read() for its body, as
- *           received or as recorded; no_progress_uses_message() tells whether the body must be parsed. Bodies
- *           are only compared, so sanitized bodies give nearly the same result: only two different
- *           secrets that were replaced become equal.
- * Owns      nothing. The struct may be copied and restored later, to process the same messages again.
+ * Use       no_progress_note_message() for each message of a session in order, with the result of
+ *           rpc_read() for its body, as received or as recorded; no_progress_uses_message() tells
+ *           whether the body must be parsed. Bodies are only compared, so sanitized bodies give
+ *           nearly the same result: only two different secrets that were replaced become equal.
+ * Owns      nothing. The struct may be copied and restored later, to process the same messages
+ *           again.
  * Limits    the last NO_PROGRESS_OPEN calls without an answer are known.
  * Errors    out of memory: the message is not counted.
  * Blocks    never. Pure; a hash of each call and each result. */
@@ -67,8 +71,8 @@ struct no_progress_found {
 
 /* key: a secret key of this session; NULL: a public key is used. */
 void no_progress_open(struct no_progress *p, const struct hash_key *key);
-/* Whether no_progress_note_message() needs the body of this message, because the message is a tool call or the answer
- * to a tool call. */
+/* Whether no_progress_note_message() needs the body of this message, because the message is a tool
+ * call or the answer to a tool call. */
 bool no_progress_uses_message(const struct no_progress *p, const struct no_progress_message *m);
 /* read: NULL if the body is missing or is not a message. */
 struct no_progress_found no_progress_note_message(struct no_progress *p,

@@ -33,8 +33,8 @@ static uint64_t operation_target_hash(struct slice method, struct slice target)
 static struct operation *find_continued_operation(struct operations *o, const struct link *l,
                                                   enum row_direction direction, uint64_t target)
 {
-    struct operation *found[2] = {NULL, NULL}; /* [0]: an operation that has not ended; [1]: one
-                                                * that has ended */
+    /* [0]: an operation that has not ended; [1]: one that has ended */
+    struct operation *found[2] = {NULL, NULL};
     size_t n[2] = {0, 0};
     bool is_retry = l->kind == LINK_RETRY;
     for (size_t i = 0; i < operations_count(o); i++) {

@@ -1,13 +1,15 @@
 /* operations.h - groups requests into operations; a person sees an operation as one call.
  *
- * A call of revision 2026-07-28 may be several requests: the call, an answer that asks for input, and the call again with the
- * input; or a call that starts a task, and requests about the task. Their rows in `calls` have the seq of the first request as
- * operation_seq, and `operations` has a row for it (docs/vault.md). A call that is a single request
- * has no operation_seq and no row in `operations`.
+ * A call of revision 2026-07-28 may be several requests: the call, an answer that asks for input,
+ * and the call again with the input; or a call that starts a task, and requests about the task.
+ * Their rows in `calls` have the seq of the first request as operation_seq, and `operations` has a
+ * row for it (docs/vault.md). A call that is a single request has no operation_seq and no row in
+ * `operations`.
  *
  * Rules     A request continues an operation if it
- *             - has the requestState, the method and the target of an operation that waits for input; or has no
- *               requestState, but brings input, and the operation has asked for input without a requestState; or
+ *             - has the requestState, the method and the target of an operation that waits for
+ *               input; or has no requestState, but brings input, and the operation has asked for
+ *               input without a requestState; or
  *             - names the id of the operation's task.
  *           If two operations match, the request belongs to none.
  *           An operation ends with the answer that neither asks for input nor starts a task. With a
@@ -16,10 +18,10 @@
  *           input. person_us: from an answer that asks a person for something to the request that
  *           brings the input. The rest of the duration is the client's: pauses between an answer
  *           and the next request.
- * Owns      nothing: the last OPERATIONS_MAX operations of a session are kept. A request that continues an older operation
- *           counts as a call of its own.
- * Use       operations_begin() for each request, operations_end() for each call that has ended, operations_note_task_state() for
- *           notifications with a link.
+ * Owns      nothing: the last OPERATIONS_MAX operations of a session are kept. A request that
+ *           continues an older operation counts as a call of its own.
+ * Use       operations_begin() for each request, operations_end() for each call that has ended,
+ *           operations_note_task_state() for notifications with a link.
  * Blocks    never. Pure. */
 #ifndef MI_MODEL_OPERATIONS_H
 #define MI_MODEL_OPERATIONS_H

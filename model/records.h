@@ -1,33 +1,36 @@
-/* records.h - what is recorded: sessions, their messages, events, calls and processes, log lines, escalations. This is the
- * data model.
+/* records.h - what is recorded: sessions, their messages, events, calls and processes, log lines,
+ * escalations. This is the data model.
  *
  * Each record is described once, by the table of its fields below. The following are generated from
  * this table: the struct, reading rows, `--json`, the header of a cassette, the rows of a store,
  * the proof of a bundle. If only some fields take part in one of these, a column of the table says
  * which. docs/vault.md says what the fields mean.
  *
- * A new field is one line here, a line in docs/vault.md, and its test. docs/architecture.md ("The records") says what is
- * generated from the line, and what must be written by hand.
+ * A new field is one line here, a line in docs/vault.md, and its test. docs/architecture.md ("The
+ * records") says what is generated from the line, and what must be written by hand.
  *
  * name      of the member, of the column in the database, and everywhere else.
- * type      NUMBER; TIME: microseconds since the Unix epoch; SINCE: microseconds since the start of the session; TOOK:
- *           microseconds that something took; SIZE: bytes; TEXT; JSON: text that is JSON, or should be; WORD(enum,
- *           words): one of a few words.
- * NULL      what stands for NULL in the struct. NOT_NULL: the column is never NULL. NO_TEXT: {NULL, 0}. ZERO: 0.
- *           MINUS_ONE: -1. UNLESS(flag): NULL unless the member `flag` is true.
+ * type      NUMBER; TIME: microseconds since the Unix epoch; SINCE: microseconds since the start of
+ *           the session; TOOK: microseconds that something took; SIZE: bytes; TEXT; JSON: text that
+ *           is JSON, or should be; WORD(enum, words): one of a few words.
+ * NULL      what stands for NULL in the struct. NOT_NULL: the column is never NULL. NO_TEXT: {NULL,
+ *           0}. ZERO: 0. MINUS_ONE: -1. UNLESS(flag): NULL unless the member `flag` is true.
  * since     the version of the schema that has the column (vault/store/schema.h).
- * evidence  the record of the evidence that covers the field (docs/evidence.md). OPEN: the record of the session, message
- *           or event, which has these fields in this order. BODY: its text, after the fields of OPEN. TAIL: the same
- *           record, after the fields of OPEN and BODY, up to the last field that is not NULL. END: the record of the
- *           session's end.
- * cassette  whether the header of a cassette has the field: NEEDED: always; YES: if it is known; V2: if it is known, from
- *           version 2 on. (A line of a message has names of its own: vault/cassette/message_line.c.)
- * store     whether the field is sent to a store (vault/unsent): KEY: as the first column; YES; FULL: not with
- *           `--level minimal`; PROGRAM: with `--level minimal` only the first element of the array. LATER: in a column
- *           after those of the evidence; for a session, not with `--level minimal`.
+ * evidence  the record of the evidence that covers the field (docs/evidence.md). OPEN: the record
+ *           of the session, message or event, which has these fields in this order. BODY: its text,
+ *           after the fields of OPEN. TAIL: the same record, after the fields of OPEN and BODY, up
+ *           to the last field that is not NULL. END: the record of the session's end.
+ * cassette  whether the header of a cassette has the field: NEEDED: always; YES: if it is known;
+ *           V2: if it is known, from version 2 on. (A line of a message has names of its own:
+ *           vault/cassette/message_line.c.)
+ * store     whether the field is sent to a store (vault/unsent): KEY: as the first column; YES;
+ *           FULL: not with `--level minimal`; PROGRAM: with `--level minimal` only the first
+ *           element of the array. LATER: in a column after those of the evidence; for a session,
+ *           not with `--level minimal`.
  * json      whether --json has the field.
- * journal   from the proxy: START: in struct session_start (journal/entry_form.h); UPDATE: in struct session_update; YES: in
- *           struct row (journal/entry.h); NO: it is set by the recorder, or by an import. */
+ * journal   from the proxy: START: in struct session_start (journal/entry_form.h); UPDATE: in
+ *           struct session_update; YES: in struct row (journal/entry.h); NO: it is set by the
+ *           recorder, or by an import. */
 #ifndef MI_MODEL_RECORDS_H
 #define MI_MODEL_RECORDS_H
 
@@ -102,8 +105,9 @@
     FIELD(request_size,  SIZE,                                NOT_NULL,               4,    NO,      NO,      YES,  YES, NO)         \
     FIELD(response_size, SIZE,                                MINUS_ONE,              4,    NO,      NO,      YES,  YES, NO)
 
-/* A call that was several requests (model/operations.h). Operations are derived from messages, as calls are. The last three
- * fields tell which message may continue the operation; they are not shown. */
+/* A call that was several requests (model/operations.h). Operations are derived from messages, as
+ * calls are. The last three fields tell which message may continue the operation; they are not
+ * shown. */
 #define OPERATION_FIELDS(FIELD)                                                                                     \
     /*    name         type                                     NULL       since evidence cassette store json journal */ \
     FIELD(requests,    NUMBER,                                  NOT_NULL,  4,    NO,      NO,      NO,   YES, NO)   \
@@ -118,8 +122,9 @@
     FIELD(since_us,    SINCE,                                   NOT_NULL,  4,    NO,      NO,      NO,   NO,  NO)   \
     FIELD(key,         NUMBER,                                  ZERO,      4,    NO,      NO,      NO,   NO,  NO)
 
-/* Columns of `calls` that verification does not derive again: operation_seq is set by model/operations.h, revision is set by
- * nothing yet, the others are counted when the answer is stored (model/context.h). */
+/* Columns of `calls` that verification does not derive again: operation_seq is set by
+ * model/operations.h, revision is set by nothing yet, the others are counted when the answer is
+ * stored (model/context.h). */
 #define CALL_RESERVED_FIELDS(FIELD)                                                            \
     /*    name                type    NULL       since evidence cassette store json journal */ \
     FIELD(revision,           TEXT,   NO_TEXT,   4,    NO,      NO,      YES,  NO,  NO)        \
@@ -128,10 +133,10 @@
     FIELD(result_binaries,    NUMBER, MINUS_ONE, 5,    NO,      NO,      NO,   NO,  NO)        \
     FIELD(result_binary_size, SIZE,   MINUS_ONE, 5,    NO,      NO,      NO,   NO,  NO)
 
-/* The processes of a session that has not ended: those of the interposer (pid), of its client and of the server. All fields are
- * in the journal. BOOT: text of process_boot(). PID: id of a process, of a process group or of a session (setsid(2)). TICKS:
- * start time of a process, process_start(). If no server runs, server_pid is 0, and the other fields of the server describe
- * the last one. */
+/* The processes of a session that has not ended: those of the interposer (pid), of its client and
+ * of the server. All fields are in the journal. BOOT: text of process_boot(). PID: id of a process,
+ * of a process group or of a session (setsid(2)). TICKS: start time of a process, process_start().
+ * If no server runs, server_pid is 0, and the other fields of the server describe the last one. */
 #define RUNNING_FIELDS(FIELD)               \
     /*    name            type    NULL */   \
     FIELD(boot,           BOOT,   NOT_NULL) \
@@ -203,8 +208,9 @@
     FIELD(last_at_us,  TIME,                                      NOT_NULL) \
     FIELD(count,       NUMBER,                                    NOT_NULL)
 
-/* The front matter of an escalation's file, in this order (model/escalation_head.h). Texts are sanitized. A field that is NULL
- * has no line. Times are UTC, as text. json: whether `escalations list --json` has the field. */
+/* The front matter of an escalation's file, in this order (model/escalation_head.h). Texts are
+ * sanitized. A field that is NULL has no line. Times are UTC, as text. json: whether `escalations
+ * list --json` has the field. */
 #define ESCALATION_HEAD_FIELDS(FIELD)                                              \
     /*    name        type                                       NULL      json */ \
     FIELD(cause,      WORD(escalation_cause, escalation_causes), NOT_NULL, YES)    \
@@ -220,8 +226,8 @@
     FIELD(interposer, TEXT,                                      NOT_NULL, NO)
 /* clang-format on */
 
-/* Choosing fields at compile time: FIELD_IF(FIELD_OPEN_##evidence)(text) is the text of a field with OPEN, and nothing for any
- * other. */
+/* Choosing fields at compile time: FIELD_IF(FIELD_OPEN_##evidence)(text) is the text of a field
+ * with OPEN, and nothing for any other. */
 #define FIELD_IF(choice) FIELD_IF_(choice)
 #define FIELD_IF_(choice) FIELD_IF_##choice
 #define FIELD_IF_0(...)

@@ -1,7 +1,9 @@
-/* values.h - enums for the columns and log members whose value is one of a few words, and tables of these words.
+/* values.h - enums for the columns and log members whose value is one of a few words, and tables of
+ * these words.
  *
- * Rules     the words are an interface (docs/vault.md). A word that is not in its table, for example in a vault of
- *           a newer version, is read as UNKNOWN. UNKNOWN is never written to the vault.
+ * Rules     the words are an interface (docs/vault.md). A word that is not in its table, for
+ *           example in a vault of a newer version, is read as UNKNOWN. UNKNOWN is never written to
+ *           the vault.
  * Blocks    never. Pure. */
 #ifndef MI_MODEL_VALUES_H
 #define MI_MODEL_VALUES_H

@@ -40,7 +40,8 @@ static void write_malformed_answer_error(struct buf *b, struct slice id, const c
     rpc_out_end(&j);
 }
 
-/* Ends the wait for a valid answer after an unreadable one: unless such an answer came, the error becomes a result. */
+/* Ends the wait for a valid answer after an unreadable one: unless such an answer came, the error
+ * becomes a result. */
 static void end_wait_for_valid_answer(struct lines *l, bool answered)
 {
     if (l->refused.n > 0 && !answered)

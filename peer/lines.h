@@ -1,7 +1,8 @@
 /* lines.h - lines of a live server: invalid lines are repaired or become errors, as in the proxy.
  *
- * Rules     see wire/server_lines.h. An unreadable answer becomes an error after SERVER_LINES_WAIT_US,
- *           unless a valid answer arrives before. Lines that are not messages are passed on unchanged.
+ * Rules     see wire/server_lines.h. An unreadable answer becomes an error after
+ *           SERVER_LINES_WAIT_US, unless a valid answer arrives before. Lines that are not messages
+ *           are passed on unchanged.
  * Owns      the lines that wait, and the results.
  * Lifetime  a result is valid until the next call.
  * Blocks    never. Pure: the caller passes the time. */
@@ -27,8 +28,8 @@ void lines_open(struct lines *l, size_t max);
 void lines_close(struct lines *l);
 /* Sets the request that the next answer belongs to. */
 void lines_set_asked(struct lines *l, uint64_t id, struct slice method);
-/* Takes a line as received. last: the output ended without a newline. Returns true if *ret is a result; there may be
- * more. In either case call lines_next() for the others. */
+/* Takes a line as received. last: the output ended without a newline. Returns true if *ret is a
+ * result; there may be more. In either case call lines_next() for the others. */
 MI_MUST bool lines_take(struct lines *l, struct slice line, bool last, int64_t now_us,
                         struct slice *ret);
 /* Returns the next result in *ret, or false if there is none. */

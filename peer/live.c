@@ -22,13 +22,14 @@ enum live_end { LIVE_RUNS, LIVE_EXITED, LIVE_CLOSED_STDOUT, LIVE_CLOSED_STDIN };
 
 struct live {
     enum live_end end;
-    pid_t pid;         /* > 0 until reaped */
-    int status;        /* status from waitpid(2), valid once reaped */
-    int64_t closed_us; /* when the server closed its stdout, or its stdin with bytes unread; 0: not yet */
-    uint64_t sent;     /* bytes given to live_send_line() */
-    uint64_t unread;   /* number of sent bytes that the server can no longer read */
-    pid_t group;       /* the server's process group; stays valid after the process was reaped */
-    int in, out;       /* this process's ends of the server's stdin and stdout; -1: closed */
+    pid_t pid;  /* > 0 until reaped */
+    int status; /* status from waitpid(2), valid once reaped */
+    /* when the server closed its stdout, or its stdin with bytes unread; 0: not yet */
+    int64_t closed_us;
+    uint64_t sent;   /* bytes given to live_send_line() */
+    uint64_t unread; /* number of sent bytes that the server can no longer read */
+    pid_t group;     /* the server's process group; stays valid after the process was reaped */
+    int in, out;     /* this process's ends of the server's stdin and stdout; -1: closed */
     struct line_reader lines;
     struct lines read;  /* interprets the lines */
     struct buf waiting; /* owned; bytes for the server's stdin; `done` of them are written */
@@ -80,7 +81,8 @@ void live_is_proxy(struct live *l)
 
 /* ---- lines ---- */
 
-/* Notes the time when the server closed a stream: it cannot answer any more, and should exit soon. */
+/* Notes the time when the server closed a stream: it cannot answer any more, and should exit
+ * soon. */
 static void note_stream_closed(struct live *l)
 {
     if (l->closed_us == 0)
@@ -286,8 +288,8 @@ pid_t live_pid(const struct live *l)
 
 /* ---- ending ---- */
 
-/* Waits for the exit of the server. Reads and drops the server's output, so that a full pipe does not block the server.
- * Returns true if the server has exited. */
+/* Waits for the exit of the server. Reads and drops the server's output, so that a full pipe does
+ * not block the server. Returns true if the server has exited. */
 static bool wait_for_exit(struct live *l, int64_t until_us)
 {
     for (;;) {

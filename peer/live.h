@@ -1,6 +1,7 @@
 /* live.h - runs a live server as a child process, and exchanges lines with it.
  *
- * Rules     the server runs in a process group of its own, inherits our stderr, and is killed when this process exits.
+ * Rules     the server runs in a process group of its own, inherits our stderr, and is killed when
+ *           this process exits.
  * Owns      the process and its pipes.
  * Lifetime  a line is valid until the next call.
  * End       LIVE_ENDED does not depend on which event is noticed first. Either the server has
@@ -8,8 +9,8 @@
  *           had read everything, and did not exit within LIVE_EXIT_FOLLOWS_US (after
  *           live_is_proxy(): LIVE_PROXY_FOLLOWS_US).
  * Errors    a server that has ended is LIVE_ENDED, not a failure.
- * Blocks    live_receive_line() until the deadline, live_close() for the grace time; no other function blocks. SIGPIPE
- *           must be ignored. */
+ * Blocks    live_receive_line() until the deadline, live_close() for the grace time; no other
+ *           function blocks. SIGPIPE must be ignored. */
 #ifndef MI_PEER_LIVE_H
 #define MI_PEER_LIVE_H
 
@@ -18,7 +19,8 @@
 #include <sys/types.h>
 
 #define LIVE_LINE_MAX ((size_t)128 << 20)
-/* After the server has closed a stream, it should exit within this time. Equals SERVER_EXIT_FOLLOWS_US of the proxy. */
+/* After the server has closed a stream, it should exit within this time. Equals
+ * SERVER_EXIT_FOLLOWS_US of the proxy. */
 #define LIVE_EXIT_FOLLOWS_US 1000000
 /* The same time if the server is a proxy, which first stores the end of its session. */
 #define LIVE_PROXY_FOLLOWS_US 10000000
@@ -34,26 +36,28 @@ enum live_result {
     LIVE_NO_MEMORY,
 };
 
-/* Starts the server. dir: working directory of the server; NULL: that of this process. Returns 0, MI_ENOMEM, or MI_EIO
- * with a sentence in `error`. */
+/* Starts the server. dir: working directory of the server; NULL: that of this process. Returns 0,
+ * MI_ENOMEM, or MI_EIO with a sentence in `error`. */
 MI_MUST int live_open(struct live **ret, char *const *argv, const char *dir, struct buf *error);
 /* Call it if the server is a proxy of this program, which needs more time to exit. */
 void live_is_proxy(struct live *l);
-/* Queues a line, given without its newline; live_receive_line() writes it. Returns 0 or MI_ENOMEM. */
+/* Queues a line, given without its newline; live_receive_line() writes it. Returns 0 or
+ * MI_ENOMEM. */
 MI_MUST int live_send_line(struct live *l, struct slice line);
 /* Waits for the server's next line. until_us: time limit by clock_mono_us(); INT64_MAX: none. */
 MI_MUST enum live_result live_receive_line(struct live *l, int64_t until_us, struct slice *ret);
 /* For a caller with an event loop: the descriptors to read from and to write to (-1: none), and
- * whether a line waits to be written. When either is ready, has an error, or after live_next_wait_us(),
- * call live_receive_line() with until_us 0 until it returns LIVE_TIMEOUT. */
+ * whether a line waits to be written. When either is ready, has an error, or after
+ * live_next_wait_us(), call live_receive_line() with until_us 0 until it returns LIVE_TIMEOUT. */
 void live_watched_fds(const struct live *l, int *ret_read, int *ret_write, bool *ret_waits);
-/* Returns the microseconds until live_receive_line() must be called even if no descriptor is ready; -1: no limit. */
+/* Returns the microseconds until live_receive_line() must be called even if no descriptor is ready;
+ * -1: no limit. */
 int64_t live_next_wait_us(const struct live *l);
 /* Sets the request that the server's next answer belongs to: then other lines with an id do not
  * count as answers. Without this call, any line with an id counts. */
 void live_set_asked(struct live *l, uint64_t id, struct slice method);
-/* After LIVE_ENDED, LIVE_TOO_LONG or LIVE_NO_MEMORY: appends what the server did, such as "exited with status 1", "was
- * killed by signal 9" or "closed its output". */
+/* After LIVE_ENDED, LIVE_TOO_LONG or LIVE_NO_MEMORY: appends what the server did, such as "exited
+ * with status 1", "was killed by signal 9" or "closed its output". */
 void live_end_text(const struct live *l, struct buf *b);
 /* Returns the number of bytes of all lines that were given to live_send_line(). */
 uint64_t live_sent_bytes(const struct live *l);
@@ -61,8 +65,8 @@ uint64_t live_sent_bytes(const struct live *l);
 uint64_t live_read_output(const struct live *l);
 size_t live_unsent_bytes(const struct live *l); /* bytes that wait to be written */
 pid_t live_pid(const struct live *l);
-/* Closes the server's stdin, sends SIGTERM after half the grace time and SIGKILL at its end. l may be NULL. Returns the
- * exit status as a shell does. */
+/* Closes the server's stdin, sends SIGTERM after half the grace time and SIGKILL at its end. l may
+ * be NULL. Returns the exit status as a shell does. */
 int live_close(struct live *l, int64_t grace_us);
 
 #endif

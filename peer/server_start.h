@@ -1,10 +1,11 @@
 /* server_start.h - starts the process of an MCP server.
  *
- * Process   the server runs in a process group of its own, so that it is signalled together with its descendants. It is
- *           killed when this process exits (where the system can do that: process_die_with()). It has stdin, stdout
- *           and stderr, and no other descriptor of this process. Signals that this process handles have their default
- *           action in the server. Signals that were already ignored when this process started stay ignored, for
- *           nohup(1), except SIGPIPE and SIGXFSZ, which this process ignores itself.
+ * Process   the server runs in a process group of its own, so that it is signalled together with
+ *           its descendants. It is killed when this process exits (where the system can do that:
+ *           process_die_with()). It has stdin, stdout and stderr, and no other descriptor of this
+ *           process. Signals that this process handles have their default action in the server.
+ *           Signals that were already ignored when this process started stay ignored, for nohup(1),
+ *           except SIGPIPE and SIGXFSZ, which this process ignores itself.
  * Owns      nothing: the caller owns the process and its pipes.
  * Blocks    until the program is started. */
 #ifndef MI_PEER_SERVER_START_H
@@ -16,8 +17,8 @@
 #include <sys/types.h>
 
 struct process_pipes {
-    /* Our ends, non-blocking: to the server's stdin, from its stdout and from its stderr. err is -1 if the server
-     * inherits our stderr. */
+    /* Our ends, non-blocking: to the server's stdin, from its stdout and from its stderr. err is -1
+     * if the server inherits our stderr. */
     int in, out, err;
 };
 

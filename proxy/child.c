@@ -87,8 +87,8 @@ static void on_kill_timer(struct ev_loop *loop, ev_timer *w, int revents)
         child_send_signal(c, SIGKILL);
     if (!c->reaped)
         return;
-    /* A process outside of the group holds the pipe open, or the pipe is not read. Nothing is signalled: hours may
-     * have passed, and another group may have the number of this one. */
+    /* A process outside of the group holds the pipe open, or the pipe is not read. Nothing is
+     * signalled: hours may have passed, and another group may have the number of this one. */
     if (c->on_last_output != NULL && !c->on_last_output(c))
         child_arm_kill_timer(c, NOT_READ_S);
     else
@@ -105,8 +105,8 @@ static void on_exit_event(struct ev_loop *loop, ev_child *w, int revents)
     c->pid = 0;
     if (c->on_exit != NULL)
         c->on_exit(c);
-    /* A descendant may hold the output open. After a crash it is stopped; after a clean exit it may be the real
-     * server, started by a launcher. */
+    /* A descendant may hold the output open. After a crash it is stopped; after a clean exit it may
+     * be the real server, started by a launcher. */
     if (c->state == CHILD_RUNNING && !c->output_ended && child_exit_status(c) != 0)
         child_stop(c);
     /* A process that holds the output open after SIGKILL has left the group. */
@@ -175,8 +175,8 @@ void child_note_output_ended(struct child *c)
     child_finish_if_done(c);
 }
 
-/* Signals all children of this process except `spare`, and returns their number. Grandchildren become children when
- * their parent exits (process_adopt_orphans()). */
+/* Signals all children of this process except `spare`, and returns their number. Grandchildren
+ * become children when their parent exits (process_adopt_orphans()). */
 static int signal_children(pid_t spare, int sig)
 {
     pid_t pid[CHILDREN_MAX];
@@ -219,7 +219,8 @@ void child_kill_descendants(struct child *c, int64_t wait_us, pid_t spare)
         int64_t used = clock_mono_us() - start;
         bool late = used >= wait_us / 2;
         reap_all_children(spare);
-        /* SIGTERM is sent once. SIGKILL is repeated, because more processes may be adopted meanwhile. */
+        /* SIGTERM is sent once. SIGKILL is repeated, because more processes may be adopted
+         * meanwhile. */
         int sig = late ? SIGKILL : first ? SIGTERM : 0;
         bool group = c->group > 0 && kill(-c->group, sig) == 0;
         int left = signal_children(spare, sig);

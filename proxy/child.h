@@ -1,12 +1,14 @@
-/* child.h - a child process in a process group of its own, stopped together with all its descendants.
+/* child.h - a child process in a process group of its own, stopped together with all its
+ * descendants.
  *
- * Owns      the process, its group, and the watcher that reaps it. The three pipes belong to the caller of
- *           child_start().
- * States    FINISHED needs two facts: the process is reaped, and its stdout is read to the end (reported by
- *           child_note_output_ended()). An exit alone does not end the stream, so the last output of a
- *           crashed server is still read.
- * Stopping  child_stop() sends SIGTERM to the group after half the grace time, and SIGKILL after all of it.
- *           child_kill_descendants() kills the processes that are left then, in the group or adopted from it.
+ * Owns      the process, its group, and the watcher that reaps it. The three pipes belong to the
+ *           caller of child_start().
+ * States    FINISHED needs two facts: the process is reaped, and its stdout is read to the end
+ *           (reported by child_note_output_ended()). An exit alone does not end the stream, so the
+ *           last output of a crashed server is still read.
+ * Stopping  child_stop() sends SIGTERM to the group after half the grace time, and SIGKILL after
+ *           all of it. child_kill_descendants() kills the processes that are left then, in the
+ *           group or adopted from it.
  * Blocks    child_kill_descendants() only, for at most the given time. */
 #ifndef MI_PROXY_CHILD_H
 #define MI_PROXY_CHILD_H
@@ -41,14 +43,15 @@ struct child {
     /* Each callback may be NULL. on_finished is called last and may start another process. */
     void (*on_exit)(struct child *);
     void (*on_kill)(struct child *, int sig); /* a signal was sent */
-    /* The process is gone, but its output has not ended. A return of false means that the output is not being
-     * read now; the callback is called again soon. */
+    /* The process is gone, but its output has not ended. A return of false means that the output is
+     * not being read now; the callback is called again soon. */
     bool (*on_last_output)(struct child *);
     void (*on_finished)(struct child *);
     void *data;
 };
 
-/* mask: signals that are blocked in the child process: those that were blocked when this program started. */
+/* mask: signals that are blocked in the child process: those that were blocked when this program
+ * started. */
 void child_open(struct child *c, struct ev_loop *loop, int64_t grace_us, const sigset_t *mask);
 /* Starts argv[0], searched in PATH. Returns 0, or MI_EIO with errno if it could not be started. */
 MI_MUST int child_start(struct child *c, char *const argv[], struct process_pipes *ret);
@@ -56,16 +59,17 @@ MI_MUST int child_start(struct child *c, char *const argv[], struct process_pipe
 void child_stop(struct child *c);
 /* Sends SIGTERM now, and SIGKILL after half the grace time. */
 void child_kill(struct child *c);
-/* Call it when this process, and perhaps the child, did not run for `us` microseconds: the next signal is sent that
- * much later, but not earlier than least_us from now. After SIGKILL nothing changes. */
+/* Call it when this process, and perhaps the child, did not run for `us` microseconds: the next
+ * signal is sent that much later, but not earlier than least_us from now. After SIGKILL nothing
+ * changes. */
 void child_extend_grace(struct child *c, int64_t us, int64_t least_us);
 /* Call it when the child's stdout has been read to its end. */
 void child_note_output_ended(struct child *c);
 /* Call it after the process is finished: sends SIGKILL to the rest of its group, and SIGTERM to
  * processes adopted from it. `spare`: see child_kill_descendants(). */
 void child_kill_leftovers(struct child *c, pid_t spare);
-/* Kills every process that is left in the group or was adopted from it; waits for at most wait_us. `spare`: a child
- * process that must not be killed; 0: none. */
+/* Kills every process that is left in the group or was adopted from it; waits for at most wait_us.
+ * `spare`: a child process that must not be killed; 0: none. */
 void child_kill_descendants(struct child *c, int64_t wait_us, pid_t spare);
 /* Returns the exit status of the process, or 128+N if signal N ended it. */
 int child_exit_status(const struct child *c);

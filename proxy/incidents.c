@@ -26,7 +26,8 @@ static void keep_message_head(struct message_head *h, struct slice text)
     memcpy(h->text, text.p, h->n);
 }
 
-/* Returns the client's message without the secrets that were entered in forms; {NULL, 0} if out of memory. */
+/* Returns the client's message without the secrets that were entered in forms; {NULL, 0} if out of
+ * memory. */
 static struct slice hide_form_secrets(const struct incidents *t, struct slice text, struct buf *b)
 {
     size_t n = 0;
@@ -39,8 +40,8 @@ void incidents_note_message(struct incidents *t, enum row_direction dir, const s
 {
     struct slice text = {line->p, line->n};
     struct buf b = {0};
-    /* Only the head of a message is kept. It has no secrets if no form asks for a secret and the head has no
-     * `content`: answers to unknown forms are in `content`. */
+    /* Only the head of a message is kept. It has no secrets if no form asks for a secret and the
+     * head has no `content`: answers to unknown forms are in `content`. */
     if (dir == ROW_C2S &&
         (forms_have_secrets(t->forms) ||
          memmem(text.p, size_min(text.n, INCIDENTS_HEAD_MAX), "content", 7) != NULL))
@@ -77,8 +78,8 @@ bool incidents_reason_is_final(const struct incidents *t)
     return stderr_reason_is_final(&t->reason);
 }
 
-/* Fills in the fields that do not depend on the cause. The recorder adds the names of the server and the session, and
- * the command. */
+/* Fills in the fields that do not depend on the cause. The recorder adds the names of the server
+ * and the session, and the command. */
 static void send_escalation(struct incidents *t, struct escalation *e,
                             const struct incident_call *c)
 {

@@ -1,9 +1,11 @@
-/* incidents.h - conditions that need a person: hangs, crash loops, rejected credentials, failed recording.
+/* incidents.h - conditions that need a person: hangs, crash loops, rejected credentials, failed
+ * recording.
  *
- * The recorder process writes each incident to a file in VAULT/Escalations, records it as an event, and runs
- * --escalate-command.
+ * The recorder process writes each incident to a file in VAULT/Escalations, records it as an event,
+ * and runs --escalate-command.
  *
- * Owns      the heads of the last messages and of the last lines of the server's stderr, and the reason found in stderr.
+ * Owns      the heads of the last messages and of the last lines of the server's stderr, and the
+ *           reason found in stderr.
  * Blocks    never. */
 #ifndef MI_PROXY_INCIDENTS_H
 #define MI_PROXY_INCIDENTS_H
@@ -44,14 +46,15 @@ void incidents_note_message(struct incidents *t, enum row_direction dir, const s
 void incidents_note_stderr_line(struct incidents *t, struct slice clean);
 /* Call it when another server process has started: forgets the reason found in stderr. */
 void incidents_new_process(struct incidents *t);
-/* Appends the reason why the current process ended, as found in its stderr; appends nothing if stderr had no line, or
- * with --record=minimal. Returns true if the reason is an error message, false if it is only the last line. */
+/* Appends the reason why the current process ended, as found in its stderr; appends nothing if
+ * stderr had no line, or with --record=minimal. Returns true if the reason is an error message,
+ * false if it is only the last line. */
 bool incidents_append_reason(const struct incidents *t, struct buf *b);
 /* Returns true if the next process would end for the same reason. */
 bool incidents_reason_is_final(const struct incidents *t);
 
-/* Records an event `asked` or `hang`: the server was silent at a deadline. question: seq of the interposer's request
- * to the server; 0: none. */
+/* Records an event `asked` or `hang`: the server was silent at a deadline. question: seq of the
+ * interposer's request to the server; 0: none. */
 void incidents_report_silence(struct incidents *t, const char *event, const struct incident_call *c,
                               int64_t waited_us, uint64_t question, struct slice post_mortem_json);
 /* The server is being killed: records an event and an escalation. */

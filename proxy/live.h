@@ -3,11 +3,11 @@
  *   proxy_run.c      opens and closes everything; passes lines from the relays to the session
  *   server_state.c   the states of the server: pure; decides which actions follow from an event
  *   server_process.c starts and connects the server process; describes how it ended
- *   restart.c        starts the next process, and decides which pending requests are sent to it again
- *   server.c         reports events to the state machine and carries out the actions that it returns
- *   silence.c        decides whether a server that is silent at a deadline is slow, working, starting or hung
- *   turn.c           start of a loop turn: checks that it began in time; end: publishes, then writes
- *   pipes.c          reads the pipes before a deadline counts as passed
+ *   restart.c        starts the next process, and decides which pending requests are sent to it
+ *   again server.c         reports events to the state machine and carries out the actions that it
+ *   returns silence.c        decides whether a server that is silent at a deadline is slow,
+ *   working, starting or hung turn.c           start of a loop turn: checks that it began in time;
+ *   end: publishes, then writes pipes.c          reads the pipes before a deadline counts as passed
  *   stall.c          notices that this process did not run: pure
  *
  * Owns      see the fields. A process has one struct proxy.
@@ -17,8 +17,8 @@
 
 #include "proxy/child.h"
 #include "proxy/incidents.h"
-#include "proxy/relay.h"
 #include "proxy/proxy_run.h"
+#include "proxy/relay.h"
 #include "proxy/server_state.h"
 #include "proxy/silence.h"
 #include "proxy/stall.h"
@@ -64,25 +64,29 @@ struct proxy {
 
 /* ---- server_process.c ---- */
 
-/* Starts a process. Returns 0, or MI_EIO: then the error was logged, and exit_status and start_error are set. */
+/* Starts a process. Returns 0, or MI_EIO: then the error was logged, and exit_status and
+ * start_error are set. */
 MI_MUST int server_process_start(struct proxy *p, struct process_pipes *ret);
 void server_process_connect(struct proxy *p, struct process_pipes pipes);
 /* Appends a sentence, without a full stop, that says how the last process ended. */
 void server_process_end_text(const struct proxy *p, struct buf *b);
-/* Returns how many bytes of the repeated handshake and of the outbox the server has read, counted like
- * pending.written_at. The number is exact once the server's stdin is closed. */
+/* Returns how many bytes of the repeated handshake and of the outbox the server has read, counted
+ * like pending.written_at. The number is exact once the server's stdin is closed. */
 uint64_t server_process_bytes_read(const struct proxy *p);
 
 /* ---- restart.c ---- */
 
-/* Call it when the process has ended: answers the requests that a new process must not get, and keeps the others. */
+/* Call it when the process has ended: answers the requests that a new process must not get, and
+ * keeps the others. */
 void restart_prepare(struct proxy *p);
-/* Starts the next process and repeats the client's initialize to it. Returns the event to report. */
+/* Starts the next process and repeats the client's initialize to it. Returns the event to
+ * report. */
 MI_MUST enum server_event restart_start(struct proxy *p);
 /* Call it when the new process is initialized: sends the rest of the handshake, then the kept
  * requests. */
 void restart_resume(struct proxy *p);
-/* Call it at the end of a turn, before publishing: sends the next of the requests that must be sent again. */
+/* Call it at the end of a turn, before publishing: sends the next of the requests that must be sent
+ * again. */
 void restart_send_next(struct proxy *p);
 
 /* ---- server.c ---- */
@@ -94,10 +98,11 @@ void server_handle_event(struct proxy *p, enum server_event e);
 
 /* Call it after a time in which the server's output was not read: restarts the server's timers. */
 void server_extend_wait(struct proxy *p);
-/* Call it when this process did not run for `us` microseconds: the server's timers end that much later, but not
- * earlier than least_us from now. */
+/* Call it when this process did not run for `us` microseconds: the server's timers end that much
+ * later, but not earlier than least_us from now. */
 void server_skip_stalled_time(struct proxy *p, int64_t us, int64_t least_us);
-/* Pauses reading, or continues it, as the recorder, the session and the state of the server require. */
+/* Pauses reading, or continues it, as the recorder, the session and the state of the server
+ * require. */
 void server_hold_reading(struct proxy *p);
 /* The client closed its output. */
 void server_on_client_closed(struct proxy *p);
@@ -110,7 +115,8 @@ void server_check_flushed(struct proxy *p);  /* after writing */
 /* A callback of the session: judges a server that is silent at a deadline. owner is the proxy. */
 enum liveness server_judge_silence(void *owner, const struct pending *q, int64_t waited_us,
                                    struct buf *why);
-/* Call it after a line of the server was handled. A message proves that a server in doubt is alive. */
+/* Call it after a line of the server was handled. A message proves that a server in doubt is
+ * alive. */
 void server_note_line(struct proxy *p);
 
 /* A callback of the session: the server answered the interposer's own request. */
@@ -118,10 +124,11 @@ void server_take_own_answer(void *owner, const struct rpc *m);
 
 /* ---- pipes.c ---- */
 
-/* Writes to the server, and reads a bounded amount from both pipes. Call it before a deadline counts as passed: after
- * a pause of this process, libev runs timers before it reads the pipes. */
+/* Writes to the server, and reads a bounded amount from both pipes. Call it before a deadline
+ * counts as passed: after a pause of this process, libev runs timers before it reads the pipes. */
 void pipes_read_and_flush(struct proxy *p);
-/* Pauses the deadlines while the server's output is not read. Returns true when reading has started again. */
+/* Pauses the deadlines while the server's output is not read. Returns true when reading has started
+ * again. */
 bool pipes_watch_reading(struct proxy *p);
 
 /* ---- turn.c ---- */

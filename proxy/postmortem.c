@@ -5,7 +5,8 @@
 #include "base/text.h"
 #include "base/units.h"
 
-/* A tree that used more than this percentage of one processor since the base sample is called busy. */
+/* A tree that used more than this percentage of one processor since the base sample is called
+ * busy. */
 #define BUSY_PERCENT 50
 
 /* ---- the process that is reported ----------------------------------------------------------- */

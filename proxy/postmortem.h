@@ -1,10 +1,11 @@
 /* postmortem.h - the state of a server that is about to be killed.
  *
- * All processes of the server's tree (process_tree.h) are read, and one is chosen for the report: a process that is
- * stopped or in uninterruptible sleep; else, if the tree used half a processor since the base, a running process; else
- * the real server.
+ * All processes of the server's tree (process_tree.h) are read, and one is chosen for the report: a
+ * process that is stopped or in uninterruptible sleep; else, if the tree used half a processor
+ * since the base, a running process; else the real server.
  *
- * The base is a sample of the tree, taken when a request is written or later. CPU figures count from the base.
+ * The base is a sample of the tree, taken when a request is written or later. CPU figures count
+ * from the base.
  *
  * Source    base/os/process.h and inspect.h. Unknown facts are omitted.
  * Limits    POSTMORTEM_FDS descriptors of the chosen process.
@@ -26,8 +27,9 @@ struct postmortem_process {
 };
 
 struct postmortem {
-    size_t n;                                            /* number of processes; 0: none was left */
-    bool more;                                           /* processes beyond PROCESS_TREE_MAX were left out */
+    size_t n; /* number of processes; 0: none was left */
+    /* processes beyond PROCESS_TREE_MAX were left out */
+    bool more;
     size_t chosen;                                       /* index of the process that is reported */
     struct postmortem_process process[PROCESS_TREE_MAX]; /* parents before their children */
     int pipes, sockets;   /* open pipes and sockets of the chosen process; -1: unknown */
@@ -38,15 +40,17 @@ struct postmortem {
     int64_t helpers_us;   /* the helpers' part of cpu_us */
 };
 
-/* Call it before the first signal is sent. pid: the process that the proxy started; group: its process group.
- * stdin_fd: our end of the pipe to the server's stdin; -1: none. If base is NULL or was never taken, there are no CPU
- * figures. */
+/* Call it before the first signal is sent. pid: the process that the proxy started; group: its
+ * process group. stdin_fd: our end of the pipe to the server's stdin; -1: none. If base is NULL or
+ * was never taken, there are no CPU figures. */
 void postmortem_read(struct postmortem *ret, pid_t pid, pid_t group, int stdin_fd,
                      const struct process_sample *base);
-/* Appends the JSON object that docs/vault.md describes: {"pid":…,"name":…,"state":…,…,"processes":[…]}. */
+/* Appends the JSON object that docs/vault.md describes:
+ * {"pid":…,"name":…,"state":…,…,"processes":[…]}. */
 void postmortem_append_json(struct buf *b, const struct postmortem *pm);
-/* Appends a sentence without a full stop: "node (pid 4242, started by npx) was sleeping in epoll_wait, used 0.00 s of
- * CPU in the last 30.0 s and had 2 children (git, ssh)". Control characters are made visible. */
+/* Appends a sentence without a full stop: "node (pid 4242, started by npx) was sleeping in
+ * epoll_wait, used 0.00 s of CPU in the last 30.0 s and had 2 children (git, ssh)". Control
+ * characters are made visible. */
 void postmortem_append_sentence(struct buf *b, const struct postmortem *pm);
 
 #endif

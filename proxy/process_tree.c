@@ -22,7 +22,8 @@ static void process_tree_add(struct process_tree *t, pid_t pid, unsigned depth)
         t->depth[t->n++] = depth;
 }
 
-/* Reads the process `pid`, processes of the group that this process adopted, and the descendants of all these. */
+/* Reads the process `pid`, processes of the group that this process adopted, and the descendants of
+ * all these. */
 void process_tree_read(struct process_tree *t, pid_t pid, pid_t group)
 {
     pid_t kids[PROCESS_TREE_MAX];
@@ -45,8 +46,9 @@ void process_tree_read(struct process_tree *t, pid_t pid, pid_t group)
 
 /* ---- the real server ------------------------------------------------------------------------ */
 
-/* Returns the index of the only child of process[of] that has the server's stdin and stdout, or of the only child if
- * descriptors cannot be read. Returns 0 if there is no such child, or more than one. */
+/* Returns the index of the only child of process[of] that has the server's stdin and stdout, or of
+ * the only child if descriptors cannot be read. Returns 0 if there is no such child, or more than
+ * one. */
 static size_t server_below_launcher(const struct process_tree *t, size_t of)
 {
     pid_t server = t->process[0].pid;
@@ -65,8 +67,9 @@ static size_t server_below_launcher(const struct process_tree *t, size_t of)
     return n == 1 ? found : 0;
 }
 
-/* Returns the index of the real server, and sets a bit in *ret_marked for the server and for each process that started
- * it. A child with the same command as its parent is a worker process, even if it inherits stdin and stdout. */
+/* Returns the index of the real server, and sets a bit in *ret_marked for the server and for each
+ * process that started it. A child with the same command as its parent is a worker process, even if
+ * it inherits stdin and stdout. */
 static size_t find_server(const struct process_tree *t, uint32_t *ret_marked)
 {
     size_t at = 0;

@@ -1,8 +1,8 @@
 /* process_tree.h - the processes of a server, and the CPU time that they have used.
  *
- * A server is a tree of processes: `npx` and `sh -c` start the real server as their child, and the server may start
- * helpers. To find the real server, the code follows the only child that inherits stdin and stdout and has another
- * command than its parent.
+ * A server is a tree of processes: `npx` and `sh -c` start the real server as their child, and the
+ * server may start helpers. To find the real server, the code follows the only child that inherits
+ * stdin and stdout and has another command than its parent.
  *
  * Source    base/os/process.h and inspect.h. Unknown facts are omitted.
  * Limits    PROCESS_TREE_MAX processes.
@@ -20,12 +20,13 @@ struct process_tree {
     size_t n;
     bool more;                                /* processes beyond PROCESS_TREE_MAX were left out */
     struct process process[PROCESS_TREE_MAX]; /* parents before their children */
-    unsigned depth[PROCESS_TREE_MAX];         /* depth in the tree; 0: started or adopted by the proxy */
+    /* depth in the tree; 0: started or adopted by the proxy */
+    unsigned depth[PROCESS_TREE_MAX];
 };
 
-/* The CPU time that the tree has used until one moment, and which processes ran at that moment. Helpers are all
- * processes except the real server and the processes that started it. Exited children of the real server and of those
- * processes count as helpers. */
+/* The CPU time that the tree has used until one moment, and which processes ran at that moment.
+ * Helpers are all processes except the real server and the processes that started it. Exited
+ * children of the real server and of those processes count as helpers. */
 struct process_sample {
     int64_t at_us;        /* clock_mono_us(); 0: never taken */
     int64_t cpu_ticks;    /* CPU time of all processes */
@@ -43,8 +44,8 @@ size_t process_tree_server(const struct process_tree *t);
 void process_tree_sum(const struct process_tree *t, struct process_sample *ret);
 /* Reads the tree and adds up the CPU time of its processes. */
 void process_tree_sample(struct process_sample *ret, pid_t pid, pid_t group);
-/* Returns the microseconds of CPU time between two samples; 0 if the sum is smaller now because processes have
- * ended. */
+/* Returns the microseconds of CPU time between two samples; 0 if the sum is smaller now because
+ * processes have ended. */
 int64_t process_tree_us_between(int64_t before_ticks, int64_t after_ticks);
 
 #endif

@@ -1,4 +1,5 @@
-/* proxy_run.c - opens and closes the live proxy, and passes the lines that the relays read to the session. */
+/* proxy_run.c - opens and closes the live proxy, and passes the lines that the relays read to the
+ * session. */
 #include "proxy/live.h"
 
 #include "base/clock.h"
@@ -38,8 +39,8 @@ static enum row_direction direction_of_relay(const struct relay *r)
     return r == &p->relay[ROW_C2S] ? ROW_C2S : ROW_S2C;
 }
 
-/* Reports that the client has asked the server to shut down, or that the server has rejected that request. before:
- * client_said_shutdown before the last line was handled. */
+/* Reports that the client has asked the server to shut down, or that the server has rejected that
+ * request. before: client_said_shutdown before the last line was handled. */
 static void report_client_shutdown(struct proxy *p, bool before)
 {
     if (p->traffic.client_said_shutdown != before)
@@ -271,8 +272,8 @@ static void run_with_server(struct proxy *p, struct stream in, struct stream out
     run_loop_and_close_relays(p);
 }
 
-/* Answers each request with the reason why no server was started: most clients show the answer to the user, but not
- * our stderr. A user at a terminal has read stderr. */
+/* Answers each request with the reason why no server was started: most clients show the answer to
+ * the user, but not our stderr. A user at a terminal has read stderr. */
 static void run_without_server(struct proxy *p, struct stream in, struct stream out)
 {
     server_handle_event(p, SERVER_EV_START_FAILED);
@@ -393,14 +394,16 @@ int proxy_run(const struct proxy_config *cfg)
      * server gets the original mask. */
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, &inherited);
-    /* Open the recorder before there are descriptors that the recorder's processes would inherit. */
+    /* Open the recorder before there are descriptors that the recorder's processes would
+     * inherit. */
     if (open_recorder(&p) < 0) {
         proxy_refuse("recording cannot begin; stderr of mcp-interposer has the reason");
         return PROXY_FAILED;
     }
     record_send_event(&p);
     (void)process_adopt_orphans();
-    ev_set_allocator(reserve_realloc); /* libev's own allocator ends the program if memory runs out */
+    /* libev's own allocator ends the program if memory runs out */
+    ev_set_allocator(reserve_realloc);
     p.loop = ev_default_loop(EVFLAG_AUTO);
     if (p.loop == NULL) {
         log_error("cannot create an event loop: %s", strerror(errno));

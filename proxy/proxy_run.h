@@ -1,11 +1,12 @@
-/* proxy_run.h - the live proxy: forwards messages between a client and a server until the session ends.
+/* proxy_run.h - the live proxy: forwards messages between a client and a server until the session
+ * ends.
  *
- * proxy_run() owns the loop, the server process, the recorder and the session. It takes over stdin, stdout
- * and stderr of this process, SIGCHLD, SIGPIPE, SIGTERM, SIGINT and SIGHUP. Call it once.
+ * proxy_run() owns the loop, the server process, the recorder and the session. It takes over stdin,
+ * stdout and stderr of this process, SIGCHLD, SIGPIPE, SIGTERM, SIGINT and SIGHUP. Call it once.
  *
- * Shutdown  at the end of stdin or on a signal the server's stdin is closed and its last answers are
- *           delivered; SIGTERM and SIGKILL follow within the grace time. If the server exits first,
- *           pending requests get errors.
+ * Shutdown  at the end of stdin or on a signal the server's stdin is closed and its last answers
+ *           are delivered; SIGTERM and SIGKILL follow within the grace time. If the server exits
+ *           first, pending requests get errors.
  * Blocks    until the session has ended. */
 #ifndef MI_PROXY_PROXY_RUN_H
 #define MI_PROXY_PROXY_RUN_H
@@ -34,10 +35,10 @@ struct proxy_config {
     int64_t max_timeout_us;       /* 0: none */
     enum on_hang on_hang;         /* what to do with a server that is silent past a deadline */
     const char *escalate_command; /* run for each new escalation file; NULL: none */
-    const char *sent;           /* the request of `send`, recorded as an event; NULL: no `send` */
-    unsigned restarts;          /* restarts allowed in a minute, <= PROXY_RESTARTS_MAX; 0: none */
-    struct retention retention; /* old sessions that the recorder removes; all 0: none */
-    pid_t *ret_recorder;        /* gets the pid of a recorder that still runs at the end; 0: none */
+    const char *sent;             /* the request of `send`, recorded as an event; NULL: no `send` */
+    unsigned restarts;            /* restarts allowed in a minute, <= PROXY_RESTARTS_MAX; 0: none */
+    struct retention retention;   /* old sessions that the recorder removes; all 0: none */
+    pid_t *ret_recorder; /* gets the pid of a recorder that still runs at the end; 0: none */
 };
 
 #define PROXY_RESTARTS_MAX 100

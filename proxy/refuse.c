@@ -32,8 +32,8 @@ static bool await_descriptor(int fd, short events, int64_t until_us)
     return n > 0;
 }
 
-/* Writes in pieces, because a pipe that is ready takes PIPE_BUF bytes; a longer write would block. Returns false if
- * the client does not read. */
+/* Writes in pieces, because a pipe that is ready takes PIPE_BUF bytes; a longer write would block.
+ * Returns false if the client does not read. */
 static bool write_all_soon(struct slice s)
 {
     int64_t until_us = refusal_deadline_us();
@@ -73,8 +73,8 @@ static bool refuse_request(const struct rpc *m, const char *why)
 struct client {
     struct line_reader lines;
     const char *why; /* reason that each answer gives */
-    bool asked; /* the client has sent a request */
-    bool gone;  /* the answer could not be written */
+    bool asked;      /* the client has sent a request */
+    bool gone;       /* the answer could not be written */
 };
 
 static void refuse_take_line(struct client *c, const struct line *line)

@@ -48,8 +48,9 @@ static void start_unfinished_timer(struct relay *r, double s)
     ev_timer_start(r->loop, &r->unfinished_timer);
 }
 
-/* Starts or stops the timer of an incomplete line. Bytes do not restart the timer: its callback checks how long ago the
- * last byte came. The timer is not active while nothing is read: the rest of the line may wait in the pipe. */
+/* Starts or stops the timer of an incomplete line. Bytes do not restart the timer: its callback
+ * checks how long ago the last byte came. The timer is not active while nothing is read: the rest
+ * of the line may wait in the pipe. */
 static void watch_incomplete_line(struct relay *r)
 {
     bool waits = r->calls->unfinished != NULL && ev_is_active(&r->read_watch) && !r->reported &&
@@ -149,7 +150,8 @@ static void relay_take_lines(struct relay *r)
     }
 }
 
-/* Returns the buffer to read into, or NULL if out of memory. If memory for a long line runs out, that line is dropped. */
+/* Returns the buffer to read into, or NULL if out of memory. If memory for a long line runs out,
+ * that line is dropped. */
 static char *buffer_to_read_into(struct relay *r, size_t *ret_n)
 {
     char *p = line_room(&r->lines, ret_n);
@@ -160,7 +162,8 @@ static char *buffer_to_read_into(struct relay *r, size_t *ret_n)
     return line_room(&r->lines, ret_n);
 }
 
-/* ---- out of memory ---------------------------------------------------------------------------- */
+/* ---- out of memory
+ * ---------------------------------------------------------------------------- */
 
 static void relay_set_starved(struct relay *r, bool starved)
 {
@@ -186,7 +189,8 @@ static void relay_on_starved(struct ev_loop *loop, ev_timer *w, int revents)
     }
 }
 
-/* ---- a turn ----------------------------------------------------------------------------------- */
+/* ---- a turn
+ * ----------------------------------------------------------------------------------- */
 
 /* Reads until the pipe is empty, or enough has been read for one turn. */
 static void read_lines(struct relay *r)
@@ -218,7 +222,8 @@ static void read_lines(struct relay *r)
         if (line_partial_bytes(&r->lines) >= RELAY_WIDE_AT)
             relay_widen_pipe(&r->in_width, &r->in);
         if (r->in.shared || (size_t)got < n)
-            return; /* the pipe is most likely empty; reading a shared descriptor again could block */
+            /* the pipe is most likely empty; reading a shared descriptor again could block */
+            return;
         if (turn >= RELAY_TURN && line_partial_bytes(&r->lines) < turn)
             return;
         if (outbox_bytes(r->box) >= RELAY_HIGH)
@@ -329,7 +334,8 @@ void relay_write_to(struct relay *r, struct stream out)
     r->unread = 0;
     r->muted = false;
     ev_io_set(&r->write_watch, out.fd, EV_WRITE);
-    /* The writing end of a pipe is never readable, but poll(2) reports an error when the reader closes the pipe. */
+    /* The writing end of a pipe is never readable, but poll(2) reports an error when the reader
+     * closes the pipe. */
     ev_io_set(&r->closed_watch, out.fd, EV_READ);
 }
 

@@ -1,10 +1,11 @@
 /* relay.h - one direction: reads lines from one peer, writes an outbox to the other.
  *
- * Both directions and the server's stderr use the same code. Reading pauses while too many bytes are unsent
- * (from RELAY_HIGH down to RELAY_LOW), while the relay is held or paced, and while a complete line waits. A line that
- * stays incomplete is reported once; the timer for that is active only while a line is incomplete and the relay reads.
- * If there is no memory to read into, reading pauses and is tried again every RELAY_RETRY_S; after RELAY_STARVED_S the
- * lack of memory is reported.
+ * Both directions and the server's stderr use the same code. Reading pauses while too many bytes
+ * are unsent (from RELAY_HIGH down to RELAY_LOW), while the relay is held or paced, and while a
+ * complete line waits. A line that stays incomplete is reported once; the timer for that is active
+ * only while a line is incomplete and the relay reads. If there is no memory to read into, reading
+ * pauses and is tried again every RELAY_RETRY_S; after RELAY_STARVED_S the lack of memory is
+ * reported.
  *
  * Owns      the two streams, their watchers and the line reader. The outbox is borrowed.
  * Blocks    never. */
@@ -23,8 +24,8 @@
 #define RELAY_RETRY_S 0.02
 #define RELAY_STARVED_S 0.5
 /* For a line of RELAY_WIDE_AT bytes or more, a pipe is enlarged to RELAY_WIDE bytes, which saves
- * context switches. relay_narrow_pipes() restores the size, because a user may have only some hundred
- * such pipes. */
+ * context switches. relay_narrow_pipes() restores the size, because a user may have only some
+ * hundred such pipes. */
 #define RELAY_WIDE ((size_t)256 << 10)
 #define RELAY_WIDE_AT ((size_t)128 << 10)
 /* Time without a byte after which an incomplete line is reported. */
@@ -72,7 +73,7 @@ struct relay {
     struct stream in, out;
     struct relay_width in_width, out_width;
     struct line_reader lines;
-    struct outbox *box; /* borrowed: written to `out` */
+    struct outbox *box;      /* borrowed: written to `out` */
     struct outbox *priority; /* borrowed; NULL or written before `box`: relay_set_priority() */
     bool priority_complete;  /* `priority` gets no more bytes; `box` is written after it */
     size_t unread; /* set when `out` is closed: bytes in its pipe that the peer never read */
@@ -85,9 +86,10 @@ struct relay {
     bool reported;             /* the incomplete line has been reported */
     ev_timer starved_timer;    /* active while stops has RELAY_STARVED */
     ev_tstamp starved_at;      /* when the lack of memory began */
-    unsigned stops;            /* reasons not to read: bits of enum relay_stop; 0: the relay reads */
-    size_t waiting_n;          /* with RELAY_WAITS: length of the line that waits */
-    ev_tstamp waits_at;        /* with RELAY_WAITS: when the line began to wait */
+    /* reasons not to read: bits of enum relay_stop; 0: the relay reads */
+    unsigned stops;
+    size_t waiting_n;   /* with RELAY_WAITS: length of the line that waits */
+    ev_tstamp waits_at; /* with RELAY_WAITS: when the line began to wait */
 };
 
 void relay_open(struct relay *r, struct ev_loop *loop, const struct relay_calls *calls, void *data,
@@ -102,17 +104,19 @@ void relay_stop_reading(struct relay *r); /* reading ends for good; `closed` is 
  * called. Does nothing after the end. */
 void relay_end_input(struct relay *r);
 void relay_close_out(struct relay *r); /* closes `out`: the peer sees the end of its input */
-/* `out` must be a pipe: from now on the relay notices at once that the reader has closed it, not only at the next
- * write. */
+/* `out` must be a pipe: from now on the relay notices at once that the reader has closed it, not
+ * only at the next write. */
 void relay_watch_closing(struct relay *r);
-/* Writes nothing more. `out` stays open until relay_close_out(), so that the bytes which the peer did not read are
- * counted when the peer has ended. */
+/* Writes nothing more. `out` stays open until relay_close_out(), so that the bytes which the peer
+ * did not read are counted when the peer has ended. */
 void relay_stop_writing(struct relay *r);
-/* Writes only `priority` until relay_end_priority() is called; then the rest of it, and the outbox after it. */
+/* Writes only `priority` until relay_end_priority() is called; then the rest of it, and the outbox
+ * after it. */
 void relay_set_priority(struct relay *r, struct outbox *priority);
 void relay_end_priority(struct relay *r);
-/* Reads the bytes that are available now, at most RELAY_TURN, even if too many are unsent; reads nothing while
- * the relay is held. Call it before reading stops, and before a deadline counts as passed. */
+/* Reads the bytes that are available now, at most RELAY_TURN, even if too many are unsent; reads
+ * nothing while the relay is held. Call it before reading stops, and before a deadline counts as
+ * passed. */
 void relay_read_available(struct relay *r);
 /* Sets or clears the reason `why` not to read: RELAY_HELD or RELAY_PACED. */
 void relay_pause(struct relay *r, enum relay_stop why, bool on);
@@ -130,9 +134,11 @@ int64_t relay_waited_us(const struct relay *r);
 bool relay_is_paused(const struct relay *r);
 /* Restores the previous size of each wide pipe, unless the pipe holds too many bytes now. */
 void relay_narrow_pipes(struct relay *r);
-/* Returns true if a wide pipe should be narrowed. False while the pipe is too full for that and is not read. */
+/* Returns true if a wide pipe should be narrowed. False while the pipe is too full for that and is
+ * not read. */
 bool relay_is_wide(const struct relay *r);
-/* Writes the released bytes. Call it at the end of a turn; the relay calls it when `out` is writable. */
+/* Writes the released bytes. Call it at the end of a turn; the relay calls it when `out` is
+ * writable. */
 void relay_flush(struct relay *r);
 
 #endif

@@ -15,7 +15,8 @@
 
 /* ---- requests of the old process ------------------------------------------------------------ */
 
-/* Answers a request that was pending when two processes ended with an error, and writes an escalation. */
+/* Answers a request that was pending when two processes ended with an error, and writes an
+ * escalation. */
 static void answer_crashing_request(struct proxy *p, struct pending *q, const char *why)
 {
     struct buf text = {0}, name = {0};
@@ -85,7 +86,8 @@ void restart_prepare(struct proxy *p)
     settle_pending_requests(p);
     repeats_note_process_ended(&t->repeats, server_process_bytes_read(p));
     cancel_server_requests(p);
-    /* The outbox holds bytes for the old process; its requests are sent again from the table of pending requests. */
+    /* The outbox holds bytes for the old process; its requests are sent again from the table of
+     * pending requests. */
     outbox_close(&t->out[ROW_C2S]);
     outbox_open(&t->out[ROW_C2S]);
     outbox_close(&p->handshake_box);
@@ -119,8 +121,8 @@ static int resend_request(struct proxy *p, struct pending *q, struct outbox *box
     struct buf b = {0};
     buf_slice_add(&b, q->text);
     buf_addc(&b, '\n');
-    /* The position is computed before staging: if the process has ended, the outbox drops the request, and the position
-     * would be wrong afterwards. */
+    /* The position is computed before staging: if the process has ended, the outbox drops the
+     * request, and the position would be wrong afterwards. */
     uint64_t written_at = box->staged + b.n;
     int st = b.failed ? MI_ENOMEM : outbox_add_copy(box, buf_slice(&b));
     buf_close(&b);
@@ -164,7 +166,8 @@ void restart_send_next(struct proxy *p)
     if (next == NULL || !server_state_gets_requests(&p->machine))
         return;
     if (resend_request(p, next, &t->out[ROW_C2S]) < 0)
-        outbox_discard_after_error(&t->out[ROW_C2S]); /* ends the process: pending requests get errors */
+        /* ends the process: pending requests get errors */
+        outbox_discard_after_error(&t->out[ROW_C2S]);
     timers_note_staged_again(&t->timers, t->open[ROW_C2S].open.oldest);
 }
 

@@ -16,7 +16,8 @@
 #include <signal.h>
 #include <stdio.h>
 
-/* Number of reads of the server's stderr after its exit: enough for a full pipe and the end of file. */
+/* Number of reads of the server's stderr after its exit: enough for a full pipe and the end of
+ * file. */
 #define LAST_READS 4
 _Static_assert(PROXY_RESTARTS_MAX <= SERVER_RESTARTS_MAX, "all allowed restarts can be counted");
 
@@ -44,7 +45,8 @@ static void reject_requests(struct proxy *p)
         relay_stop_reading(&p->relay[ROW_C2S]);
 }
 
-/* The server closed its stdin but still runs: answers the requests that it has not read with an error. */
+/* The server closed its stdin but still runs: answers the requests that it has not read with an
+ * error. */
 static void reject_unread_requests(struct proxy *p)
 {
     uint64_t read = server_process_bytes_read(p);
@@ -119,7 +121,8 @@ static void carry_out_actions(struct proxy *p, unsigned todo)
         silence_report_hang(p);
     if (todo & SERVER_DO_STOP_CLIENT) {
         relay_stop_reading(&p->relay[ROW_C2S]);
-        /* Otherwise the server's stdin is closed at the end of the turn that writes the last byte. */
+        /* Otherwise the server's stdin is closed at the end of the turn that writes the last
+         * byte. */
         if (outbox_bytes(&p->traffic.out[ROW_C2S]) == 0)
             relay_close_out(&p->relay[ROW_C2S]);
     }
@@ -278,8 +281,9 @@ static void on_state_timer(struct ev_loop *loop, ev_timer *w, int revents)
     carry_out_actions(p, todo);
 }
 
-/* Returns true if a client that has closed its output still awaits answers, as in `echo REQUEST | mcp-interposer …`.
- * It awaits none for methods that may stay without an answer, for cancelled requests, and after a `shutdown`. */
+/* Returns true if a client that has closed its output still awaits answers, as in `echo REQUEST |
+ * mcp-interposer …`. It awaits none for methods that may stay without an answer, for cancelled
+ * requests, and after a `shutdown`. */
 static bool answers_are_awaited(const struct proxy *p)
 {
     struct pollfd client = {.fd = p->relay[ROW_S2C].out.fd, .events = 0};
@@ -382,13 +386,12 @@ static void on_server_signalled(struct child *c, int sig)
     char detail[64];
     snprintf(detail, sizeof detail, "{\"signal\":%d}", sig);
     journal_append_event(p->journal, "kill", detail);
-    log_warn("sent signal %d to the server, which had not exited: server=%s", sig,
-             p->cfg->name);
+    log_warn("sent signal %d to the server, which had not exited: server=%s", sig, p->cfg->name);
 }
 
-/* While the session goes on, the last messages of the process wait until the client reads. If another
- * process holds the pipe open, its incomplete line is ended here: the line must not become the start of
- * the next process's first line. */
+/* While the session goes on, the last messages of the process wait until the client reads. If
+ * another process holds the pipe open, its incomplete line is ended here: the line must not become
+ * the start of the next process's first line. */
 static bool on_server_last_output(struct child *c)
 {
     struct proxy *p = c->data;
@@ -406,7 +409,8 @@ static void on_server_finished(struct child *c)
         relay_read_available(&p->server_stderr); /* stderr often has the reason */
     p->machine.cannot_start = child_exit_status(c) != 0 && p->traffic.server_answers == 0 &&
                               incidents_reason_is_final(&p->incidents);
-    /* Only a launcher may have exited before. Now no process holds the output, so the server has exited. */
+    /* Only a launcher may have exited before. Now no process holds the output, so the server has
+     * exited. */
     server_handle_event(p, SERVER_EV_EXITED);
     server_handle_event(p, p->traffic.open[ROW_C2S].open.count > 0 ? SERVER_EV_FINISHED
                            : child_exit_status(c) != 0             ? SERVER_EV_FINISHED_IDLE

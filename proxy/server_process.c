@@ -1,5 +1,5 @@
-/* server_process.c - starts and connects the server process, counts the bytes that it has read, and describes how it
- * ended. */
+/* server_process.c - starts and connects the server process, counts the bytes that it has read, and
+ * describes how it ended. */
 #include "proxy/live.h"
 
 #include "base/clock.h"
@@ -14,8 +14,8 @@
 
 /* ---- starting ------------------------------------------------------------------------------- */
 
-/* Appends the number of directories in PATH, and the first directories: they show whether PATH comes
- * from a shell or from a desktop. */
+/* Appends the number of directories in PATH, and the first directories: they show whether PATH
+ * comes from a shell or from a desktop. */
 static void append_path_summary(struct buf *b)
 {
     const char *path = getenv("PATH");
@@ -36,7 +36,8 @@ static void append_path_summary(struct buf *b)
         buf_printf(b, ": %.*s%s", (int)n, path, whole ? "" : ":...");
 }
 
-/* Logs why the server could not be started, and keeps the text for the errors that requests get. e: an errno. */
+/* Logs why the server could not be started, and keeps the text for the errors that requests get. e:
+ * an errno. */
 static void set_start_error(struct proxy *p, const char *server, int e)
 {
     struct buf *b = &p->start_error;

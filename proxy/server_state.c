@@ -43,7 +43,8 @@ struct cell {
              [SERVER_EV_CLIENT_WAITS] = {SERVER_FLUSHING, REJECT},                                 \
              [SERVER_EV_CLIENT_NOT_READING] = {SERVER_FLUSHING, REJECT},                           \
              [SERVER_EV_SIGNAL] = {SERVER_FLUSHING, REJECT}
-/* The client or a signal ends the session. `cause` is STOPPED, or 0 if the server could not answer any more. */
+/* The client or a signal ends the session. `cause` is STOPPED, or 0 if the server could not answer
+ * any more. */
 #define SESSION_ENDS(cause)                                                                        \
     WE_FAIL, [SERVER_EV_CLIENT_CLOSED] = {SERVER_STOPPING, STOP, cause, CLIENT_CLOSED},            \
              [SERVER_EV_CLIENT_NOT_READING] = {SERVER_STOPPING, STOP_CLIENT | STOP, cause,         \
@@ -65,14 +66,15 @@ struct cell {
              [SERVER_EV_CLIENT_WAITS] = {SERVER_STOPPING, 0, 0, CLIENT_CLOSED},                    \
              [SERVER_EV_CLIENT_NOT_READING] = {SERVER_STOPPING, STOP_CLIENT, 0, CLIENT_CLOSED},    \
              [SERVER_EV_SIGNAL] = {SERVER_STOPPING, STOP_CLIENT, 0, SIGNAL}
-/* The client closed its output and awaits answers. must_kill_now() decides whether a signal leads to KILL. */
+/* The client closed its output and awaits answers. must_kill_now() decides whether a signal leads
+ * to KILL. */
 #define DRAIN_ENDS                                                                                 \
     WE_FAIL, [SERVER_EV_ANSWERED] = {SERVER_STOPPING, STOP, STOPPED},                              \
              [SERVER_EV_EXITED] = {SERVER_STOPPING, DISCONNECT},                                   \
              [SERVER_EV_CLIENT_NOT_READING] = {SERVER_STOPPING, STOP_CLIENT | STOP, STOPPED},      \
              [SERVER_EV_SIGNAL] = {SERVER_STOPPING, STOP_CLIENT | STOP | KILL, STOPPED}
-/* Transitions while the server is silent past a deadline, so that it is in doubt whether it works. A server that closes
- * its stdin cannot answer, but it is alive. */
+/* Transitions while the server is silent past a deadline, so that it is in doubt whether it works.
+ * A server that closes its stdin cannot answer, but it is alive. */
 #define DOUBTED                                                                                    \
     [SERVER_EV_HEARD] = {SERVER_RUNNING}, [SERVER_EV_INPUT_CLOSED] = {SERVER_INPUT_CLOSED},        \
     [SERVER_EV_OUTPUT_CLOSED] = {SERVER_OUTPUT_CLOSED},                                            \
@@ -88,8 +90,8 @@ struct cell {
     {                                                                                              \
         to, REPORT_HANG | DISCONNECT | KILL, SERVER_CAUSE_HUNG                                     \
     }
-/* Kills a server that is silent at a deadline and has closed a stream: it could not read a question, or not answer
- * it. */
+/* Kills a server that is silent at a deadline and has closed a stream: it could not read a
+ * question, or not answer it. */
 #define CANNOT_ANSWER(to) [SERVER_EV_SILENT] = KILL_SILENT(to), [SERVER_EV_HUNG] = KILL_SILENT(to)
 #define KILL_CHANGED                                                                               \
     {                                                                                              \
@@ -285,8 +287,8 @@ static void set_end_reason(struct server_machine *s, enum server_reason reason)
         s->reason = reason;
 }
 
-/* Returns true if the server must get SIGTERM at once: a client that sends a signal after half the grace time will soon
- * send SIGKILL. */
+/* Returns true if the server must get SIGTERM at once: a client that sends a signal after half the
+ * grace time will soon send SIGKILL. */
 static bool must_kill_now(const struct server_machine *s, int64_t now_us)
 {
     return now_us - s->drain_since_us >= s->grace_us / 2;
@@ -312,7 +314,8 @@ static void set_due_time(struct server_machine *s, enum server_event e, int64_t 
         s->due_us = s->max_timeout_at_us;
 }
 
-/* Returns the transition from the table. A transition that depends on the time or on the restarts left is changed. */
+/* Returns the transition from the table. A transition that depends on the time or on the restarts
+ * left is changed. */
 static struct cell find_transition(const struct server_machine *s, enum server_event e,
                                    int64_t now_us)
 {

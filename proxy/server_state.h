@@ -1,13 +1,14 @@
-/* server_state.h - the state machine of the server: states, events, and the actions that follow from an event.
+/* server_state.h - the state machine of the server: states, events, and the actions that follow
+ * from an event.
  *
- * The proxy reports an event; server_state_apply_event() moves to the next state and returns the actions that the
- * proxy carries out (server.c). The table in server_state.c has an entry for each pair of a state and an
- * event that matters; other events change nothing.
+ * The proxy reports an event; server_state_apply_event() moves to the next state and returns the
+ * actions that the proxy carries out (server.c). The table in server_state.c has an entry for each
+ * pair of a state and an event that matters; other events change nothing.
  *
- * The machine also decides why the process ended (cause), why the session ends (reason), and whether another
- * process is started (at most max_restarts within SERVER_RESTARTS_US, after a backoff). After each counted
- * restart, one more restart is not counted if it follows a request that was sent again and has ended the new
- * process as well (session/resend.h).
+ * The machine also decides why the process ended (cause), why the session ends (reason), and
+ * whether another process is started (at most max_restarts within SERVER_RESTARTS_US, after a
+ * backoff). After each counted restart, one more restart is not counted if it follows a request
+ * that was sent again and has ended the new process as well (session/resend.h).
  *
  * Owns      nothing.
  * Units     microseconds of a monotonic clock, passed in.
@@ -22,18 +23,20 @@
 #define SERVER_BACKOFF_US 100000    /* delay before a restart; doubled for each recent restart */
 #define SERVER_BACKOFF_MAX_US 10000000
 enum {
-    /* After an exiting server has closed a stream, it exits within this time, even on a busy machine. */
+    /* After an exiting server has closed a stream, it exits within this time, even on a busy
+     * machine. */
     SERVER_EXIT_FOLLOWS_US = 1000000,
-    /* A client usually sends its next request within this time after an answer. After an exit with status 0 the
-     * session waits this long for a request. */
+    /* A client usually sends its next request within this time after an answer. After an exit with
+     * status 0 the session waits this long for a request. */
     SERVER_REQUEST_FOLLOWS_US = 1000000,
     SERVER_DRAIN_TICK_US = 100000, /* interval of the checks that the client still reads */
 };
 
 enum server_state {
-    SERVER_STARTING,     /* the first process is being started */
-    SERVER_UNAVAILABLE,  /* the server could not be started; the first request is awaited */
-    SERVER_REJECTING,    /* the server could not be started; each request is answered with the reason */
+    SERVER_STARTING,    /* the first process is being started */
+    SERVER_UNAVAILABLE, /* the server could not be started; the first request is awaited */
+    /* the server could not be started; each request is answered with the reason */
+    SERVER_REJECTING,
     SERVER_RUNNING,      /* messages are forwarded */
     SERVER_ASKED,        /* RUNNING, but silent past a deadline; it was asked whether it is alive */
     SERVER_AT_WORK,      /* RUNNING, but silent past a deadline; its helper processes work */
@@ -46,7 +49,8 @@ enum server_state {
     SERVER_DRAINING_INPUT_CLOSED, /* DRAINING, and the server closed its stdin; it may never exit */
     SERVER_KILLED,                /* the process is being killed; a restart follows if allowed */
     SERVER_EXITED,                /* the process exited; its output is being read */
-    SERVER_EXITED_IDLE,  /* the server exited with status 0, no request was pending; a request restarts it */
+    /* the server exited with status 0, no request was pending; a request restarts it */
+    SERVER_EXITED_IDLE,
     SERVER_CRASHED_IDLE, /* the server crashed with no pending request; no restart is possible */
     SERVER_STOPPING,     /* the process is being stopped, or exited; no restart follows */
     SERVER_BACKOFF,      /* no process; the next one is started after a delay */
@@ -68,21 +72,25 @@ enum server_event {
     SERVER_EV_INPUT_CLOSED,       /* the server closed its stdin */
     SERVER_EV_OUTPUT_CLOSED,      /* the server closed its stdout */
     SERVER_EV_EXITED,             /* the process exited */
-    SERVER_EV_LAUNCHER_EXITED,    /* the process exited with status 0; another one holds its stdout */
-    SERVER_EV_FINISHED,           /* the process exited, its output is read, and requests are pending */
-    SERVER_EV_FINISHED_IDLE,      /* the process exited, its output is read, no request is pending */
-    SERVER_EV_FINISHED_CLEAN,     /* like FINISHED_IDLE, with status 0 */
-    /* A request timed out, and the server has sent nothing since the request (session/liveness.h): */
-    SERVER_EV_SILENT,    /* nothing else is known */
-    SERVER_EV_AT_WORK,   /* the server's child processes work; also reported in ASKED */
-    SERVER_EV_PREPARING, /* the server works, but has not answered any request yet */
-    SERVER_EV_HUNG,      /* the server hangs */
-    SERVER_EV_HEARD,     /* the server sent a message (only if server_state_is_in_doubt()) */
-    SERVER_EV_SHUTDOWN,  /* the client sent `shutdown` or `exit` */
-    SERVER_EV_SHUTDOWN_FAILED,    /* the server answered `shutdown` with an error */
-    SERVER_EV_CLIENT_CLOSED,      /* the client closed its output and awaits no answers */
-    SERVER_EV_CLIENT_WAITS,       /* the client closed its output and awaits answers */
-    SERVER_EV_ANSWERED,           /* the client awaits no more answers (reported in *DRAINING) */
+    /* the process exited with status 0; another one holds its stdout */
+    SERVER_EV_LAUNCHER_EXITED,
+    /* the process exited, its output is read, and requests are pending */
+    SERVER_EV_FINISHED,
+    /* the process exited, its output is read, no request is pending */
+    SERVER_EV_FINISHED_IDLE,
+    SERVER_EV_FINISHED_CLEAN, /* like FINISHED_IDLE, with status 0 */
+    /* A request timed out, and the server has sent nothing since the request
+     * (session/liveness.h): */
+    SERVER_EV_SILENT,          /* nothing else is known */
+    SERVER_EV_AT_WORK,         /* the server's child processes work; also reported in ASKED */
+    SERVER_EV_PREPARING,       /* the server works, but has not answered any request yet */
+    SERVER_EV_HUNG,            /* the server hangs */
+    SERVER_EV_HEARD,           /* the server sent a message (only if server_state_is_in_doubt()) */
+    SERVER_EV_SHUTDOWN,        /* the client sent `shutdown` or `exit` */
+    SERVER_EV_SHUTDOWN_FAILED, /* the server answered `shutdown` with an error */
+    SERVER_EV_CLIENT_CLOSED,   /* the client closed its output and awaits no answers */
+    SERVER_EV_CLIENT_WAITS,    /* the client closed its output and awaits answers */
+    SERVER_EV_ANSWERED,        /* the client awaits no more answers (reported in *DRAINING) */
     SERVER_EV_CLIENT_NOT_READING, /* the client closed its input */
     SERVER_EV_SIGNAL,             /* SIGTERM, SIGINT or SIGHUP */
     SERVER_EV_REQUEST,            /* a request is pending (only if server_state_wants_requests()) */
@@ -118,8 +126,9 @@ enum server_cause {
     SERVER_CAUSE_HUNG,         /* the process was killed because it hung */
     SERVER_CAUSE_CLOSED,       /* the process was killed because it closed its output */
     SERVER_CAUSE_CHANGED,      /* the process was killed: it answered initialize with other data */
-    SERVER_CAUSE_STOPPED,      /* the process was stopped: the client or a signal ended the session */
-    SERVER_CAUSE_NO_MEMORY,    /* the process was stopped: the interposer ran out of memory */
+    /* the process was stopped: the client or a signal ended the session */
+    SERVER_CAUSE_STOPPED,
+    SERVER_CAUSE_NO_MEMORY, /* the process was stopped: the interposer ran out of memory */
 };
 
 /* Why the session ends. The first reason stays, except that RECORD_ERROR replaces it. */
@@ -145,8 +154,9 @@ struct server_machine {
     int64_t initialize_us; /* time limit of the repeated initialize */
     bool handshake_lost;   /* initialize cannot be repeated: no restart */
     bool cannot_start;     /* the next process would end for the same reason: no restart */
-    bool tried;            /* a request that was sent again is pending, and the server has read it */
-    bool forgives;         /* the next restart is not counted if `tried` */
+    /* a request that was sent again is pending, and the server has read it */
+    bool tried;
+    bool forgives;             /* the next restart is not counted if `tried` */
     int64_t max_timeout_at_us; /* when --max-timeout of the silent request passes; 0: never */
     int64_t due_us;            /* see server_state_has_due_time(); 0: never */
     int64_t drain_since_us;    /* in *DRAINING*: when the client closed its output */
@@ -162,28 +172,29 @@ void server_state_open(struct server_machine *s, unsigned max_restarts, int64_t 
 /* Moves to the next state and returns the actions to carry out; 0 if there are none. */
 MI_MUST unsigned server_state_apply_event(struct server_machine *s, enum server_event e,
                                           int64_t now_us);
-/* Returns the time after which the caller must report TIMEOUT, again and again while the state does not change;
- * 0: never. */
+/* Returns the time after which the caller must report TIMEOUT, again and again while the state does
+ * not change; 0: never. */
 int64_t server_state_timeout_us(const struct server_machine *s, int64_t now_us);
 
-/* Call it if the server's output was not read, or the server got no processor: the deadlines of a repeated initialize,
- * and of an answer to the question whether the server lives, start again. */
+/* Call it if the server's output was not read, or the server got no processor: the deadlines of a
+ * repeated initialize, and of an answer to the question whether the server lives, start again. */
 void server_state_extend_wait(struct server_machine *s, int64_t now_us);
-/* Call it if this process did not run for `us`: the same deadlines are moved by `us`, and are not earlier than least_us
- * from now. */
+/* Call it if this process did not run for `us`: the same deadlines are moved by `us`, and are not
+ * earlier than least_us from now. */
 void server_state_skip_stalled_time(struct server_machine *s, int64_t us, int64_t least_us,
                                     int64_t now_us);
 /* True in the states in which TIMEOUT changes nothing before due_us. */
 bool server_state_has_due_time(const struct server_machine *s);
 
-/* True if the client must not be read: the server is about to exit, and the client's next messages are for the
- * restarted server. */
+/* True if the client must not be read: the server is about to exit, and the client's next messages
+ * are for the restarted server. */
 bool server_state_holds_client(const struct server_machine *s);
 /* True if the process is initialized and reads its stdin. */
 bool server_state_gets_requests(const struct server_machine *s);
 /* True if the client has closed its output and awaits answers. */
 bool server_state_is_draining(const struct server_machine *s);
-/* True if the server was silent past a deadline. Then its next message must be reported as HEARD. */
+/* True if the server was silent past a deadline. Then its next message must be reported as
+ * HEARD. */
 bool server_state_is_in_doubt(const struct server_machine *s);
 /* True if pending requests must be reported as REQUEST at the end of each turn. */
 bool server_state_wants_requests(const struct server_machine *s);
@@ -191,7 +202,8 @@ bool server_state_wants_requests(const struct server_machine *s);
 bool server_state_may_restart(const struct server_machine *s, int64_t now_us);
 /* True if the process is being stopped, was killed or exited, and no restart follows. */
 bool server_state_is_last(const struct server_machine *s, int64_t now_us);
-/* Returns the number of restarts within SERVER_RESTARTS_US, including those that do not count against max_restarts. */
+/* Returns the number of restarts within SERVER_RESTARTS_US, including those that do not count
+ * against max_restarts. */
 unsigned server_state_recent_restarts(const struct server_machine *s, int64_t now_us);
 /* True if the session ends because of the server, not because of the client or a signal. */
 bool server_state_was_ended_by_server(const struct server_machine *s);

@@ -1,4 +1,5 @@
-/* server_state_names.c - names of states, events, reasons and causes, for log lines, errors and the recording. */
+/* server_state_names.c - names of states, events, reasons and causes, for log lines, errors and the
+ * recording. */
 #include "proxy/server_state.h"
 
 const char *server_state_name(enum server_state state)

@@ -13,8 +13,8 @@ void silence_close(struct silence *s)
         buf_close(all[i]);
 }
 
-/* A new process has used no CPU time yet: its first sample needs no read of /proc, which would delay the first
- * answer. */
+/* A new process has used no CPU time yet: its first sample needs no read of /proc, which would
+ * delay the first answer. */
 void silence_new_process(struct proxy *p)
 {
     p->silence.base = p->silence.recent = (struct process_sample){.at_us = clock_mono_us()};
@@ -29,8 +29,8 @@ static void take_process_sample(const struct proxy *p, struct process_sample *s)
     process_tree_sample(s, p->child.pid, p->child.group);
 }
 
-/* Returns true if the base sample was taken at about the time when a request was written. CPU time used before the
- * request proves nothing, but less than one tick cannot be measured. */
+/* Returns true if the base sample was taken at about the time when a request was written. CPU time
+ * used before the request proves nothing, but less than one tick cannot be measured. */
 static bool base_sample_fits_request(const struct silence *s, int64_t written_us, int64_t waited_us)
 {
     return s->base.at_us != 0 && s->base.at_us >= written_us - waited_us / 10 - process_ticks_us(1);
@@ -122,7 +122,8 @@ static int64_t request_waited_us(const struct silence *s)
     return clock_mono_us() - s->written_us;
 }
 
-/* Appends a sentence about the state of the server's processes. If event is not NULL, records an event of this name. */
+/* Appends a sentence about the state of the server's processes. If event is not NULL, records an
+ * event of this name. */
 static void describe_server_processes(struct proxy *p, const char *event, uint64_t question,
                                       struct buf *sentence)
 {
@@ -193,7 +194,8 @@ void silence_report_hang(struct proxy *p)
     buf_close(&sentence);
 }
 
-/* ---- decisions --------------------------------------------------------------------------------- */
+/* ---- decisions
+ * --------------------------------------------------------------------------------- */
 
 static enum server_event event_of_liveness(enum liveness l)
 {

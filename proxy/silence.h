@@ -1,8 +1,8 @@
 /* silence.h - handles a server that sent nothing between a request and its deadline.
  *
- * Samples of the server's processes are taken while a request is pending, so that the CPU time used since
- * the request is known. The server may be asked whether it lives. The request is copied: it has already
- * got its error when the server answers that question, or does not.
+ * Samples of the server's processes are taken while a request is pending, so that the CPU time used
+ * since the request is known. The server may be asked whether it lives. The request is copied: it
+ * has already got its error when the server answers that question, or does not.
  *
  * Owns      the copy of the request.
  * Units     microseconds of clock_mono_us().
@@ -23,7 +23,8 @@ struct silence {
     struct process_sample asked;
     int64_t stderr_at_us; /* when the server last wrote to stderr; 0: never */
     uint64_t messages;    /* number of messages that the server had sent at the missed deadline */
-    /* The last request at whose deadline the server was silent. `call` points into the owned buffers. */
+    /* The last request at whose deadline the server was silent. `call` points into the owned
+     * buffers. */
     struct incident_call call;
     struct buf method, target, text;
     struct buf name;    /* the request's name for people */
@@ -38,11 +39,11 @@ struct proxy;
 void silence_close(struct silence *s);
 /* Call it when a server process was started. */
 void silence_new_process(struct proxy *p);
-/* Takes the samples that are due. Call it when the timer of the next deadline is set: most requests set no timer, and
- * cost no sample. */
+/* Takes the samples that are due. Call it when the timer of the next deadline is set: most requests
+ * set no timer, and cost no sample. */
 void silence_sample(struct proxy *p);
-/* Call it when a request timed out and the server has sent nothing since the request. why: a text that says so. *ret:
- * the event to report. Returns false if the server is not in doubt. */
+/* Call it when a request timed out and the server has sent nothing since the request. why: a text
+ * that says so. *ret: the event to report. Returns false if the server is not in doubt. */
 MI_MUST bool silence_judge_timeout(struct proxy *p, const struct pending *q, int64_t waited_us,
                                    const struct buf *why, enum server_event *ret);
 /* Call it after the silence was reported: appends what happens next to `why`. before: the state
@@ -50,8 +51,8 @@ MI_MUST bool silence_judge_timeout(struct proxy *p, const struct pending *q, int
 enum liveness silence_explain_timeout(struct proxy *p, enum server_state before, struct buf *why);
 /* Returns true if the server is in doubt, and has sent a message since the missed deadline. */
 bool silence_has_ended(const struct proxy *p);
-/* Call it when the time of a state in which the server is in doubt has passed. Returns LIVENESS_HUNG,
- * LIVENESS_AT_WORK, or LIVENESS_SILENT if the server gets more time. */
+/* Call it when the time of a state in which the server is in doubt has passed. Returns
+ * LIVENESS_HUNG, LIVENESS_AT_WORK, or LIVENESS_SILENT if the server gets more time. */
 enum liveness silence_judge_question(const struct proxy *p);
 /* Records and escalates that the server was asked whether it lives, and sent a message. */
 void silence_report_answer(struct proxy *p);

@@ -36,7 +36,8 @@ static void stderr_relay_add_bytes(struct stderr_relay *v, struct slice bytes)
     if (bytes.n > STDERR_RELAY_MAX - size_min(outbox_bytes(&v->box), STDERR_RELAY_MAX)) {
         v->dropped += bytes.n;
     } else if (outbox_add_copy(&v->box, bytes) < 0) {
-        /* There is no memory for a copy: write at once the bytes that stderr takes, unless other bytes wait. */
+        /* There is no memory for a copy: write at once the bytes that stderr takes, unless other
+         * bytes wait. */
         struct iovec one = {.iov_base = (void *)(uintptr_t)bytes.p, .iov_len = bytes.n};
         ssize_t n = outbox_bytes(&v->box) == 0 ? stream_write(&v->out, &one, 1) : 0;
         v->dropped += bytes.n - (n > 0 ? (size_t)n : 0);

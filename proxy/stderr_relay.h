@@ -4,8 +4,8 @@
  * STDERR_RELAY_PAUSE_S, up to the offset at which a secret could begin. If stderr is not read,
  * output that does not fit is dropped and counted: nothing may delay the messages.
  *
- * Owns      a private stream on descriptor 2, its watcher, and an outbox of at most STDERR_RELAY_MAX bytes. While it is
- *           open, it is the sink of base/log.h.
+ * Owns      a private stream on descriptor 2, its watcher, and an outbox of at most
+ *           STDERR_RELAY_MAX bytes. While it is open, it is the sink of base/log.h.
  * Blocks    never. */
 #ifndef MI_PROXY_STDERR_RELAY_H
 #define MI_PROXY_STDERR_RELAY_H

@@ -1,5 +1,5 @@
-/* turn.c - a turn of the event loop. At its start: checks for a stall. At its end: publishes the messages that were
- * read, writes them, and sets the deadline timer. */
+/* turn.c - a turn of the event loop. At its start: checks for a stall. At its end: publishes the
+ * messages that were read, writes them, and sets the deadline timer. */
 #include "proxy/live.h"
 
 #include "base/chunk.h"
@@ -8,16 +8,17 @@
 #include "proxy/session/expire.h"
 #include "proxy/session/final_answers.h"
 
-/* While a deadline or a signal to the server is scheduled, the loop turns at least this often. So this process notices
- * that it was paused for longer; only shorter pauses count as time in which the server did not answer. */
+/* While a deadline or a signal to the server is scheduled, the loop turns at least this often. So
+ * this process notices that it was paused for longer; only shorter pauses count as time in which
+ * the server did not answer. */
 #define TICK_US 1000000
 
-/* How long memory and wide pipes are kept for the next large line: so they are obtained at most twice in a second,
- * which takes a few milliseconds. */
+/* How long memory and wide pipes are kept for the next large line: so they are obtained at most
+ * twice in a second, which takes a few milliseconds. */
 #define LARGE_KEPT_S 0.5
 
-/* Ends the session because recording failed. Answers that are in the journal are delivered; the server gets nothing
- * more. */
+/* Ends the session because recording failed. Answers that are in the journal are delivered; the
+ * server gets nothing more. */
 static void end_unrecorded_session(struct proxy *p)
 {
     const char *why = "the interposer cannot record messages, and --on-record-error is stop";

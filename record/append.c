@@ -1,4 +1,5 @@
-/* append.c - appends entries to the ring; lets them wait while there is no room, or counts them as lost. */
+/* append.c - appends entries to the ring; lets them wait while there is no room, or counts them as
+ * lost. */
 #include "record/state.h"
 
 #include "base/clock.h"
@@ -32,8 +33,8 @@ static struct ring_head read_waiting_head(const struct recorder *r, size_t at)
     return h;
 }
 
-/* Drops the waiting messages and counts them as lost. Messages that follow a waiting message wait as
- * well, so the waiting messages are the last ones of the session. */
+/* Drops the waiting messages and counts them as lost. Messages that follow a waiting message wait
+ * as well, so the waiting messages are the last ones of the session. */
 void append_drop_waiting(struct recorder *r)
 {
     struct buf kept = {0};
@@ -98,8 +99,8 @@ static bool put_entry_without_body(struct recorder *r, struct slice bytes)
 {
     struct entry e;
     if (r->cfg.stop_on_error && !r->worker.ending) {
-        r->body_lost =
-            true; /* this ends the session; then the message is recorded without its body */
+        /* this ends the session; then the message is recorded without its body */
+        r->body_lost = true;
         return false;
     }
     if (form_read(ENTRY_MESSAGE, bytes, &e) < 0 || e.row.body.p == NULL)
@@ -133,8 +134,8 @@ static bool put_waiting_into_ring(struct recorder *r, struct ring_head h, const 
                                    : !kind_is_metadata(h.kind);
 }
 
-/* Reports lost messages in the journal, and records again. Returns false until there is room for many
- * messages; otherwise there would be a gap after every few messages. */
+/* Reports lost messages in the journal, and records again. Returns false until there is room for
+ * many messages; otherwise there would be a gap after every few messages. */
 static bool report_lost_messages(struct recorder *r)
 {
     if (r->losing && ring_unread_bytes(&r->ring) > r->full_at / 2)

@@ -1,4 +1,5 @@
-/* learnt.h - keeps the session's metadata as it is known now, for a recorder process that begins with an empty vault.
+/* learnt.h - keeps the session's metadata as it is known now, for a recorder process that begins
+ * with an empty vault.
  *
  * Owns      copies of the texts.
  * Errors    out of memory: a text keeps its last value.

@@ -1,20 +1,22 @@
 /* notifier.h - `--escalate-command`: runs a command of the user for each new escalation file.
  *
- * CMD is split into words at blanks, tabs and newlines; '…' and "…" group characters into one word, without
- * escapes. It is not run by a shell: variables and patterns are not expanded. The absolute path of the file is the last
- * argument. The command's stdin is /dev/null; its output goes to our stderr, never to the protocol; it inherits
- * environment and working directory. It runs in its own session (setsid(2)).
+ * CMD is split into words at blanks, tabs and newlines; '…' and "…" group characters into one word,
+ * without escapes. It is not run by a shell: variables and patterns are not expanded. The absolute
+ * path of the file is the last argument. The command's stdin is /dev/null; its output goes to our
+ * stderr, never to the protocol; it inherits environment and working directory. It runs in its own
+ * session (setsid(2)).
  *
- * The notifier process runs the commands. The recorder process has a copy of our end of its socket and sends the
- * absolute path of each file, one datagram each. Each command may run for NOTIFIER_LIMIT_US; then all its processes get
- * SIGTERM, and SIGKILL after NOTIFIER_GRACE_US. At most NOTIFIER_AT_ONCE commands run at a time and NOTIFIER_QUEUE wait;
- * further ones are dropped with a warning. When proxy and recorder process have exited, waiting commands start at once,
- * and the notifier process exits after the last one. The notifier process is not a child of the
- * proxy (child_kill_descendants() does not see it), and has no descriptors of the client.
+ * The notifier process runs the commands. The recorder process has a copy of our end of its socket
+ * and sends the absolute path of each file, one datagram each. Each command may run for
+ * NOTIFIER_LIMIT_US; then all its processes get SIGTERM, and SIGKILL after NOTIFIER_GRACE_US. At
+ * most NOTIFIER_AT_ONCE commands run at a time and NOTIFIER_QUEUE wait; further ones are dropped
+ * with a warning. When proxy and recorder process have exited, waiting commands start at once, and
+ * the notifier process exits after the last one. The notifier process is not a child of the proxy
+ * (child_kill_descendants() does not see it), and has no descriptors of the client.
  *
  * Owns      our end of a socket pair and its watcher.
- * Lifetime  call notifier_open() before the process becomes a subreaper, and before it opens descriptors that the
- *           notifier process must not inherit. An early fork is also cheap.
+ * Lifetime  call notifier_open() before the process becomes a subreaper, and before it opens
+ *           descriptors that the notifier process must not inherit. An early fork is also cheap.
  * Blocks    never. */
 #ifndef MI_RECORD_NOTIFIER_H
 #define MI_RECORD_NOTIFIER_H
@@ -33,8 +35,8 @@ struct notifier {
     int fd; /* socket to the notifier process; -1: there is none */
     struct ev_loop *loop;
     ev_io watch;
-    void (*on_output)(void *data,
-                      struct slice bytes); /* output of commands, and our warnings about them */
+    /* output of commands, and our warnings about them */
+    void (*on_output)(void *data, struct slice bytes);
     void *data;
 };
 

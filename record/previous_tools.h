@@ -1,4 +1,5 @@
-/* previous_tools.h - the tools of a server's previous session, as the recorder process hands them over.
+/* previous_tools.h - the tools of a server's previous session, as the recorder process hands them
+ * over.
  *
  * Form      a file: the uid of that session, '\n', a result of tools/list as a JSON-RPC message.
  * Blocks    never: the file is in memory. */
@@ -8,8 +9,8 @@
 #include "journal/uid.h"
 #include "wire/schema/tools.h"
 
-/* Reads the file. After true, the caller owns *ret, and ret_uid (UID_LEN + 1 bytes) has the uid. Returns
- * false if the file is invalid or fd is -1. */
+/* Reads the file. After true, the caller owns *ret, and ret_uid (UID_LEN + 1 bytes) has the uid.
+ * Returns false if the file is invalid or fd is -1. */
 bool previous_tools_read(int fd, struct tools *ret, char *ret_uid);
 
 #endif

@@ -181,8 +181,8 @@ static void open_worker(struct recorder *r)
                             });
 }
 
-/* With stop_on_error nothing may be forwarded before the vault is open. If the process cannot open the vault, it writes
- * the reason to stderr. */
+/* With stop_on_error nothing may be forwarded before the vault is open. If the process cannot open
+ * the vault, it writes the reason to stderr. */
 static int wait_until_vault_is_open(struct recorder *r)
 {
     int64_t until = clock_mono_us() + RECORDER_OPEN_US;
@@ -280,7 +280,8 @@ static void publish_to_process(struct recorder *r)
         worker_wake(&r->worker);
 }
 
-/* Decides about a turn whose entries are not all in the journal or, with sync_full, in the database. */
+/* Decides about a turn whose entries are not all in the journal or, with sync_full, in the
+ * database. */
 static enum recorder_result recorder_postpone_turn(struct recorder *r, bool moved, bool failing,
                                                    int64_t now)
 {
@@ -310,7 +311,8 @@ static enum recorder_result recorder_end_turn(struct recorder *r)
     bool failing = recorder_trouble(r) == RING_FAILING || r->worker.unable >= WORKER_UNABLE ||
                    (r->worker.gone_since_us != 0 && now - r->worker.gone_since_us >= r->pause_us);
     bool waits = !moved || (r->cfg.sync_full && !ring_is_stored(&r->ring));
-    /* If storing fails, the session ends at the next request, and the answer tells the client why. */
+    /* If storing fails, the session ends at the next request, and the answer tells the client
+     * why. */
     r->failed |=
         r->cfg.stop_on_error && ((failing && (asked || waits)) || r->lost.n > 0 || r->body_lost);
     if (r->failed)
@@ -358,7 +360,8 @@ static bool recorder_waits_for_tools(struct recorder *r)
     return false;
 }
 
-/* Waits until everything is stored, at most end_us. If no recorder process runs, starts one, but only once. */
+/* Waits until everything is stored, at most end_us. If no recorder process runs, starts one, but
+ * only once. */
 static void store_remaining_entries(struct recorder *r)
 {
     int64_t until = clock_mono_us() + r->end_us;

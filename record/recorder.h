@@ -1,23 +1,25 @@
-/* recorder.h - the proxy's side of recording: appends to the journal, and starts and watches the recorder process.
+/* recorder.h - the proxy's side of recording: appends to the journal, and starts and watches the
+ * recorder process.
  *
  * `struct recorder` is in the proxy; the process that stores is always called "the recorder
  * process".
  *
- * Messages, events and metadata are appended to the journal in memory (journal/ring.h) during a loop turn.
- * recorder_publish() makes them visible to the recorder process at the end of the turn; only then may the turn's bytes
- * be sent. The recorder process stores them (record/process/). If it dies, another one is started, which continues
- * after the last stored entry.
+ * Messages, events and metadata are appended to the journal in memory (journal/ring.h) during a
+ * loop turn. recorder_publish() makes them visible to the recorder process at the end of the turn;
+ * only then may the turn's bytes be sent. The recorder process stores them (record/process/). If it
+ * dies, another one is started, which continues after the last stored entry.
  *
- * When the journal is half full, the client is read at intervals (recorder_slow_down()), so that the
- * journal seldom becomes full. If the journal has no room, nothing is sent and nothing is read
+ * When the journal is half full, the client is read at intervals (recorder_slow_down()), so that
+ * the journal seldom becomes full. If the journal has no room, nothing is sent and nothing is read
  * until there is room (RECORDER_HOLD). If the recorder cannot store (RING_FAILING, or WORKER_UNABLE
  * processes could not open the journal or their store), or there is no room for RECORDER_PAUSE_US:
  *
- *   on_error = pass   messages are forwarded. Those that do not fit into the journal are lost, and counted: an event
+ *   on_error = pass   messages are forwarded. Those that do not fit into the journal are lost, and
+ *   counted: an event
  *                     `gap` says how many and which.
- *                     While the recorder cannot store, the journals of all sessions of the user together have the
- *                     limit max_waiting. The limit is approximate, because the other journals are
- *                     measured only from time to time.
+ *                     While the recorder cannot store, the journals of all sessions of the user
+ *                     together have the limit max_waiting. The limit is approximate, because the
+ *                     other journals are measured only from time to time.
  *   on_error = stop   RECORDER_FAILED with the client's next request: the session must end. All
  *                     forwarded messages are in the journal.
  *
@@ -26,11 +28,12 @@
  * Entries that do not fit wait in memory until the end of the turn, and during RECORDER_HOLD. This
  * memory is bounded, because nothing is read meanwhile.
  *
- * Owns      the journal, the recorder process, the notifier process, their descriptors and watchers.
+ * Owns      the journal, the recorder process, the notifier process, their descriptors and
+ *           watchers.
  * Lifetime  all texts are copied during the call.
- * Blocks    recorder_open() with stop_on_error: until the recorder has opened the vault, at most RECORDER_OPEN_US.
- *           recorder_close(): until everything is stored, at most RECORDER_END_US, or
- *           RECORDER_END_FIRST_US as process 1. Otherwise never. */
+ * Blocks    recorder_open() with stop_on_error: until the recorder has opened the vault, at most
+ *           RECORDER_OPEN_US. recorder_close(): until everything is stored, at most
+ *           RECORDER_END_US, or RECORDER_END_FIRST_US as process 1. Otherwise never. */
 #ifndef MI_RECORD_RECORDER_H
 #define MI_RECORD_RECORDER_H
 
@@ -60,11 +63,12 @@ enum recorder_result {
 };
 
 struct recorder_config {
-    const char *vault;       /* directory */
-    const char *name;        /* name of the server */
-    const char *command;     /* JSON array of its argv */
-    struct slice tools_rule; /* text of the rule (wire/mcp/tool_rule.h); borrowed while the recorder
-                              * is open; {NULL, 0}: none */
+    const char *vault;   /* directory */
+    const char *name;    /* name of the server */
+    const char *command; /* JSON array of its argv */
+    /* text of the rule (wire/mcp/tool_rule.h); borrowed while the recorder is open; {NULL, 0}:
+     * none */
+    struct slice tools_rule;
     enum record_level level;
     bool sync_full, stop_on_error;
     const char *escalate_command; /* NULL: none */
@@ -89,47 +93,54 @@ struct recorder_calls {
 
 struct recorder;
 
-/* Makes the journal, and starts the notifier; call it before anything is open that the notifier must not inherit. With
- * stop_on_error it also starts the recorder process, and returns MI_ESTORE if the vault cannot be opened or no journal
- * can be made; the reason was logged. Without stop_on_error the session continues in these cases, and a warning says
- * that it is not recorded. Returns 0, MI_ENOMEM, MI_EIO or MI_ESTORE. Strings are copied, apart from tools_rule. */
+/* Makes the journal, and starts the notifier; call it before anything is open that the notifier
+ * must not inherit. With stop_on_error it also starts the recorder process, and returns MI_ESTORE
+ * if the vault cannot be opened or no journal can be made; the reason was logged. Without
+ * stop_on_error the session continues in these cases, and a warning says that it is not recorded.
+ * Returns 0, MI_ENOMEM, MI_EIO or MI_ESTORE. Strings are copied, apart from tools_rule. */
 MI_MUST int recorder_open(struct recorder **ret, const struct recorder_config *cfg);
 /* The loop starts the recorder process soon after, if it is not running. */
 void recorder_watch(struct recorder *r, struct ev_loop *loop, const struct recorder_calls *calls,
                     void *data);
-/* Ends the journal and waits until everything is stored; logs a warning if that takes too long. Accepts NULL. */
+/* Ends the journal and waits until everything is stored; logs a warning if that takes too long.
+ * Accepts NULL. */
 void recorder_close(struct recorder *r);
 
 const struct journal *recorder_journal(const struct recorder *r);
 int64_t recorder_now_us(const struct recorder *r); /* microseconds since the session's start */
 enum record_level recorder_level(const struct recorder *r);
-/* Returns the pid of the recorder process; 0: there is none now. child_kill_descendants() must not kill it. */
+/* Returns the pid of the recorder process; 0: there is none now. child_kill_descendants() must not
+ * kill it. */
 pid_t recorder_pid(const struct recorder *r);
 
-/* Sets the session's row in the table `running`. If this process is killed, the recorder kills running.server_group. */
+/* Sets the session's row in the table `running`. If this process is killed, the recorder kills
+ * running.server_group. */
 void recorder_record_processes(struct recorder *r, const struct running *running);
-/* Sets the process group that the recorder process kills if this process is killed; 0: no server runs any more. */
+/* Sets the process group that the recorder process kills if this process is killed; 0: no server
+ * runs any more. */
 void recorder_set_guarded_group(struct recorder *r, pid_t group);
-/* Writes an escalation file, or counts another occurrence; the recorder adds server, session and command. */
+/* Writes an escalation file, or counts another occurrence; the recorder adds server, session and
+ * command. */
 void recorder_escalate(struct recorder *r, const struct escalation *e);
 
 /* Ends a loop turn: publishes the entries of the turn. */
 enum recorder_result recorder_publish(struct recorder *r);
-/* Whether a complete line of n bytes must wait before it is handled, so that memory is bounded. A line must wait if it has
- * RECORDER_LONG bytes or more, and its bytes and the unstored bytes are more than RECORDER_LAG_MAX together.
- * It need not wait if everything is stored, if the recorder process cannot store, or after RECORDER_LAG_US. A line that
- * does not fit into the journal waits until RECORDER_LAG_FULL_US, because otherwise it would be copied, and everything
- * would stop (RECORDER_HOLD). */
+/* Whether a complete line of n bytes must wait before it is handled, so that memory is bounded. A
+ * line must wait if it has RECORDER_LONG bytes or more, and its bytes and the unstored bytes are
+ * more than RECORDER_LAG_MAX together. It need not wait if everything is stored, if the recorder
+ * process cannot store, or after RECORDER_LAG_US. A line that does not fit into the journal waits
+ * until RECORDER_LAG_FULL_US, because otherwise it would be copied, and everything would stop
+ * (RECORDER_HOLD). */
 bool recorder_is_behind(struct recorder *r, size_t n, int64_t waited_us);
 /* Call it after recorder_publish() if a line waits: `changed` is called when it is time to ask
  * again. */
 void recorder_lag_watch(struct recorder *r, size_t n, int64_t waited_us);
-/* Whether the client must not be read now: half of the journal or more is not stored (pace.h). True for at most
- * PACE_MAX_US after a message of the client. `changed` is called when the client may be read again. Call it after
- * recorder_publish(). */
+/* Whether the client must not be read now: half of the journal or more is not stored (pace.h). True
+ * for at most PACE_MAX_US after a message of the client. `changed` is called when the client may be
+ * read again. Call it after recorder_publish(). */
 bool recorder_slow_down(struct recorder *r);
-/* Whether everything appended is in the journal; with sync_full, in the database. After RECORDER_FAILED: whether the
- * turn's bytes may still be sent. */
+/* Whether everything appended is in the journal; with sync_full, in the database. After
+ * RECORDER_FAILED: whether the turn's bytes may still be sent. */
 bool recorder_has_everything(const struct recorder *r);
 
 #endif

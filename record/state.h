@@ -19,9 +19,9 @@ struct recorder {
     struct session_start start; /* texts borrowed from here */
     char uid[UID_LEN + 1];
     char host[256];
-    char cwd[PATH_MAX]; /* the proxy's working directory, in which it starts the server; empty:
-                         * unknown */
-    struct buf rules;   /* the sanitizer's rules as JSON */
+    /* the proxy's working directory, in which it starts the server; empty: unknown */
+    char cwd[PATH_MAX];
+    struct buf rules; /* the sanitizer's rules as JSON */
     int64_t started_mono_us;
     uint64_t seq;      /* seq of the last message */
     bool tools_wanted; /* the previous tools were requested, and have not come */
@@ -34,18 +34,18 @@ struct recorder {
     bool has_ring;      /* false: there is no journal, and nothing is recorded (with "pass") */
     struct buf waiting; /* records for which the ring had no room: each a struct ring_head, bytes */
     size_t moved_n;     /* bytes of `waiting` that were moved to the ring */
-    struct lost_messages lost; /* lost messages that the journal does not report yet; n is 0 if
-                                * there are none */
-    bool losing;               /* messages are lost until there is room for many */
-    uint64_t limit;            /* limit of the ring while the recorder can store */
-    int64_t bound_due_us;      /* time when bound_update_limit() checks again; 0: at once */
-    uint64_t bound_from;       /* end of the last entry at the previous check */
-    uint64_t full_at;          /* while `losing`: number of bytes that were in the journal when it
-                                * became full */
-    bool asked;                /* the client sent a request in this turn */
-    bool took;                 /* a message of the client was appended after the last call of
-                                * recorder_slow_down() */
-    bool failed;               /* RECORDER_FAILED was returned */
+    /* lost messages that the journal does not report yet; n is 0 if there are none */
+    struct lost_messages lost;
+    bool losing;          /* messages are lost until there is room for many */
+    uint64_t limit;       /* limit of the ring while the recorder can store */
+    int64_t bound_due_us; /* time when bound_update_limit() checks again; 0: at once */
+    uint64_t bound_from;  /* end of the last entry at the previous check */
+    /* while `losing`: number of bytes that were in the journal when it became full */
+    uint64_t full_at;
+    bool asked; /* the client sent a request in this turn */
+    /* a message of the client was appended after the last call of recorder_slow_down() */
+    bool took;
+    bool failed; /* RECORDER_FAILED was returned */
     /* A message was recorded without its body (logged once), or, with stop_on_error, could only be
      * recorded without its body. */
     bool body_lost;
@@ -54,17 +54,18 @@ struct recorder {
     int64_t waits_since_us;
 
     struct worker worker;
-    int lock; /* descriptor of VAULT/running.lock from the recorder process, kept open to keep its
-               * lock; -1: none */
+    /* descriptor of VAULT/running.lock from the recorder process, kept open to keep its lock; -1:
+     * none */
+    int lock;
     struct notifier notifier;
     struct ev_loop *loop; /* NULL: not watched */
     struct recorder_calls calls;
     void *data;
     ev_timer pause_timer; /* active while messages are held, or a long line waits: ends the wait */
-    int64_t paced_until_us; /* the client is not read before this time, because the journal is
-                             * filling up */
-    bool gave_up_lag;    /* a line has waited too long; no line waits until the recorder process has
-                          * caught up */
+    /* the client is not read before this time, because the journal is filling up */
+    int64_t paced_until_us;
+    /* a line has waited too long; no line waits until the recorder process has caught up */
+    bool gave_up_lag;
     ev_timer idle_timer; /* active while the journal has more memory than light traffic needs */
     uint64_t idle_end;   /* end of the last entry when idle_timer was started */
 };
@@ -96,8 +97,9 @@ void append_drop_waiting(struct recorder *r);
 
 /* ---- bound.c ---- */
 
-/* While the recorder process cannot store: sets the limit of the ring to the bytes of --max-waiting that the other
- * journals leave. Measures the other journals once a second, and after each 256 KiB of entries. */
+/* While the recorder process cannot store: sets the limit of the ring to the bytes of --max-waiting
+ * that the other journals leave. Measures the other journals once a second, and after each 256 KiB
+ * of entries. */
 void bound_update_limit(struct recorder *r);
 /* Whether --max-waiting makes the ring's limit lower. */
 bool bound_is_reached(const struct recorder *r);

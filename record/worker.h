@@ -1,9 +1,12 @@
-/* worker.h - the recorder process as the proxy sees it: started, watched, and started again when it has exited.
+/* worker.h - the recorder process as the proxy sees it: started, watched, and started again when it
+ * has exited.
  *
- * Unless worker_start() has started the first process, the loop starts it after WORKER_START_US: so a client's first
- * message is forwarded without waiting for the fork. When a process has exited, the first two times within a minute a
- * new process is started at once, then after a delay that doubles each time, up to WORKER_DELAY_MAX_US.
- * Owns      the process, our ends of its control socket and of the pipe from its stderr, their watchers.
+ * Unless worker_start() has started the first process, the loop starts it after WORKER_START_US: so
+ * a client's first message is forwarded without waiting for the fork. When a process has exited,
+ * the first two times within a minute a new process is started at once, then after a delay that
+ * doubles each time, up to WORKER_DELAY_MAX_US.
+ * Owns      the process, our ends of its control socket and of the pipe from its stderr, their
+ *           watchers.
  * Lifetime  the fields of `cfg` are borrowed, except the descriptors.
  * Blocks    never, except worker_wait(). */
 #ifndef MI_RECORD_WORKER_H
@@ -50,10 +53,10 @@ struct worker {
 void worker_open(struct worker *w, const struct process_config *cfg);
 /* Starts a process. Returns 0, or MI_EIO with errno. */
 MI_MUST int worker_start(struct worker *w);
-void worker_watch(struct worker *w, struct ev_loop *loop); /* watches the process; starts one if
-                                                            * there is none */
-void worker_wake(struct worker *w);                        /* tells the process that there are
-                                                            * entries to store */
+/* watches the process; starts one if there is none */
+void worker_watch(struct worker *w, struct ev_loop *loop);
+/* tells the process that there are entries to store */
+void worker_wake(struct worker *w);
 /* Call it after the loop has ended: stops watching, so that no report arrives through the loop and
  * no other process is started. */
 void worker_unwatch(struct worker *w);

@@ -76,9 +76,9 @@ static void encode_base64(struct slice s, bool url, bool padded, struct buf *b)
     }
 }
 
-/* Whether c is a control character that text does not contain. Text may contain white space, backspace, the end of a
- * DOS file (0x1A) and the escape of colour codes (0x1B). Nearly every binary format has such characters in its first
- * bytes. */
+/* Whether c is a control character that text does not contain. Text may contain white space,
+ * backspace, the end of a DOS file (0x1A) and the escape of colour codes (0x1B). Nearly every
+ * binary format has such characters in its first bytes. */
 static bool is_binary_byte(unsigned char c)
 {
     return (c < 0x20 && !(c >= '\b' && c <= '\r') && c != 0x1A && c != 0x1B) || c == 0x7F;

@@ -8,7 +8,8 @@
 #define WORDS 3        /* words of the longest name of a secret in prose */
 #define WORD_MAX 15    /* letters of a word that is looked up in a list */
 
-/* ---- does a text ask for a secret? -------------------------------------------------------------- */
+/* ---- does a text ask for a secret?
+ * -------------------------------------------------------------- */
 /* A word of prose, and the separator between it and the previous word. */
 struct word {
     struct slice text;
@@ -45,7 +46,8 @@ static bool word_is_one_of(struct slice word, const char *const *words)
     return place_is_one_of((struct slice){low, word.n}, words);
 }
 
-/* Whether this word may follow the name of a secret that a text asks for. A noun may not: "token count", "password policy". */
+/* Whether this word may follow the name of a secret that a text asks for. A noun may not: "token
+ * count", "password policy". */
 static bool word_may_follow_secret(struct slice word)
 {
     static const char *const words[] = {
@@ -56,7 +58,8 @@ static bool word_may_follow_secret(struct slice word)
     return word_is_one_of(word, words);
 }
 
-/* Whether a secret after this word is only mentioned: "the name of the secret", "not your password". */
+/* Whether a secret after this word is only mentioned: "the name of the secret", "not your
+ * password". */
 static bool word_precedes_mention(struct slice word)
 {
     static const char *const words[] = {
@@ -66,8 +69,9 @@ static bool word_precedes_mention(struct slice word)
     return word_is_one_of(word, words);
 }
 
-/* Whether the text only mentions the secret that the last word names, instead of asking for it. "name and
- * password" asks for both; "the last digits of" and "the value of" a secret ask for secrets. */
+/* Whether the text only mentions the secret that the last word names, instead of asking for it.
+ * "name and password" asks for both; "the last digits of" and "the value of" a secret ask for
+ * secrets. */
 static bool secret_is_only_mentioned(const struct word *words, size_t n)
 {
     static const char *const both[] = {"and", "or", NULL};
@@ -94,8 +98,8 @@ static bool slice_is_capitals(struct slice s)
     return true;
 }
 
-/* Whether the last word, with the words before it, names a secret. Words that have other meanings in
- * prose, such as `pass`, `cookie` and `authorization`, do not count. */
+/* Whether the last word, with the words before it, names a secret. Words that have other meanings
+ * in prose, such as `pass`, `cookie` and `authorization`, do not count. */
 static bool words_name_secret(const struct keys *k, const struct word *words, size_t n)
 {
     struct slice last = words[n - 1].text;
@@ -111,7 +115,8 @@ static bool words_name_secret(const struct keys *k, const struct word *words, si
            (!(rule->flags & KEY_CAPITALS) || slice_is_capitals(last));
 }
 
-/* Whether a text names a secret, and the words around the name do not show that the secret is only mentioned. */
+/* Whether a text names a secret, and the words around the name do not show that the secret is only
+ * mentioned. */
 static bool prose_asks_secret(const struct keys *k, struct slice text)
 {
     struct word words[WORDS + 2];
@@ -136,7 +141,8 @@ static bool prose_asks_secret(const struct keys *k, struct slice text)
     }
 }
 
-/* Finds the next member with this name: a reader of the message may use any of several members with one name. */
+/* Finds the next member with this name: a reader of the message may use any of several members with
+ * one name. */
 static bool find_member(struct json_walk *w, const char *name, struct json_value *ret)
 {
     struct slice key;
@@ -149,7 +155,8 @@ static bool find_member(struct json_walk *w, const char *name, struct json_value
     return false;
 }
 
-/* ---- does a field ask for a secret? ------------------------------------------------------------- */
+/* ---- does a field ask for a secret?
+ * ------------------------------------------------------------- */
 static bool schema_type_is(struct json_value type, const char *name)
 {
     struct slice key;
@@ -228,7 +235,8 @@ static bool field_asks_secret(const struct keys *k, struct slice name, struct js
     return false;
 }
 
-/* ---- what was asked ----------------------------------------------------------------------------- */
+/* ---- what was asked
+ * ----------------------------------------------------------------------------- */
 static uint64_t forms_hash_of(uint64_t seed, struct slice raw)
 {
     struct buf plain = {0};
@@ -283,7 +291,8 @@ static void form_add_field(struct asked_form *form, uint64_t field)
         form->field[form->n++] = field;
 }
 
-/* Whether the form has only one field, with a name such as `value`: then only the message says what the field is. */
+/* Whether the form has only one field, with a name such as `value`: then only the message says what
+ * the field is. */
 static bool field_is_only_one(struct json_value fields, struct slice *ret_key)
 {
     static const char *const names[] = {"value", "input", "answer", "response",
@@ -297,7 +306,8 @@ static bool field_is_only_one(struct json_value fields, struct slice *ret_key)
     return word_is_one_of(*ret_key, names) && field_is_typed(one, &number);
 }
 
-/* Notes a form. Returns whether it has secret fields. *budget: bytes of forms of this message that may still be read. */
+/* Notes a form. Returns whether it has secret fields. *budget: bytes of forms of this message that
+ * may still be read. */
 static bool note_form(struct forms *f, const struct redact *r, uint64_t owner,
                       struct json_value params, size_t *budget)
 {
@@ -383,7 +393,8 @@ bool forms_notice(struct forms *f, const struct redact *r, const struct rpc *m, 
     return forms_note_inputs(f, r, rpc_input_requests(m));
 }
 
-/* ---- answers ------------------------------------------------------------------------------------ */
+/* ---- answers
+ * ------------------------------------------------------------------------------------ */
 struct hiding {
     const struct forms *f;
     const char *at; /* the text up to this offset was copied to `out` */

@@ -1,10 +1,13 @@
-/* form.h - finds secrets in answers to forms: values that are secret because the server asked for a secret.
+/* form.h - finds secrets in answers to forms: values that are secret because the server asked for a
+ * secret.
  *
- * A server asks a person with elicitation/create, or with inputRequests in a result (2026-07-28). It must not ask for a secret in a
- * form. If it does, the value of that field in the answer is replaced by `[redacted:form]` before it is recorded.
+ * A server asks a person with elicitation/create, or with inputRequests in a result (2026-07-28).
+ * It must not ask for a secret in a form. If it does, the value of that field in the answer is
+ * replaced by `[redacted:form]` before it is recorded.
  *
- * Secret    a field of text or numbers without choices whose name, title or description plainly asks for a secret, with
- *           the words of key.h and those of key_asked (docs/sanitizer.md), or whose format is `password`.
+ * Secret    a field of text or numbers without choices whose name, title or description plainly
+ *           asks for a secret, with the words of key.h and those of key_asked (docs/sanitizer.md),
+ *           or whose format is `password`.
  * Answers   are found by the id of the request, or by the key of inputRequests. If several forms
  *           have the same id or key, the secret fields of all are kept, because the first form may
  *           be answered last. In an answer to a form that is unknown or forgotten, all fields are
@@ -12,7 +15,8 @@
  * Limits    the last FORMS_MAX forms are known. If a form has more than FORM_FIELDS secret fields,
  *           all its fields count as secrets. Forms after the first FORM_BYTES of forms in a message
  *           are not read, and all their fields count as secrets.
- * Use       forms_notice() for each message that was forwarded, and forms_hide() before what the client sends is recorded.
+ * Use       forms_notice() for each message that was forwarded, and forms_hide() before what the
+ *           client sends is recorded.
  * Blocks    never. Pure. */
 #ifndef MI_REDACT_FORM_H
 #define MI_REDACT_FORM_H
@@ -38,8 +42,8 @@ struct forms {
     unsigned next; /* number of forms noted so far; the next one gets slot next % FORMS_MAX */
 };
 
-/* Notes the forms in a message of the server, and the ids under which they will be answered. Returns
- * whether a form asks for a secret. If r is NULL, forms of the server are not read. */
+/* Notes the forms in a message of the server, and the ids under which they will be answered.
+ * Returns whether a form asks for a secret. If r is NULL, forms of the server are not read. */
 bool forms_notice(struct forms *f, const struct redact *r, const struct rpc *m, bool from_client);
 /* Whether a known form asks for a secret. */
 bool forms_have_secrets(const struct forms *f);

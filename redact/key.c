@@ -207,7 +207,8 @@ bool key_is_content(const struct keys *keys, struct slice name)
 
 /* ---- opening ------------------------------------------------------------------------------- */
 
-/* Makes key_may_match() true for names with this end. It is always true for names that do not end with two letters. */
+/* Makes key_may_match() true for names with this end. It is always true for names that do not end
+ * with two letters. */
 static void note_rule_end(struct keys *k, const char *p, size_t n)
 {
     if (n < 2) {

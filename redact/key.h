@@ -1,12 +1,14 @@
 /* key.h - recognizes names of secrets: keys, headers, options and variables, in any spelling.
  *
- * Names are compared in normal form: lower-case letters, digits and non-ASCII bytes. Everything else is dropped
- * (`X-Api-Key`, `api_key`, `apiKey` and `user[api key]` all end with `apikey`), `%61` is `a`, and trailing digits are
- * ignored. The starts of words are remembered: `db_pass` and `dbPass` end with the word `pass`, `bypass` does not.
+ * Names are compared in normal form: lower-case letters, digits and non-ASCII bytes. Everything
+ * else is dropped (`X-Api-Key`, `api_key`, `apiKey` and `user[api key]` all end with `apikey`),
+ * `%61` is `a`, and trailing digits are ignored. The starts of words are remembered: `db_pass` and
+ * `dbPass` end with the word `pass`, `bypass` does not.
  *
- * Rules     a built-in table (key_table.c, listed in docs/sanitizer.md): names of secrets, most of which match the end
- *           of a name, and names that look secret but are not (`nextPageToken`). The user's names match whole
- *           names; `*` at the beginning or end matches anything. The user's list `keep` overrides all others.
+ * Rules     a built-in table (key_table.c, listed in docs/sanitizer.md): names of secrets, most of
+ *           which match the end of a name, and names that look secret but are not
+ *           (`nextPageToken`). The user's names match whole names; `*` at the beginning or end
+ *           matches anything. The user's list `keep` overrides all others.
  * Owns      the user's names.
  * Blocks    never. key_find() and key_is_content() allocate nothing. */
 #ifndef MI_REDACT_KEY_H

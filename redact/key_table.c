@@ -1,7 +1,8 @@
-/* key_table.c - the names of secrets, of values that only look like secrets, and of sensitive content.
+/* key_table.c - the names of secrets, of values that only look like secrets, and of sensitive
+ * content.
  *
- * Names are in the normal form of key.h. Without a flag, a name matches the end of a name: `token` matches
- * `access_token` and `X-Auth-Token`. After a change here, increase REDACT_VERSION. */
+ * Names are in the normal form of key.h. Without a flag, a name matches the end of a name: `token`
+ * matches `access_token` and `X-Auth-Token`. After a change here, increase REDACT_VERSION. */
 #include "redact/key.h"
 
 const struct key_rule key_secrets[] = {

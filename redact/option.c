@@ -7,8 +7,8 @@
 
 #define NUMBER_MAX 5 /* digits of a port or a number of seconds, which is not a secret */
 
-/* Returns the name of an option without its dashes; empty if this is not an option, or one without a
- * value such as `--no-password`. */
+/* Returns the name of an option without its dashes; empty if this is not an option, or one without
+ * a value such as `--no-password`. */
 static struct slice option_name(struct slice raw)
 {
     static const char *const flags[] = {"no",    "ask",      "prompt", "show",

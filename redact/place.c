@@ -22,8 +22,8 @@ static bool key_equals_word(struct slice s, const char *word)
     return true;
 }
 
-/* This and the functions below run for each key of a message, so they select by length first: at most two words
- * are compared. */
+/* This and the functions below run for each key of a message, so they select by length first: at
+ * most two words are compared. */
 enum role place_role_of_key(struct slice key)
 {
     switch (key.n) {
@@ -186,8 +186,8 @@ static bool is_schema_keyword(struct slice key)
     return place_is_one_of(key, words) || slice_begins(key, "$") || slice_begins(key, "x-");
 }
 
-/* Inside `properties`, one keyword of JSON Schema is enough. Elsewhere, all members must be keywords, and
- * one of them must declare a type. */
+/* Inside `properties`, one keyword of JSON Schema is enough. Elsewhere, all members must be
+ * keywords, and one of them must declare a type. */
 bool place_is_schema(const char *at, const char *end, bool among_properties)
 {
     static const char *const telling[] = {"$ref", "anyOf", "oneOf", "allOf", "enum", NULL};

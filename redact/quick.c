@@ -1,12 +1,14 @@
-/* quick.c - recognizes most JSON in which the walk (walk.c) replaces nothing, in a third of the time of the walk.
+/* quick.c - recognizes most JSON in which the walk (walk.c) replaces nothing, in a third of the
+ * time of the walk.
  *
- * Each exception of the walk that depends on more than one string or key makes the test fail: `value` beside `name`, a
- * `blob` or `data` of base64, headers, options and their arguments, the content of a call, and anything malformed. */
+ * Each exception of the walk that depends on more than one string or key makes the test fail:
+ * `value` beside `name`, a `blob` or `data` of base64, headers, options and their arguments, the
+ * content of a call, and anything malformed. */
 #include "redact/place.h"
 #include "redact/read.h"
 
-/* Whether the treatment of this key's value depends on more than the value. Tests the length of the key
- * first, because this function runs for each key. */
+/* Whether the treatment of this key's value depends on more than the value. Tests the length of the
+ * key first, because this function runs for each key. */
 static bool key_is_special(struct slice key)
 {
     if (key.n <= 5) {
@@ -16,8 +18,8 @@ static bool key_is_special(struct slice key)
     return (key.p[key.n - 1] | 0x20) == 's' && place_zone_below(ZONE_ANY, key) == ZONE_HEADERS;
 }
 
-/* Whether the walk may treat the value of this key specially. *arguments: keys inside the arguments of a
- * call may follow; this function sets it. */
+/* Whether the walk may treat the value of this key specially. *arguments: keys inside the arguments
+ * of a call may follow; this function sets it. */
 static bool key_may_matter(const struct redact *r, struct slice key, bool *arguments)
 {
     if ((key_may_match(&r->keys, key.p, key.p + key.n) && key_find(&r->keys, key) != NULL) ||

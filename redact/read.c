@@ -3,8 +3,8 @@
 #include "wire/json/block.h"
 
 #if JSON_BLOCKS
-/* Skips blocks that do not contain the end of the string. Returns the position from which the string must be read
- * byte by byte. */
+/* Skips blocks that do not contain the end of the string. Returns the position from which the
+ * string must be read byte by byte. */
 static const char *skip_blocks(const char *p, const char *end, bool *odd)
 {
     uint64_t escaped_first = 0;

@@ -1,6 +1,7 @@
 /* read.h - steps through text that may be valid, truncated or malformed JSON. Internal to redact/.
  *
- * Bounds    no byte at or after `end` is read, whatever the text is; an incomplete value ends at `end`.
+ * Bounds    no byte at or after `end` is read, whatever the text is; an incomplete value ends at
+ *           `end`.
  * Blocks    never. Pure. */
 #ifndef MI_REDACT_READ_H
 #define MI_REDACT_READ_H

@@ -1,8 +1,8 @@
 /* redact_stream.h - sanitizes a stream of log bytes line by line, without delaying prompts.
  *
- * A secret may arrive in two reads, so a line is output only when it is complete. A prompt has no newline: after a
- * pause, the complete words of the unfinished line are output. When the rest arrives, the whole line is sanitized
- * again, and only its new part is output.
+ * A secret may arrive in two reads, so a line is output only when it is complete. A prompt has no
+ * newline: after a pause, the complete words of the unfinished line are output. When the rest
+ * arrives, the whole line is sanitized again, and only its new part is output.
  *
  * Owns      the unfinished line, up to REDACT_STREAM_MAX bytes; a longer line is output in parts.
  * Errors    if out of memory, text is dropped rather than output unsanitized, and `failed` is set.

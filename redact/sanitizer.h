@@ -1,19 +1,20 @@
 /* sanitizer.h - replaces secrets before anything is stored. The user's manual is docs/sanitizer.md.
  *
- * Replaces  values whose key is the name of a secret (key.h); secrets in any text, found by their shape
- *           (shape/find.h); in a call's arguments, the rest of sensitive content after REDACT_CONTENT_HEAD characters.
- *           A secret becomes `[redacted:RULE]`; truncated content ends with `… [+N chars]`.
- * Input     JSON, JSON inside strings, text inside JSON, `KEY=value`, headers, forms, command lines, log lines,
- *           base64 of text in `blob` and `data`.
- * Keeps     protocol fields that look secret but are not (docs/sanitizer.md), booleans, null, and declarations in
- *           JSON Schemas.
- * Output    valid JSON stays valid JSON; bytes outside replacements are unchanged. The same input and rules give the
- *           same output, and sanitizing the output again changes nothing.
- * Work      linear in the input, whatever it contains; memory a small multiple of the input if something is
- *           replaced, almost none otherwise.
+ * Replaces  values whose key is the name of a secret (key.h); secrets in any text, found by their
+ *           shape (shape/find.h); in a call's arguments, the rest of sensitive content after
+ *           REDACT_CONTENT_HEAD characters. A secret becomes `[redacted:RULE]`; truncated content
+ *           ends with `… [+N chars]`.
+ * Input     JSON, JSON inside strings, text inside JSON, `KEY=value`, headers, forms, command
+ *           lines, log lines, base64 of text in `blob` and `data`.
+ * Keeps     protocol fields that look secret but are not (docs/sanitizer.md), booleans, null, and
+ *           declarations in JSON Schemas.
+ * Output    valid JSON stays valid JSON; bytes outside replacements are unchanged. The same input
+ *           and rules give the same output, and sanitizing the output again changes nothing.
+ * Work      linear in the input, whatever it contains; memory a small multiple of the input if
+ *           something is replaced, almost none otherwise.
  * Owns      rules and scratch buffers; buffers that grew large are freed after each call.
- * Results   functions return 0 or MI_ENOMEM. `out` is cleared first; *ret_n is the number of replacements. If it is
- *           0, `out` is empty: the input is the result, and was not copied.
+ * Results   functions return 0 or MI_ENOMEM. `out` is cleared first; *ret_n is the number of
+ *           replacements. If it is 0, `out` is empty: the input is the result, and was not copied.
  * Blocks    never. Not reentrant: calls on one struct redact must not nest. */
 #ifndef MI_REDACT_SANITIZER_H
 #define MI_REDACT_SANITIZER_H
@@ -40,18 +41,19 @@ struct redact;
 /* Opens a sanitizer with the built-in rules. Returns 0 or MI_ENOMEM. */
 MI_MUST int redact_open(struct redact **ret, struct buf *error);
 void redact_close(struct redact *r); /* accepts NULL */
-/* Adds one `name = value` of the section [redact]: `keys`, `keep`, `content` (names, separated by commas),
- * `pointer` (JSON pointers into a message, separated by blanks) or `pattern.NAME`. 0, MI_ENOENT (unknown name) or
- * MI_EINVAL, both with a message in `error`, or MI_ENOMEM. */
+/* Adds one `name = value` of the section [redact]: `keys`, `keep`, `content` (names, separated by
+ * commas), `pointer` (JSON pointers into a message, separated by blanks) or `pattern.NAME`. 0,
+ * MI_ENOENT (unknown name) or MI_EINVAL, both with a message in `error`, or MI_ENOMEM. */
 MI_MUST int redact_add_rule(struct redact *r, const char *name, const char *value,
                             struct buf *error);
-/* Writes the rules as stored in sessions.redact_rules: a JSON object with `version` and the user's rules, which are
- * sanitized, so that a secret in a pattern does not reach the vault. */
+/* Writes the rules as stored in sessions.redact_rules: a JSON object with `version` and the user's
+ * rules, which are sanitized, so that a secret in a pattern does not reach the vault. */
 void redact_write_rules(struct redact *r, struct buf *out);
-/* Adds the rules of such an object that `r` does not have. 0, MI_EINVAL with a message in `error`, or MI_ENOMEM. */
+/* Adds the rules of such an object that `r` does not have. 0, MI_EINVAL with a message in `error`,
+ * or MI_ENOMEM. */
 MI_MUST int redact_add_rules(struct redact *r, struct slice rules, struct buf *error);
-/* Opens a sanitizer with the user's rules of a recording, as written by redact_write_rules(), and the built-in rules of this
- * version. 0, MI_EINVAL with a message in `error`, or MI_ENOMEM. */
+/* Opens a sanitizer with the user's rules of a recording, as written by redact_write_rules(), and
+ * the built-in rules of this version. 0, MI_EINVAL with a message in `error`, or MI_ENOMEM. */
 MI_MUST int redact_open_rules(struct redact **ret, struct slice rules, struct buf *error);
 /* Opens another sanitizer with the rules of `of`. 0, MI_EINVAL with a message in `error`, or
  * MI_ENOMEM. */
@@ -59,8 +61,8 @@ MI_MUST int redact_open_copy(struct redact **ret, const struct redact *of, struc
 
 /* ---- the rules in force ---- */
 
-/* Returns the sanitizer passed to redact_set_current(), or one with the built-in rules, opened on first
- * use. Borrowed. NULL: out of memory. */
+/* Returns the sanitizer passed to redact_set_current(), or one with the built-in rules, opened on
+ * first use. Borrowed. NULL: out of memory. */
 struct redact *redact_current(void);
 void redact_set_current(struct redact *r); /* takes ownership; NULL: the built-in rules again */
 /* Makes r the active sanitizer, and returns the previous one, which the caller then owns. NULL: the
@@ -95,8 +97,8 @@ MI_MUST int redact_append(struct slice text, struct buf *b);
 /* Returns the length of a text without its last word, which may be incomplete, because half of a
  * secret is not recognized. Returns the full length if that word has more than max_word bytes. */
 size_t redact_whole_words(struct slice text, size_t max_word);
-/* Returns the first `max` bytes of a name that will be sanitized, without the word that is cut at the end of these bytes,
- * unless that word has more than REDACT_CUT_WORD bytes. */
+/* Returns the first `max` bytes of a name that will be sanitized, without the word that is cut at
+ * the end of these bytes, unless that word has more than REDACT_CUT_WORD bytes. */
 #define REDACT_CUT_WORD 1024
 struct slice redact_cut_name(struct slice name, size_t max);
 /* Returns the length in bytes of the first `chars` characters of a sanitized text. A redaction mark

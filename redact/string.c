@@ -1,4 +1,5 @@
-/* string.c - collects the edits for one string: secrets in the JSON or text in it, and its truncation. */
+/* string.c - collects the edits for one string: secrets in the JSON or text in it, and its
+ * truncation. */
 #include "redact/walk.h"
 
 #include "base/text.h"
@@ -20,7 +21,8 @@
 _Static_assert(CONTENT_LONG >= TRUNCATED_NAMES && CONTENT_LONG > CONTENT_SEARCHED,
                "head_may_be_json() and truncate_by_head() read this many bytes");
 
-/* ---- values whose key is the name of a secret ------------------------------------------------- */
+/* ---- values whose key is the name of a secret
+ * ------------------------------------------------- */
 
 static bool is_reference_char(char c)
 {
@@ -47,7 +49,8 @@ static bool is_plain_word(struct slice s)
            "accept reject accepted rejected allow deny yes no on off");
 }
 
-/* Whether s is a placeholder: `${API_KEY}`, `$API_KEY`, `{{ api_key }}`, `%API_KEY%`, `<your api key>`. */
+/* Whether s is a placeholder: `${API_KEY}`, `$API_KEY`, `{{ api_key }}`, `%API_KEY%`, `<your api
+ * key>`. */
 static bool is_variable_reference(const struct redact *r, struct slice s)
 {
     static const struct {
@@ -121,8 +124,8 @@ static int compare_edits_by_place(const void *a, const void *b)
     return x->to > y->to ? -1 : x->to < y->to;
 }
 
-/* Merges the edits of two searches. Edits that overlap become one, which covers both and has the replacement of the
- * first. */
+/* Merges the edits of two searches. Edits that overlap become one, which covers both and has the
+ * replacement of the first. */
 static void merge_overlapping_edits(struct redact *r, size_t first)
 {
     if (r->edit_n - first < 2)
@@ -353,8 +356,8 @@ static bool search_string(struct redact *r, struct slice part, size_t base, bool
     return was_truncated;
 }
 
-/* Whether long content may be JSON that contains the name of a secret. Looks at the head only; the end
- * would show whether the content is JSON. */
+/* Whether long content may be JSON that contains the name of a secret. Looks at the head only; the
+ * end would show whether the content is JSON. */
 static bool head_may_be_json(const struct redact *r, struct slice raw)
 {
     struct slice names = {raw.p, TRUNCATED_NAMES};

@@ -115,7 +115,8 @@ static void follow_pointers(const struct pass *s, const struct frame *f, struct 
     c->hit = pointers_end_at(p, c->pointers, at + 1);
 }
 
-/* ---- values to replace ------------------------------------------------------------------------ */
+/* ---- values to replace
+ * ------------------------------------------------------------------------ */
 
 static void mark_whole_value(struct pass *s, const char *p, const char *behind, const char *rule)
 {
@@ -152,7 +153,8 @@ static void replace_late_value(struct pass *s, struct frame *f)
 
 /* ---- strings ------------------------------------------------------------------------------ */
 
-/* Handles NAME=VALUE, as in environments and argvs, or NAME: VALUE among headers. Returns true if the value was replaced. */
+/* Handles NAME=VALUE, as in environments and argvs, or NAME: VALUE among headers. Returns true if
+ * the value was replaced. */
 static bool replace_assigned_value(struct pass *s, const struct frame *f, struct slice raw)
 {
     char mark = f->zone == ZONE_HEADERS ? ':' : '=';
@@ -333,7 +335,8 @@ static const char *walk_value(struct pass *s, struct child *c, const char *p)
     return behind;
 }
 
-/* Writes the edits so far, and the text up to p, to the output, unless a `value` waits for its `name`. */
+/* Writes the edits so far, and the text up to p, to the output, unless a `value` waits for its
+ * `name`. */
 static void walk_write_edits(struct pass *s, const char *p)
 {
     struct redact *r = s->r;
@@ -416,8 +419,8 @@ static const char *walk_element(struct pass *s, const char *p)
     return walk_value(s, &c, p);
 }
 
-/* Handles a colon after a value, which is invalid JSON: `"a":"password":"…"`. The value before the colon
- * is treated as a key. */
+/* Handles a colon after a value, which is invalid JSON: `"a":"password":"…"`. The value before the
+ * colon is treated as a key. */
 static const char *walk_value_after_colon(struct pass *s, const char *p)
 {
     struct child c = child_of_frame(top_frame(s));

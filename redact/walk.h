@@ -1,10 +1,11 @@
 /* walk.h - edits, and the walk over JSON that collects them. Internal to redact/.
  *
- * A pass does not change the text: it collects edits, in order and without overlap, as offsets into the text. A string
- * inside JSON is searched unescaped, as a separate text; its edits are then mapped to the bytes between its quotes. So
- * every byte outside an edit is preserved, at any depth.
+ * A pass does not change the text: it collects edits, in order and without overlap, as offsets into
+ * the text. A string inside JSON is searched unescaped, as a separate text; its edits are then
+ * mapped to the bytes between its quotes. So every byte outside an edit is preserved, at any depth.
  *
- * Levels    level 0 is the input; a string at level n is searched at level n + 1, up to REDACT_LEVELS.
+ * Levels    level 0 is the input; a string at level n is searched at level n + 1, up to
+ *           REDACT_LEVELS.
  * Errors    out of memory sets r->failed; edits are then incomplete, and the call fails.
  * Blocks    never. */
 #ifndef MI_REDACT_WALK_H
@@ -70,14 +71,16 @@ enum { IN_ARGUMENTS = 1 /* inside the arguments of a tools/call, where content i
 
 /* Replaces [from, to) by `text`. If `text` may contain a secret, the caller must set r->again. */
 void edit_add(struct redact *r, size_t from, size_t to, struct slice text);
-/* Replaces [from, to) by `[redacted:RULE]`; `quoted`: adds quotes, for a value that is not a string. */
+/* Replaces [from, to) by `[redacted:RULE]`; `quoted`: adds quotes, for a value that is not a
+ * string. */
 void edit_mark(struct redact *r, size_t from, size_t to, const char *rule, bool quoted);
-/* edit_mark() for a range before the last edit; edits that overlap the range are dropped. first: the
- * first edit of the text. */
+/* edit_mark() for a range before the last edit; edits that overlap the range are dropped. first:
+ * the first edit of the text. */
 void edit_mark_late(struct redact *r, size_t first, size_t from, size_t to, const char *rule,
                     bool quoted);
-/* Converts the edits from index `first` on: from offsets in a string to offsets in the text that contains this string
- * (`raw`) at offset `base`. `escaped`: the edits were collected in the unescaped string. */
+/* Converts the edits from index `first` on: from offsets in a string to offsets in the text that
+ * contains this string (`raw`) at offset `base`. `escaped`: the edits were collected in the
+ * unescaped string. */
 void edit_map_to_raw(struct redact *r, size_t first, struct slice raw, size_t base, bool escaped);
 /* The same for a text without escapes: adds `base` to the offsets. */
 void edit_shift(struct redact *r, size_t first, size_t base);
@@ -88,8 +91,8 @@ size_t edit_mark_len(struct slice s);
 
 /* ---- JSON (redact/walk.c) ---- */
 
-/* Collects the edits for a JSON value, which may be truncated. `flags`: IN_ARGUMENTS. pointer_depth: tokens of the
- * JSON pointer to this value. Never reads past its end. */
+/* Collects the edits for a JSON value, which may be truncated. `flags`: IN_ARGUMENTS.
+ * pointer_depth: tokens of the JSON pointer to this value. Never reads past its end. */
 void redact_json(struct redact *r, struct slice json, int level, enum zone zone, unsigned flags,
                  unsigned pointer_depth);
 
@@ -118,11 +121,12 @@ enum string_kind {
     STRING_TRUNCATE, /* sensitive content, to be truncated */
     STRING_BLOB,     /* base64-encoded text */
 };
-/* Collects the edits for a string: `raw`, without quotes, at offset `base` of its text. `odd`: an escape in it stands
- * for an ordinary letter. */
+/* Collects the edits for a string: `raw`, without quotes, at offset `base` of its text. `odd`: an
+ * escape in it stands for an ordinary letter. */
 void redact_string(struct redact *r, struct slice raw, size_t base, bool odd, int level,
                    enum string_kind kind);
-/* Collects the edits for unescaped text: as JSON if it is JSON, otherwise by shape and in JSON inside it. */
+/* Collects the edits for unescaped text: as JSON if it is JSON, otherwise by shape and in JSON
+ * inside it. */
 void redact_plain_text(struct redact *r, struct slice text, int level);
 /* Whether raw contains only valid JSON escapes. */
 bool redact_escapes_valid(struct slice raw);
@@ -134,8 +138,8 @@ struct slice redact_without_scheme(struct slice s);
 /* Whether this string, whose key matches `rule`, is a secret rather than a placeholder, plain word
  * or path. */
 bool redact_is_secret(const struct redact *r, const struct key_rule *rule, struct slice raw);
-/* Whether the container at p, whose key matches `rule`, contains a secret. ["oauth2", "apikey"] does
- * not. */
+/* Whether the container at p, whose key matches `rule`, contains a secret. ["oauth2", "apikey"]
+ * does not. */
 bool redact_container_is_secret(const struct redact *r, const struct key_rule *rule, const char *p,
                                 const char *end);
 

@@ -1,4 +1,5 @@
-/* commands.h - the commands of mcp-interposer-ship. Each returns the exit status (cli/settings/command.h). */
+/* commands.h - the commands of mcp-interposer-ship. Each returns the exit status
+ * (cli/settings/command.h). */
 #ifndef MI_SHIP_COMMANDS_H
 #define MI_SHIP_COMMANDS_H
 

@@ -17,9 +17,9 @@
 #define LINGER_MS 1000 /* wait after sending, so that rows which follow soon are sent together */
 #define ERROR_MAX 2048
 #define ORPHANS_US INT64_C(60000000)
-/* At this interval, the shipper checks whether the store has lost rows, and saves its state in the vault
- * even if there was nothing to send. It is long, because each write to the vault wakes the shippers to
- * other targets. */
+/* At this interval, the shipper checks whether the store has lost rows, and saves its state in the
+ * vault even if there was nothing to send. It is long, because each write to the vault wakes the
+ * shippers to other targets. */
 #define STATE_US INT64_C(600000000)
 #define UNSAVED_US INT64_C(60000000) /* the interval while the vault cannot be written */
 

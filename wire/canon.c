@@ -46,8 +46,8 @@ static unsigned canon_hex4(const char *p)
     return (unsigned)strtoul(text, NULL, 16);
 }
 
-/* Appends the escape at p in canonical form. Returns the length of the escape in the source; a surrogate pair is one
- * escape. */
+/* Appends the escape at p in canonical form. Returns the length of the escape in the source; a
+ * surrogate pair is one escape. */
 static size_t canon_append_escape(struct buf *b, const char *p, size_t left)
 {
     char plain[4];
@@ -186,7 +186,8 @@ static void canon_sort_members(struct canon *c, size_t first, size_t at)
         memcpy(c->b->p + at, c->scratch.p, c->scratch.n);
 }
 
-/* Writes the members of an object. Each member ends with a comma, even the last one, so that they can be reordered. */
+/* Writes the members of an object. Each member ends with a comma, even the last one, so that they
+ * can be reordered. */
 static void canon_append_members(struct canon *c, struct json_walk *w, pointer_set set,
                                  size_t depth, enum special what)
 {

@@ -1,7 +1,7 @@
 /* field.h - numbers the members of params and results that the rules of MCP check.
  *
- * rpc_read() stores the type of each of these members while it reads the line, so that the rules do not need a
- * second pass over the message.
+ * rpc_read() stores the type of each of these members while it reads the line, so that the rules do
+ * not need a second pass over the message.
  * Blocks    never. Pure; the table is static. */
 #ifndef MI_WIRE_FIELD_H
 #define MI_WIRE_FIELD_H

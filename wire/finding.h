@@ -1,8 +1,9 @@
-/* finding.h - names the findings about a message: everything about the message that is wrong or unusual.
+/* finding.h - names the findings about a message: everything about the message that is wrong or
+ * unusual.
  *
  * A message has a set of findings, one bit each. The names are an interface: they are stored in
- * `messages.finding` of the vault, joined by commas, and documented in docs/findings.md. For violations of the
- * rules of MCP see wire/mcp/rule.h.
+ * `messages.finding` of the vault, joined by commas, and documented in docs/findings.md. For
+ * violations of the rules of MCP see wire/mcp/rule.h.
  * Blocks    never. Pure. */
 #ifndef MI_WIRE_FINDING_H
 #define MI_WIRE_FINDING_H

@@ -40,8 +40,8 @@ enum glued_result {
 
 struct glued {
     struct slice before, rest; /* the parts of the line */
-    struct mend mend;          /* repair of the rest; call mend_close() unless the result is
-                                * GLUED_NONE */
+    /* repair of the rest; call mend_close() unless the result is GLUED_NONE */
+    struct mend mend;
     struct rpc rpc;
     size_t flaw_at; /* offset of the flaw in the rest */
 };

@@ -2,7 +2,8 @@
  * because some servers print an answer for people before they send it.
  *
  * Owns      the texts of the errors.
- * Limits    HELD_MAX requests. The caller makes room with held_remove_due() before it adds another one.
+ * Limits    HELD_MAX requests. The caller makes room with held_remove_due() before it adds another
+ *           one.
  * Units     microseconds of the caller's clock.
  * Blocks    never. Pure. */
 #ifndef MI_WIRE_HELD_H

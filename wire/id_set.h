@@ -1,9 +1,10 @@
 /* id_set.h - a set of the ids that a peer has used, in bounded memory.
  *
- * Consecutive integers are stored as one span, every other id as a 64-bit hash. Two ids with the same hash
- * occur about once in 10^15 sessions with ID_SET_MAX such ids.
+ * Consecutive integers are stored as one span, every other id as a 64-bit hash. Two ids with the
+ * same hash occur about once in 10^15 sessions with ID_SET_MAX such ids.
  * Owns      the hashes; id_set_close() frees them.
- * Errors    when the set is full or memory is exhausted, new ids are not added; ids in the set are still found.
+ * Errors    when the set is full or memory is exhausted, new ids are not added; ids in the set are
+ *           still found.
  * Blocks    never. Pure. */
 #ifndef MI_WIRE_ID_SET_H
 #define MI_WIRE_ID_SET_H

@@ -57,8 +57,8 @@ static enum token lenient_token_of_char(char c)
 
 /* ---- members ------------------------------------------------------------------------------ */
 
-/* Takes an id; only the first valid id counts. An id in single quotes, as Python prints it, is valid if it is short and
- * has neither escapes nor double quotes. */
+/* Takes an id; only the first valid id counts. An id in single quotes, as Python prints it, is
+ * valid if it is short and has neither escapes nor double quotes. */
 static void lenient_set_id(struct lenient *ret, struct slice value)
 {
     struct json_scan scan;
@@ -133,7 +133,8 @@ static bool token_may_follow(enum token a, enum token b)
     return false;
 }
 
-/* Reads the line from its beginning. Returns true if a token does not fit, false if the object or the line has ended. */
+/* Reads the line from its beginning. Returns true if a token does not fit, false if the object or
+ * the line has ended. */
 static bool read_forward(struct slice line, struct lenient *ret)
 {
     const char *p = line.p, *end = line.p + line.n, *from;

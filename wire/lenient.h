@@ -1,11 +1,11 @@
 /* lenient.h - finds the id of a line that is not valid JSON, so that its request can be answered.
  *
- * Rules     An object that begins the line is read from its beginning and from its end, as far as brackets, commas and
- *           colons fit: wrong escapes, single quotes, keys without quotes, trailing commas, invalid bytes
- *           and unknown words are tolerated. Only members of this object count, never those of
- *           objects inside it. If both directions find an id, the id from the beginning is used. The line
- *           is read from its end only if its brackets are balanced, because in a truncated line a
- *           nested object may look like the outer object.
+ * Rules     An object that begins the line is read from its beginning and from its end, as far as
+ *           brackets, commas and colons fit: wrong escapes, single quotes, keys without quotes,
+ *           trailing commas, invalid bytes and unknown words are tolerated. Only members of this
+ *           object count, never those of objects inside it. If both directions find an id, the id
+ *           from the beginning is used. The line is read from its end only if its brackets are
+ *           balanced, because in a truncated line a nested object may look like the outer object.
  * Owns      nothing. Slices point into the line or into ret.
  * Work      linear in the line.
  * Blocks    never. Pure. */
@@ -34,11 +34,11 @@ bool lenient_next(struct slice *rest, struct lenient *ret);
 /* Whether the line was meant as an answer. An `id` alone is not enough, because a log line may have
  * one. */
 bool lenient_is_answer(const struct lenient *l);
-/* Appends a description of the flaw at the offset where json_scan() or mend_add() has stopped. It shows at most two
- * characters of the text. */
+/* Appends a description of the flaw at the offset where json_scan() or mend_add() has stopped. It
+ * shows at most two characters of the text. */
 void lenient_append_fault(enum json_fault_kind kind, struct slice text, size_t at, struct buf *b);
-/* Appends the text around an offset, at most LENIENT_EXCERPT bytes of it, as one visible line. The text must be
- * sanitized. */
+/* Appends the text around an offset, at most LENIENT_EXCERPT bytes of it, as one visible line. The
+ * text must be sanitized. */
 #define LENIENT_EXCERPT 64
 void lenient_append_excerpt(struct slice text, size_t at, struct buf *b);
 

@@ -21,9 +21,10 @@ static bool chunk_is_large(const struct line_reader *r)
     return r->chunk->cap >= CHUNK_LARGE;
 }
 
-/* Moves the partial line of a large chunk so that the next byte is read to the start of a page, because it begins a page
- * of the pipe: the kernel copies up to three times as fast to the start of a page as to an address 1 to 31 bytes after it
- * (AMD Zen 3, `rep movsb`). The alignment remains as long as whole pages are read, even when the chunk grows. */
+/* Moves the partial line of a large chunk so that the next byte is read to the start of a page,
+ * because it begins a page of the pipe: the kernel copies up to three times as fast to the start of
+ * a page as to an address 1 to 31 bytes after it (AMD Zen 3, `rep movsb`). The alignment remains as
+ * long as whole pages are read, even when the chunk grows. */
 static void align_tail_to_page(struct line_reader *r)
 {
     char *at = r->chunk->data + r->head;
@@ -36,8 +37,8 @@ static void align_tail_to_page(struct line_reader *r)
     r->tail += n;
 }
 
-/* Makes room after the partial line [head, tail). A chunk without other holders is reused; otherwise it
- * stays with its holders, and the partial line moves to a new one. */
+/* Makes room after the partial line [head, tail). A chunk without other holders is reused;
+ * otherwise it stays with its holders, and the partial line moves to a new one. */
 static bool make_room_in_chunk(struct line_reader *r)
 {
     size_t part = r->tail - r->head;
@@ -66,7 +67,8 @@ static bool make_room_in_chunk(struct line_reader *r)
     return true;
 }
 
-/* Releases a chunk that grew for a long line, after the line was returned. The chunk's last holder frees it. */
+/* Releases a chunk that grew for a long line, after the line was returned. The chunk's last holder
+ * frees it. */
 static void leave_long_chunk(struct line_reader *r)
 {
     if (r->chunk != NULL && r->head == r->tail && r->chunk->cap > LINE_CHUNK)
@@ -99,7 +101,8 @@ void line_add_filled(struct line_reader *r, size_t n)
     r->tail += n;
 }
 
-/* Reports a line over the limit, with the bytes read so far. The rest of the line is discarded when it arrives. */
+/* Reports a line over the limit, with the bytes read so far. The rest of the line is discarded when
+ * it arrives. */
 static enum line_result return_too_long(struct line_reader *r, const char *nl, struct line *ret)
 {
     size_t end = nl != NULL ? (size_t)(nl - r->chunk->data) : r->tail;
@@ -184,8 +187,8 @@ bool line_is_blank(struct slice s)
     return true;
 }
 
-/* Whether the line begins a response or a request of HTTP, such as "HTTP/1.1 400 Bad Request", "POST /mcp HTTP/1.1" or
- * "PRI * HTTP/2.0". */
+/* Whether the line begins a response or a request of HTTP, such as "HTTP/1.1 400 Bad Request",
+ * "POST /mcp HTTP/1.1" or "PRI * HTTP/2.0". */
 static bool line_is_http(struct slice s)
 {
     static const char before[] = " HTTP/";

@@ -2,11 +2,11 @@
  *
  * Owns      one chunk at a time, of LINE_CHUNK bytes; it grows for a line that does not fit.
  * Units     bytes; a line's length does not include its '\n'.
- * Errors    LINE_TOO_LONG once for each line longer than max_len, as soon as the limit is exceeded, with
- *           the bytes read so far; the rest is discarded, and the next line is read normally.
+ * Errors    LINE_TOO_LONG once for each line longer than max_len, as soon as the limit is exceeded,
+ *           with the bytes read so far; the rest is discarded, and the next line is read normally.
  *           line_give_up() does the same for a line for which there is not enough memory.
- * Lifetime  a line points into its chunk. It is valid until the next call on the reader, and as long as a
- *           caller holds the chunk (chunk_hold()). The byte after a line may be
+ * Lifetime  a line points into its chunk. It is valid until the next call on the reader, and as
+ *           long as a caller holds the chunk (chunk_hold()). The byte after a line may be
  *           written, for a '\n'.
  * Rules     only 0x0A ends a line (mcp-wire.md 1.1).
  * Blocks    never. Pure; independent of JSON. */
@@ -40,13 +40,14 @@ void line_close(struct line_reader *r); /* safe to call twice */
 /* Returns where the caller must read() to, and in *ret_n how many bytes fit, at least 1. NULL: out
  * of memory; try later. */
 char *line_room(struct line_reader *r, size_t *ret_n);
-void line_add_filled(struct line_reader *r,
-                     size_t n); /* call it after n bytes were read into the room */
+/* call it after n bytes were read into the room */
+void line_add_filled(struct line_reader *r, size_t n);
 MI_MUST enum line_result line_next(struct line_reader *r, struct line *ret);
 /* Call it at the end of the stream: returns the bytes after the last '\n', or LINE_NEED_MORE if
  * there are none. */
 MI_MUST enum line_result line_take_last(struct line_reader *r, struct line *ret);
-/* Ends the line being read with LINE_TOO_LONG, whatever its length. Call it after line_room() returned NULL. */
+/* Ends the line being read with LINE_TOO_LONG, whatever its length. Call it after line_room()
+ * returned NULL. */
 MI_MUST enum line_result line_give_up(struct line_reader *r, struct line *ret);
 /* Makes the next line_next() return again the line that it has just returned. */
 void line_put_back(struct line_reader *r, const struct line *line);

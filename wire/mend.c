@@ -44,8 +44,8 @@ findings repairs_as_findings(const struct repairs *r)
 
 /* ---- reading ------------------------------------------------------------------------------ */
 
-/* A line while it is read. Functions take a pointer to the next byte and return one past what they have read, or NULL
- * if the text cannot be repaired. */
+/* A line while it is read. Functions take a pointer to the next byte and return one past what they
+ * have read, or NULL if the text cannot be repaired. */
 struct part {
     struct mend *m;
     const char *begin, *end;
@@ -63,8 +63,9 @@ static void mend_note_repair(struct part *l, enum finding finding, const char *p
                        (struct slice){p, n});
 }
 
-/* Returns the number of bytes that a decoder replaces with one U+FFFD: the longest beginning of a valid character
- * (Unicode 16, 3.9, table 3-7), or one byte. The bytes at p must not be a complete character. */
+/* Returns the number of bytes that a decoder replaces with one U+FFFD: the longest beginning of a
+ * valid character (Unicode 16, 3.9, table 3-7), or one byte. The bytes at p must not be a complete
+ * character. */
 static size_t invalid_utf8_len(const char *p, const char *end)
 {
     unsigned char a = (unsigned char)p[0];
@@ -100,7 +101,8 @@ static void add_escaped_control(struct buf *b, char c)
     }
 }
 
-/* Skips an escape. p points to the backslash. A wrong escape is not repaired: `C:\new` has two readings. */
+/* Skips an escape. p points to the backslash. A wrong escape is not repaired: `C:\new` has two
+ * readings. */
 static const char *skip_escape(struct part *l, const char *p)
 {
     static const char hex[] = "0123456789abcdefABCDEF";
@@ -114,7 +116,8 @@ static const char *skip_escape(struct part *l, const char *p)
     return p;
 }
 
-/* Reads a string. p points into the string, after its opening quote. The line may end before the string does. */
+/* Reads a string. p points into the string, after its opening quote. The line may end before the
+ * string does. */
 static const char *mend_string(struct part *l, const char *p)
 {
     struct buf *b = &l->m->text;

@@ -1,15 +1,17 @@
-/* mend.h - repairs a line that json_scan() has refused, if only one reading of the line makes sense.
+/* mend.h - repairs a line that json_scan() has refused, if only one reading of the line makes
+ * sense.
  *
- * Repairs   invalid UTF-8 in a string: each maximal invalid part becomes U+FFFD, as in the decoder of the WHATWG
- *           standard, in Node and in Python. A control character in a string is escaped. NaN, Infinity and
- *           -Infinity become null. Text after the object or array is cut off. A value that
- *           continues on the next lines is joined: a line end inside a string becomes \n, any other
- *           is removed.
+ * Repairs   invalid UTF-8 in a string: each maximal invalid part becomes U+FFFD, as in the decoder
+ *           of the WHATWG standard, in Node and in Python. A control character in a string is
+ *           escaped. NaN, Infinity and -Infinity become null. Text after the object or array is cut
+ *           off. A value that continues on the next lines is joined: a line end inside a string
+ *           becomes \n, any other is removed.
  * Result    only a candidate: the caller passes it to json_scan(), and drops it if json_scan()
  *           refuses it.
  * Owns      the repaired text, in at most max bytes.
  * Work      linear in the input, into however many lines it is divided.
- * Errors    MEND_FLAWED, with the offset, if the text cannot be repaired, or is longer than max, or if memory runs out.
+ * Errors    MEND_FLAWED, with the offset, if the text cannot be repaired, or is longer than max, or
+ *           if memory runs out.
  * Blocks    never. Pure. */
 #ifndef MI_WIRE_MEND_H
 #define MI_WIRE_MEND_H
@@ -48,13 +50,13 @@ enum mend_result {
 struct mend {
     struct buf text; /* owned: the value, repaired */
     struct repairs repairs;
-    struct slice trailing; /* borrowed from the last line: text after the value; n is 0 if there is
-                            * none */
-    size_t flaw_at;        /* for MEND_FLAWED: offset in the text as received */
-    size_t taken;          /* bytes of the earlier lines, with their newlines */
-    size_t lines;          /* lines added */
-    unsigned expect;       /* enum expect of mend.c */
-    bool is_key;           /* the string being read is the key of a member */
+    /* borrowed from the last line: text after the value; n is 0 if there is none */
+    struct slice trailing;
+    size_t flaw_at;  /* for MEND_FLAWED: offset in the text as received */
+    size_t taken;    /* bytes of the earlier lines, with their newlines */
+    size_t lines;    /* lines added */
+    unsigned expect; /* enum expect of mend.c */
+    bool is_key;     /* the string being read is the key of a member */
     struct nesting open;
 };
 

@@ -36,7 +36,8 @@ bool meta_is_pair_list(struct slice s)
     return true;
 }
 
-/* Whether the text has only letters, digits and hyphens, begins with a letter, and ends with a letter or a digit. */
+/* Whether the text has only letters, digits and hyphens, begins with a letter, and ends with a
+ * letter or a digit. */
 static bool is_meta_label(const char *p, size_t n)
 {
     for (size_t i = 0; i < n; i++)

@@ -1,4 +1,5 @@
-/* meta.h - the keys of _meta that MCP reserves (mcp-wire.md 3.3), and the formats of keys and of some values.
+/* meta.h - the keys of _meta that MCP reserves (mcp-wire.md 3.3), and the formats of keys and of
+ * some values.
  *
  * Blocks    never. Pure. */
 #ifndef MI_WIRE_META_H
@@ -17,12 +18,13 @@
 /* members of messages of 2025-11-25 */
 #define META_RELATED_TASK "io.modelcontextprotocol/related-task"
 
-/* Whether the raw text is a traceparent of W3C Trace Context: 00-<32 hex>-<16 hex>-<2 hex>. Later versions may be longer; an
- * id is never all zero. */
+/* Whether the raw text is a traceparent of W3C Trace Context: 00-<32 hex>-<16 hex>-<2 hex>. Later
+ * versions may be longer; an id is never all zero. */
 bool meta_is_traceparent(struct slice s);
 /* Whether the raw text is a list of KEY=VALUE, as `tracestate` and `baggage` are. */
 bool meta_is_pair_list(struct slice s);
-/* Whether MCP allows this raw key in _meta: a prefix of labels and dots that ends with a slash, or none, and a name. */
+/* Whether MCP allows this raw key in _meta: a prefix of labels and dots that ends with a slash, or
+ * none, and a name. */
 bool meta_is_key(struct slice key);
 
 #endif

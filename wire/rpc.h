@@ -1,12 +1,13 @@
 /* rpc.h - reads a line as a JSON-RPC 2.0 message: finds its kind and its members.
  *
- * Rules     mcp-wire.md 1.3 and 1.5; JSON-RPC 2.0. Envelope keys are compared exactly, including case, after
- *           unescaping. An object that readers may interpret as different messages is malformed: it
- *           has a duplicate envelope key, or a method together with a result or an error. A null
- *           result or error counts as absent if there is another member, because some libraries
- *           write all members.
+ * Rules     mcp-wire.md 1.3 and 1.5; JSON-RPC 2.0. Envelope keys are compared exactly, including
+ *           case, after unescaping. An object that readers may interpret as different messages is
+ *           malformed: it has a duplicate envelope key, or a method together with a result or an
+ *           error. A null result or error counts as absent if there is another member, because some
+ *           libraries write all members.
  * Owns      nothing. All slices point into the line, except those of rpc_name().
- * Errors    MI_EPROTO: the line is not one JSON value. A value that is not a message has the kind RPC_INVALID.
+ * Errors    MI_EPROTO: the line is not one JSON value. A value that is not a message has the kind
+ *           RPC_INVALID.
  * Blocks    never. Pure. */
 #ifndef MI_WIRE_RPC_H
 #define MI_WIRE_RPC_H
@@ -64,15 +65,15 @@ struct rpc {
  * set. */
 MI_MUST int rpc_read(struct slice line, struct rpc *ret);
 
-/* Reads the id and the method of a line that was too long, if its head contains them, so that the request can be
- * answered. */
+/* Reads the id and the method of a line that was too long, if its head contains them, so that the
+ * request can be answered. */
 void rpc_read_head(struct slice head, struct rpc *ret);
 
 /* Compares the unescaped method with a name such as "notifications/cancelled". */
 bool rpc_method_is(const struct rpc *m, const char *method);
-/* Returns the target of a request (mcp-wire.md 2.1): the name of a tool or prompt, the uri of a resource, the name
- * or uri of a completion's ref, or the id of a task. Raw text, without quotes; {NULL, 0} if there
- * is none. */
+/* Returns the target of a request (mcp-wire.md 2.1): the name of a tool or prompt, the uri of a
+ * resource, the name or uri of a completion's ref, or the id of a task. Raw text, without quotes;
+ * {NULL, 0} if there is none. */
 struct slice rpc_target(const struct rpc *m);
 /* Returns the method and target, unescaped. They replace the content of `b` and are borrowed from
  * it; incomplete if b->failed. */
@@ -85,7 +86,8 @@ struct rpc_name rpc_name(const struct rpc *m, struct buf *b);
 struct json_value rpc_input_requests(const struct rpc *m);
 /* Whether the request has the protocol version in params._meta, as revision 2026-07-28 requires. */
 bool rpc_is_modern(const struct rpc *m);
-/* Whether this answer is an error that the interposer made, not the server: error.data.source says so. */
+/* Whether this answer is an error that the interposer made, not the server: error.data.source says
+ * so. */
 bool rpc_is_ours(const struct rpc *answer);
 
 #endif

@@ -15,8 +15,8 @@ static bool is_plain_integer(struct slice s)
     return true;
 }
 
-/* Appends the canonical form of a decimal number: its significant digits, and the power of ten of the last digit.
- * The form is never longer than the number as written. */
+/* Appends the canonical form of a decimal number: its significant digits, and the power of ten of
+ * the last digit. The form is never longer than the number as written. */
 static void append_canonical_number(struct buf *b, struct slice s)
 {
     int64_t exp10 = 0;

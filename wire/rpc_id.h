@@ -1,7 +1,8 @@
 /* rpc_id.h - request ids in a form that can be compared, whatever their spelling.
  *
  * Rules     `1`, `"1"`, `0` and `""` are four different ids (mcp-wire.md 1.3). A peer may write
- *           an id differently, so the spelling is ignored: `"\u0061"` is `"a"`, `1.0` and `1e0` are `1`.
+ *           an id differently, so the spelling is ignored: `"\u0061"` is `"a"`, `1.0` and `1e0` are
+ *           `1`.
  * Owns      nothing; an id that is not written canonically is converted in a buffer of the caller,
  *           whose `failed` reports errors.
  * Blocks    never. Pure. */
@@ -19,15 +20,17 @@ struct rpc_id {
     uint64_t hash;     /* hash of type and text, never 0; 0 only without a type */
 };
 
-/* Converts v to an id. The text of the id points into v if v is canonical, which is usual; otherwise the
- * text replaces the content of b. */
+/* Converts v to an id. The text of the id points into v if v is canonical, which is usual;
+ * otherwise the text replaces the content of b. */
 struct rpc_id rpc_id_from_json(struct json_value v, struct buf *b);
 bool rpc_id_eq(const struct rpc_id *x, const struct rpc_id *y);
-/* Makes the same id with the other JSON type: 7 from "7". Returns false if the id is not an integer. */
+/* Makes the same id with the other JSON type: 7 from "7". Returns false if the id is not an
+ * integer. */
 bool rpc_id_convert_type(const struct rpc_id *id, struct rpc_id *ret);
 /* Appends the key of an id (a number or a string): its type and its text. */
 void rpc_id_key(struct buf *b, struct json_value id);
-/* Whether an answer with this id is the answer to request n: the id is n, as a number or as a string. */
+/* Whether an answer with this id is the answer to request n: the id is n, as a number or as a
+ * string. */
 bool rpc_id_is(struct json_value id, uint64_t n);
 /* Returns the hash of a text; never 0. */
 uint64_t rpc_id_hash(struct slice key);

@@ -1,7 +1,7 @@
 /* rpc_out.h - writes the first members of JSON-RPC messages.
  *
- * Each function begins an object; the caller adds the other members (result, error, params) and ends it.
- * Ids are JSON text.
+ * Each function begins an object; the caller adds the other members (result, error, params) and
+ * ends it. Ids are JSON text.
  * Owns      nothing: the text goes to the buffer of the writer, whose `failed` reports errors.
  * Blocks    never. Pure. */
 #ifndef MI_WIRE_RPC_OUT_H

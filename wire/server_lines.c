@@ -53,7 +53,8 @@ static int drop_lines(struct server_lines *l, struct slice lines, struct slice m
     return st;
 }
 
-/* Reports the text as noise. found: the findings to report, unless the text is the waiting lines. */
+/* Reports the text as noise. found: the findings to report, unless the text is the waiting
+ * lines. */
 static int server_lines_drop(struct server_lines *l, const struct text *x, findings found,
                              bool meant)
 {
@@ -89,8 +90,8 @@ static int handle_unreadable(struct server_lines *l, const struct text *x, size_
     return l->rules.line(l->rules.ctx, &line);
 }
 
-/* Handles JSON that is not a message. as_noise: the findings to report if x was not meant as an answer
- * either. */
+/* Handles JSON that is not a message. as_noise: the findings to report if x was not meant as an
+ * answer either. */
 static int handle_no_message(struct server_lines *l, const struct text *x, findings as_noise)
 {
     struct lenient first; /* has the first id if the line has two */
@@ -244,13 +245,13 @@ int server_lines_end(struct server_lines *l, bool cut)
     return st;
 }
 
-/* Adds x to the waiting lines if it continues them, and handles them if they are complete. *ret_taken: whether x continues
- * the waiting lines; if not, the wait has ended. */
+/* Adds x to the waiting lines if it continues them, and handles them if they are complete.
+ * *ret_taken: whether x continues the waiting lines; if not, the wait has ended. */
 static int continue_waiting_lines(struct server_lines *l, const struct text *x, int64_t now_us,
                                   bool *ret_taken)
 {
-    bool alone = x->m.fault.kind == JSON_OK && x->m.kind != RPC_INVALID &&
-                 x->m.kind != RPC_BATCH; /* an array may be part of the message */
+    /* an array may be part of the message */
+    bool alone = x->m.fault.kind == JSON_OK && x->m.kind != RPC_INVALID && x->m.kind != RPC_BATCH;
     enum mend_result result = MEND_FLAWED;
     if (!alone && l->raw.n + x->text.n <= l->rules.max)
         result = mend_add(&l->mend, x->text);

@@ -8,7 +8,8 @@
  *           request. Everything else is noise.
  * Limits    a message over several lines: rules.max bytes, SERVER_LINES_WAIT_MAX_US.
  * Owns      the lines that wait, and their repaired text.
- * Lifetime  the slices and pointers of a struct server_note_line are valid during the call of line().
+ * Lifetime  the slices and pointers of a struct server_note_line are valid during the call of
+ *           line().
  * Errors    a negative status of line() ends the reading of the line and is returned; MI_ENOMEM.
  * Blocks    never. Pure: the caller has the clock. */
 #ifndef MI_WIRE_SERVER_LINES_H
@@ -74,8 +75,9 @@ struct server_lines {
 void server_lines_open(struct server_lines *l, const struct server_lines_rules *rules);
 void server_lines_close(struct server_lines *l); /* safe to call twice */
 /* Takes a line as received, without its newline. found: findings about the line; `no-newline` means
- * that the output has ended. Calls line() for the waiting lines, if this line does not continue them.
- * Unless this line now waits itself, calls line() for its parts: log text first, a message last. */
+ * that the output has ended. Calls line() for the waiting lines, if this line does not continue
+ * them. Unless this line now waits itself, calls line() for its parts: log text first, a message
+ * last. */
 MI_MUST int server_lines_handle_line(struct server_lines *l, struct slice line, findings found,
                                      int64_t now_us);
 /* Ends the wait. cut: the output has ended. */

@@ -1,8 +1,8 @@
 /* value_hash.h - a keyed hash of a JSON value: equal values have equal hashes.
  *
- * Equal     values that canon_write_value() makes equal (wire/canon.h): the order of keys, white space,
- *           and the spelling of strings and numbers are ignored. Duplicate keys of an object may be
- *           in any order.
+ * Equal     values that canon_write_value() makes equal (wire/canon.h): the order of keys, white
+ *           space, and the spelling of strings and numbers are ignored. Duplicate keys of an object
+ *           may be in any order.
  * Input     a value in text that json_scan() has accepted.
  * Use       instead of hashing the canonical text, if values are only compared: nothing is sorted,
  *           and only strings with escapes and numbers that are not integers are written in

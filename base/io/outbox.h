@@ -1,13 +1,16 @@
 /* outbox.h - the output queue for one peer: bytes are staged, then released, then written.
  *
- * Bytes are staged while the messages of a loop turn are read, released when they have been recorded, and then written.
- * Nothing is copied: a segment points into the chunk that the line was read into.
+ * Bytes are staged while the messages of a loop turn are read, released when they have been
+ * recorded, and then written. Nothing is copied: a segment points into the chunk that the line was
+ * read into.
  *
  * Owns      a reference to each chunk in the queue, until its bytes are written.
- * Units     staged, released and written are total bytes since outbox_open(). A message is written once `written` has
- *           reached the value that `staged` had just after the message was added.
- * Errors    MI_ENOMEM: nothing was staged. After outbox_discard_after_error() all bytes are dropped silently. The
- *           queue grows when it is half full, so that a short lack of memory does no harm.
+ * Units     staged, released and written are total bytes since outbox_open(). A message is written
+ *           once `written` has reached the value that `staged` had just after the message was
+ *           added.
+ * Errors    MI_ENOMEM: nothing was staged. After outbox_discard_after_error() all bytes are dropped
+ *           silently. The queue grows when it is half full, so that a short lack of memory does no
+ *           harm.
  * Blocks    never: outbox_flush() stops at EAGAIN. */
 #ifndef MI_BASE_IO_OUTBOX_H
 #define MI_BASE_IO_OUTBOX_H
@@ -48,8 +51,8 @@ MI_MUST int outbox_flush(struct outbox *o, const struct stream *to);
 void outbox_discard_after_error(struct outbox *o);
 /* Prepares the outbox for a new peer, after outbox_discard_after_error(). */
 void outbox_reset(struct outbox *o);
-/* Call it when n bytes of another queue go to the same peer before the bytes of this queue: counts these n bytes as
- * written. */
+/* Call it when n bytes of another queue go to the same peer before the bytes of this queue: counts
+ * these n bytes as written. */
 void outbox_count_written_elsewhere(struct outbox *o, uint64_t n);
 
 /* Returns the number of bytes that the peer has accepted. */

@@ -71,7 +71,8 @@ ssize_t stream_write(const struct stream *s, const struct iovec *v, int n)
     ssize_t put;
     if (s->socket) {
         struct msghdr m = {.msg_iov = (struct iovec *)(uintptr_t)v};
-        m.msg_iovlen = (unsigned short)n; /* the type of msg_iovlen is int or size_t; n <= IOV_MAX */
+        /* the type of msg_iovlen is int or size_t; n <= IOV_MAX */
+        m.msg_iovlen = (unsigned short)n;
         put = sendmsg(s->fd, &m, MSG_DONTWAIT | MSG_NOSIGNAL);
     } else if (s->shared) {
         put = write(s->fd, v[0].iov_base, size_min(v[0].iov_len, PIPE_BUF));

@@ -1,8 +1,10 @@
-/* stream.h - reads and writes without blocking, and without changing the flags of shared descriptors.
+/* stream.h - reads and writes without blocking, and without changing the flags of shared
+ * descriptors.
  *
- * O_NONBLOCK belongs to the open file description, which is shared with the parent process. So a pipe or a terminal
- * is opened again (file_reopen()), and a socket is used with MSG_DONTWAIT. If neither is possible, a write is limited to
- * PIPE_BUF bytes, which a writable pipe accepts without blocking (pipe(7)). A regular file never blocks.
+ * O_NONBLOCK belongs to the open file description, which is shared with the parent process. So a
+ * pipe or a terminal is opened again (file_reopen()), and a socket is used with MSG_DONTWAIT. If
+ * neither is possible, a write is limited to PIPE_BUF bytes, which a writable pipe accepts without
+ * blocking (pipe(7)). A regular file never blocks.
  *
  * Owns      its descriptor.
  * Blocks    never, except on the disk for a regular file. */
@@ -21,8 +23,9 @@ struct stream {
 
 /* Opens a private stream on the file of fd; fd stays open. Returns 0 or MI_EIO. */
 MI_MUST int stream_open(struct stream *s, int fd, bool for_writing);
-/* Turns stdin and stdout into private streams. Descriptors 0 and 1 become /dev/null: no other code can write to
- * stdout, and closing the streams closes the pipes. Returns 0, or MI_EIO with errno. */
+/* Turns stdin and stdout into private streams. Descriptors 0 and 1 become /dev/null: no other code
+ * can write to stdout, and closing the streams closes the pipes. Returns 0, or MI_EIO with
+ * errno. */
 MI_MUST int stream_take_stdio(struct stream *in, struct stream *out);
 /* Takes over a descriptor that is already non-blocking and not shared. */
 struct stream stream_own(int fd);

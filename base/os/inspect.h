@@ -3,7 +3,8 @@
  * Every fact may be unknown, because the system does not have it or does not show it for this
  * process.
  *
- * Linux     proc(5): cmdline; wchan, syscall and fd, which need ptrace access to the process; FIONREAD.
+ * Linux     proc(5): cmdline; wchan, syscall and fd, which need ptrace access to the process;
+ *           FIONREAD.
  * Blocks    never: no read waits for the process. */
 #ifndef MI_BASE_OS_INSPECT_H
 #define MI_BASE_OS_INSPECT_H
@@ -21,12 +22,14 @@ struct inspect_wait {
 };
 
 void inspect_wait(pid_t pid, struct inspect_wait *ret);
-/* Returns true if the descriptor refers to the same file in both processes; false if that is unknown. */
+/* Returns true if the descriptor refers to the same file in both processes; false if that is
+ * unknown. */
 bool inspect_same_file(pid_t a, pid_t b, int fd);
-/* Returns true if both processes execute the same command, so that one has forked the other; false if
- * that is unknown. */
+/* Returns true if both processes execute the same command, so that one has forked the other; false
+ * if that is unknown. */
 bool inspect_same_command(pid_t a, pid_t b);
-/* Counts the pipes and sockets of a process; reads at most `max` descriptors. Returns false if unknown. */
+/* Counts the pipes and sockets of a process; reads at most `max` descriptors. Returns false if
+ * unknown. */
 bool inspect_count(pid_t pid, int max, int *ret_pipes, int *ret_sockets);
 /* Returns the unread bytes in the pipe of which fd is the writing end; -1: unknown. For a socket
  * the number is 0 or too large. */

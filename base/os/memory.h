@@ -1,7 +1,8 @@
-/* memory.h - makes files in memory that two processes share, and controls the memory of this process.
+/* memory.h - makes files in memory that two processes share, and controls the memory of this
+ * process.
  *
- * The journal holds messages as they were received, so its files must be in memory and never on a disk. Swap space is
- * not a disk in this sense.
+ * The journal holds messages as they were received, so its files must be in memory and never on a
+ * disk. Swap space is not a disk in this sense.
  *
  * Linux     tmpfs(5), memfd_create(2), fallocate(2), madvise(2), mallopt(3).
  * Errors    MI_EIO, and -1: see errno.
@@ -13,9 +14,9 @@
 
 /* ---- files ---- */
 
-/* Returns the directory on a file system in memory where every user may make files, such as /dev/shm. A
- * system without such a directory returns a directory for which memory_contains_file() is false; then journals are
- * files without a name. */
+/* Returns the directory on a file system in memory where every user may make files, such as
+ * /dev/shm. A system without such a directory returns a directory for which memory_contains_file()
+ * is false; then journals are files without a name. */
 const char *memory_dir(void);
 /* Returns true if the file or directory is on a file system that keeps everything in memory. */
 bool memory_contains_file(int fd);
@@ -23,11 +24,11 @@ bool memory_contains_file(int fd);
  * descriptor and mapping. It can be read, written, resized, mapped, and locked with F_OFD_SETLK
  * (fcntl(2)). Returns -1 if it cannot be made. */
 MI_MUST int memory_file(const char *title);
-/* Allocates memory for n bytes of a file in memory, so that access to them cannot fail later. Returns 0
- * or MI_EIO. */
+/* Allocates memory for n bytes of a file in memory, so that access to them cannot fail later.
+ * Returns 0 or MI_EIO. */
 MI_MUST int memory_allocate(int fd, uint64_t at, uint64_t n);
-/* Gives the memory of n bytes of a file back to the system. The bytes must be complete pages; they then read as zeros.
- * The size of the file does not change. */
+/* Gives the memory of n bytes of a file back to the system. The bytes must be complete pages; they
+ * then read as zeros. The size of the file does not change. */
 MI_MUST int memory_free(int fd, uint64_t at, uint64_t n);
 
 /* ---- mappings; p is the start of a page ---- */

@@ -32,9 +32,10 @@ bool channel_send(int fd, const void *p, size_t n);
 /* Sends a message of one byte together with an open file; the receiver gets a descriptor of the
  * file. */
 bool channel_send_file(int fd, char what, int file);
-/* Receives a message. Returns the number of bytes (the rest of a longer message is lost), 0 if no message has
- * arrived, MI_ENOENT if the other end is closed and every message was received, or MI_EIO. *ret_file:
- * the descriptor that came with the message, or -1; if ret_file is NULL, such a descriptor is dropped. */
+/* Receives a message. Returns the number of bytes (the rest of a longer message is lost), 0 if no
+ * message has arrived, MI_ENOENT if the other end is closed and every message was received, or
+ * MI_EIO. *ret_file: the descriptor that came with the message, or -1; if ret_file is NULL, such a
+ * descriptor is dropped. */
 MI_MUST ssize_t channel_receive(int fd, void *p, size_t max, int *ret_file);
 
 #endif

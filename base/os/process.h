@@ -1,8 +1,10 @@
-/* process.h - reads facts about processes, and makes settings for the child processes of this process.
+/* process.h - reads facts about processes, and makes settings for the child processes of this
+ * process.
  *
  * Identity  the system reuses pids. Pid, start time and boot together identify a process.
  * Units     ticks of sysconf(_SC_CLK_TCK) for CPU time and start time.
- * Errors    MI_ENOENT: no such process, or the system hides it. A field that the system does not have is 0 or "".
+ * Errors    MI_ENOENT: no such process, or the system hides it. A field that the system does not
+ *           have is 0 or "".
  * Linux     proc(5), pidfd_open(2), prctl(2).
  * Blocks    never, except process_wait(). */
 #ifndef MI_BASE_OS_PROCESS_H
@@ -12,7 +14,8 @@
 
 #include <sys/types.h>
 
-/* Bytes of a process's name, with its NUL. On Linux a name has 15 characters, more for kernel threads. */
+/* Bytes of a process's name, with its NUL. On Linux a name has 15 characters, more for kernel
+ * threads. */
 #define PROCESS_NAME_MAX 64
 #define PROCESS_BOOT_MAX 40 /* bytes of a boot id, with its NUL */
 
@@ -65,7 +68,8 @@ char *process_program(void);
 const char *process_home(void);
 /* Returns the system and the processor that this program was built for, such as "linux-x64". */
 const char *process_target(void);
-/* Returns the C library and its version, such as "glibc 2.36"; "" if unknown. Valid until the next call. */
+/* Returns the C library and its version, such as "glibc 2.36"; "" if unknown. Valid until the next
+ * call. */
 const char *process_libc(void);
 /* Returns true if this program was linked without shared libraries. */
 bool process_is_static(void);
@@ -76,9 +80,9 @@ bool process_is_static(void);
  * Otherwise processes that a server leaves outside of its process group are not found at the end of
  * the session. Returns true if the system supports this. */
 bool process_adopt_orphans(void);
-/* Call it in a child process before exec, also after vfork(2): the system kills the process when its parent dies.
- * On a system that cannot do this, the recorder process kills servers. Returns false if the parent
- * with this pid has already died. */
+/* Call it in a child process before exec, also after vfork(2): the system kills the process when
+ * its parent dies. On a system that cannot do this, the recorder process kills servers. Returns
+ * false if the parent with this pid has already died. */
 bool process_die_with(pid_t parent);
 
 #endif

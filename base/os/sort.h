@@ -1,6 +1,7 @@
 /* sort.h - sorts like qsort(3), with a context for the comparison.
  *
- * Linux     qsort_r(3), which POSIX has since 2024. Other systems have it with another order of arguments.
+ * Linux     qsort_r(3), which POSIX has since 2024. Other systems have it with another order of
+ *           arguments.
  * Blocks    never. */
 #ifndef MI_BASE_OS_SORT_H
 #define MI_BASE_OS_SORT_H

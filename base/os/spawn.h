@@ -10,15 +10,15 @@
 #include <signal.h>
 #include <sys/types.h>
 
-/* A function that runs in the child process before the program. The child may share the memory of the parent: so the
- * function calls only functions that are safe in a signal handler, and writes only to its own variables. It returns 0,
- * or an errno if the program must not be started. */
+/* A function that runs in the child process before the program. The child may share the memory of
+ * the parent: so the function calls only functions that are safe in a signal handler, and writes
+ * only to its own variables. It returns 0, or an errno if the program must not be started. */
 typedef int (*spawn_fn)(const void *ctx);
 
 /* Starts argv[0], searched in PATH, in a child process. mask: the signals that are blocked in the
- * program; NULL: the caller's mask. All signals are blocked while `prepare` runs. The duration of the call
- * should not depend on the size of the caller's memory. Returns 0, or MI_EIO with the errno of the
- * failed step; then no process is left. */
+ * program; NULL: the caller's mask. All signals are blocked while `prepare` runs. The duration of
+ * the call should not depend on the size of the caller's memory. Returns 0, or MI_EIO with the
+ * errno of the failed step; then no process is left. */
 MI_MUST int spawn(char *const argv[], const sigset_t *mask, spawn_fn prepare, const void *ctx,
                   pid_t *ret);
 

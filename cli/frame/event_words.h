@@ -10,9 +10,9 @@
 
 #include "base/buf.h"
 
-/* Appends a sentence, such as "the server exited with status 1". If there is no sentence for the kind,
- * or the detail lacks members, appends `key=value` for each member; a detail that is not an object is
- * appended as it is. */
+/* Appends a sentence, such as "the server exited with status 1". If there is no sentence for the
+ * kind, or the detail lacks members, appends `key=value` for each member; a detail that is not an
+ * object is appended as it is. */
 void event_words_append(struct buf *b, struct slice kind, struct slice detail);
 
 #endif

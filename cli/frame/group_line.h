@@ -1,5 +1,5 @@
-/* group_line.h - a group of counted calls (vault/query/count.h), as a row of a list with columns for
- * table, JSON and CSV.
+/* group_line.h - a group of counted calls (vault/query/count.h), as a row of a list with columns
+ * for table, JSON and CSV.
  *
  * Owns      nothing: texts are borrowed from the count; the array of group_lines() belongs to the
  *           caller.

@@ -28,7 +28,8 @@ struct recording {
 /* Whether the operand is a file; false if it is NULL. */
 bool recording_is_file(const char *operand);
 /* Opens the recording that the operand names. server: without an operand, only sessions of this
- * server are considered; NULL: sessions of any server. Returns EXIT_FINE, or the status to exit with. */
+ * server are considered; NULL: sessions of any server. Returns EXIT_FINE, or the status to exit
+ * with. */
 MI_MUST int recording_open(struct recording *r, const struct settings *s, const char *operand,
                            const char *server);
 /* Like recording_open(), but without a note on stderr; `title` says which recording it is. */

@@ -1,5 +1,5 @@
-/* running_list.c - the list of the running servers: `mcp-interposer ps`. In `ui` it also shows what each
- * server does now. */
+/* running_list.c - the list of the running servers: `mcp-interposer ps`. In `ui` it also shows what
+ * each server does now. */
 #include "cli/lists/list.h"
 
 #include "base/clock.h"
@@ -214,8 +214,8 @@ static int read_running(struct list_reading *r)
     if (st == 0 && !r->watched && journals_open(&journals, r->vault) < 0)
         journals.n = 0; /* the journals are shown as unknown */
     for (size_t i = 0; st == 0 && i < rows.n; i++) {
-        const struct running_row *row =
-            &rows.row[r->watched ? rows.n - 1 - i : i]; /* newest first */
+        /* newest first */
+        const struct running_row *row = &rows.row[r->watched ? rows.n - 1 - i : i];
         enum session_state state = running_row_state(&rows, row);
         left += state == SESSION_DIED && running_read_group(&row->r, &any, 1) > 0;
         if (state == SESSION_LIVE && more)

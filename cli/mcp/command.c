@@ -57,8 +57,8 @@ static bool serving_is_cancelled(void *ctx, struct json_value id)
     return inbox_is_cancelled(&s->inbox, id);
 }
 
-/* Waits until stdout is writable. Returns false if the client does not read any more: the client has
- * closed its end of stdout, or has closed its end of stdin and then not read for LEAVE_MS. */
+/* Waits until stdout is writable. Returns false if the client does not read any more: the client
+ * has closed its end of stdout, or has closed its end of stdin and then not read for LEAVE_MS. */
 static bool wait_for_reader(void)
 {
     int left_ms = LEAVE_MS;

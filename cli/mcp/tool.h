@@ -9,8 +9,8 @@
  *           arguments are borrowed.
  * Errors    a tool returns 0; MI_EINVAL, then `error` holds a sentence; MI_ESTORE, see
  *           query_error(); or MI_ENOMEM.
- * Blocks    on the vault. Between sessions and rows a tool calls tool_should_continue(). If it returns
- *           false, the tool ends early. */
+ * Blocks    on the vault. Between sessions and rows a tool calls tool_should_continue(). If it
+ *           returns false, the tool ends early. */
 #ifndef MI_CLI_MCP_TOOL_H
 #define MI_CLI_MCP_TOOL_H
 

@@ -4,8 +4,8 @@
  * The process runs in its own session. Its stdin, stdout and stderr are /dev/null, and it has no
  * other descriptor, so it does not keep the client's pipes open.
  *
- * Owns      nothing. A proxy that is process 1 of a container waits for the signing process, because
- *           the container ends with process 1.
+ * Owns      nothing. A proxy that is process 1 of a container waits for the signing process,
+ *           because the container ends with process 1.
  * Errors    none: if a session is not signed now, it is signed with the next one.
  * Blocks    on the configuration file; process 1 also waits at most two seconds for the process. */
 #ifndef MI_CLI_PROXY_SIGN_H

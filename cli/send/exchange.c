@@ -65,8 +65,8 @@ static int fail_unknown_tool(const struct exchange *x)
     return EXIT_USAGE;
 }
 
-/* Called if MCP does not define the method: finds out whether the word names a tool of the server, or
- * may be a method of an extension. */
+/* Called if MCP does not define the method: finds out whether the word names a tool of the server,
+ * or may be a method of an extension. */
 static int resolve_method(const struct exchange *x)
 {
     struct outgoing *r = x->request;
@@ -260,8 +260,8 @@ static int exchange_confirm_call(const struct exchange *x, const struct rpc *m)
 
 /* ---- sending ---- */
 
-/* Returns the exit status after a request that the server did not answer: EXIT_TROUBLE if the request
- * was part of the handshake. */
+/* Returns the exit status after a request that the server did not answer: EXIT_TROUBLE if the
+ * request was part of the handshake. */
 static int status_without_answer(const char *method)
 {
     return strcmp(method, "initialize") == 0 ? EXIT_TROUBLE : EXIT_FOUND;
@@ -304,8 +304,8 @@ static int report_error(const char *method, const struct rpc *answer)
     return ours ? status_without_answer(method) : EXIT_FOUND;
 }
 
-/* Prints the answer, and how it differs from the recorded answer to the request `item`. TALK_NONE: no
- * comparison. Returns the exit status. */
+/* Prints the answer, and how it differs from the recorded answer to the request `item`. TALK_NONE:
+ * no comparison. Returns the exit status. */
 static int print_answer(const struct exchange *x, uint32_t item, const struct rpc *answer)
 {
     struct out o;

@@ -18,7 +18,7 @@ struct given {
     struct slice name; /* borrowed, possibly from `place`; name of an argument, or a JSON Pointer */
     /* owned; JSON Pointer of a secret that the user typed; empty: another value */
     struct buf place;
-    bool is_json; /* true: the value is JSON; false: UTF-8 text */
+    bool is_json;     /* true: the value is JSON; false: UTF-8 text */
     struct buf value; /* owned */
 };
 
@@ -27,8 +27,8 @@ struct given_list {
     size_t n, cap;
 };
 
-/* Whether the word has the form NAME=VALUE or NAME:=JSON, with a NAME that is not empty and contains
- * none of `/`, `:` and `?`. So the URI `x://y?a=b` is not such a word. */
+/* Whether the word has the form NAME=VALUE or NAME:=JSON, with a NAME that is not empty and
+ * contains none of `/`, `:` and `?`. So the URI `x://y?a=b` is not such a word. */
 bool given_is_pair(const char *word);
 /* Reads a word. If `pointers`, NAME must be a JSON Pointer. Returns 0, MI_EINVAL or MI_ENOMEM. */
 MI_MUST int given_add(struct given_list *l, const char *word, bool pointers, struct buf *error);

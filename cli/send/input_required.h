@@ -1,5 +1,5 @@
-/* input_required.h - results of revision 2026-07-28 that ask for input: the request is sent again, with the
- * answers that the recorded client gave.
+/* input_required.h - results of revision 2026-07-28 that ask for input: the request is sent again,
+ * with the answers that the recorded client gave.
  *
  * Errors    as in replay/live/talk.h.
  * Blocks    on the recording. */
@@ -12,10 +12,10 @@
 
 /* Whether the answer asks for input instead of giving the result. */
 bool input_is_required(const struct rpc *answer);
-/* Writes the next request to `message`: the request `sent`, with the request state of the answer and
- * with recorded answers to all questions in it. *item: index of a recorded request, after which the
- * answers are searched; set to the recorded request that has the answers. Sets *ret_found to false if
- * there is no such request, or the sanitizer changed the answers. */
+/* Writes the next request to `message`: the request `sent`, with the request state of the answer
+ * and with recorded answers to all questions in it. *item: index of a recorded request, after which
+ * the answers are searched; set to the recorded request that has the answers. Sets *ret_found to
+ * false if there is no such request, or the sanitizer changed the answers. */
 MI_MUST int input_answer(struct talk *t, const struct rpc *sent, const struct rpc *answer,
                          uint32_t *item, struct buf *message, bool *ret_found);
 /* Appends the methods of the questions, such as "elicitation/create, roots/list". */

@@ -15,8 +15,8 @@
 
 /* ---- the session ---- */
 
-/* Finds the session that `ref` names, and appends its UID. ref: NULL: the newest session that `send`
- * did not record, if there is one. */
+/* Finds the session that `ref` names, and appends its UID. ref: NULL: the newest session that
+ * `send` did not record, if there is one. */
 static int find_session(struct query *q, const char *ref, struct buf *uid)
 {
     struct query_session session;

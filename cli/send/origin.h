@@ -22,9 +22,9 @@ struct origin {
 /* session: the argument of --session; NULL: the newest session that `send` did not record. Prints a
  * note that says which session is used, unless it was named by number or UID. */
 MI_MUST int origin_open(struct origin *o, const struct settings *s, const char *session);
-/* Sets o->command to the command of the recorded server, and o->dir to its working directory; prints a
- * note if the directory does not exist any more. Fails if the command was not recorded, was recorded on
- * another machine, or contains a secret that was not recorded. */
+/* Sets o->command to the command of the recorded server, and o->dir to its working directory;
+ * prints a note if the directory does not exist any more. Fails if the command was not recorded,
+ * was recorded on another machine, or contains a secret that was not recorded. */
 MI_MUST int origin_read_command(struct origin *o, const struct settings *s);
 /* Finds the request with this seq. *ret_item: its index in t, into which the recording was
  * loaded. */

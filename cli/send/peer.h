@@ -35,8 +35,8 @@ enum peer_greeting {
 /* Loads the recording. source: borrowed; NULL: there is none. */
 MI_MUST int peer_load(struct peer *p, struct source *source);
 /* Starts the server. dir: its working directory; NULL: that of this process. name: name of the
- * recorded session; NULL: derived from the command. from: the request that is sent again, UID:SEQ or
- * FILE:SEQ, which the session records; NULL: a new request. Returns MI_EINVAL if a setting is
+ * recorded session; NULL: derived from the command. from: the request that is sent again, UID:SEQ
+ * or FILE:SEQ, which the session records; NULL: a new request. Returns MI_EINVAL if a setting is
  * invalid, after logging the error. */
 MI_MUST int peer_start(struct peer *p, const struct settings *s, char *const *argv, const char *dir,
                        const char *name, const char *from);

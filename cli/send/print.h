@@ -5,8 +5,8 @@
  * The program chooses the names, and never overwrites a file.
  *
  * Owns      the path of the new directory.
- * Errors    only the first file that cannot be written is reported on stderr; the rest of the answer
- *           is printed.
+ * Errors    only the first file that cannot be written is reported on stderr; the rest of the
+ *           answer is printed.
  * Blocks    on files, and as stdout does. */
 #ifndef MI_CLI_SEND_PRINT_H
 #define MI_CLI_SEND_PRINT_H

@@ -1,6 +1,7 @@
 /* sent_sessions.h - the sessions that `send` itself recorded, which have the event `sent`.
  *
- * Errors    those of vault/query/reader.h; sent_session_report() and sent_session_remove() report none.
+ * Errors    those of vault/query/reader.h; sent_session_report() and sent_session_remove() report
+ *           none.
  * Blocks    on the vault. */
 #ifndef MI_CLI_SEND_SENT_SESSIONS_H
 #define MI_CLI_SEND_SENT_SESSIONS_H

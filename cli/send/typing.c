@@ -126,8 +126,8 @@ static void typing_add_value(struct buf *out, struct schema *s, struct json_valu
     buf_close(&b);
 }
 
-/* Appends all values for a name as one array: an array of strings if that fits the schema; else each
- * value that is valid JSON becomes JSON. */
+/* Appends all values for a name as one array: an array of strings if that fits the schema; else
+ * each value that is valid JSON becomes JSON. */
 static void add_array(struct buf *out, struct schema *s, struct slice name,
                       const struct given_list *l)
 {

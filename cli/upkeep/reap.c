@@ -84,7 +84,8 @@ static bool proxy_has_exited(const struct running *r)
     return process_start(r->pid) != r->pid_start;
 }
 
-/* Before SIGTERM and before SIGKILL, group_has_exited() verifies that the group is still the recorded group. */
+/* Before SIGTERM and before SIGKILL, group_has_exited() verifies that the group is still the
+ * recorded group. */
 static bool stop_group(const struct running *r)
 {
     if (group_has_exited(r))

@@ -123,8 +123,8 @@ static bool add_server(struct work *k, const struct mcpfile_server *s, struct wr
     char *const argv[] = {s->name, NULL};
     bool remote = v->state == WRAP_REMOTE;
     const char *command = remote ? "npx" : buf_str(&v->command);
-    /* A client that is started from a desktop has a short PATH: the proxy searches --path too, where
-     * a terminal finds the command. */
+    /* A client that is started from a desktop has a short PATH: the proxy searches --path too,
+     * where a terminal finds the command. */
     bool needs_path = k->where->desktop && !k->portable && strchr(command, '/') == NULL;
     char *dir = needs_path ? which_far_directory(command) : NULL;
     server_name_choose(s->name, argv, name);

@@ -68,8 +68,8 @@ static const struct place {
     const char *below, *variable;
     enum client_file_kind kind; /* CLIENT_FILE_UNUSED applies only if .mcp.json exists */
 } places[] = {
-    /* The first row that matches a file applies: the rows of plugins come first, so that the file of
-     * a plugin counts as such even if it is in the working directory. */
+    /* The first row that matches a file applies: the rows of plugins come first, so that the file
+     * of a plugin counts as such even if it is in the working directory. */
     {"claude-code", ROOT, "etc/claude-code/managed-mcp.json", NULL, CLIENT_FILE_MANAGED},
     {"claude-code", ROOT, MAC "ClaudeCode/managed-mcp.json", NULL, CLIENT_FILE_MANAGED},
     {"claude-code", HOME, ".claude/" PLUGINS ".mcp.json", NULL, CLIENT_FILE_PLUGIN},

@@ -15,7 +15,8 @@ enum client_file_kind {
     /* `wrap` and `unwrap` change the file; its servers run in a container, where paths of this
      * system are not valid */
     CLIENT_FILE_CONTAINER,
-    CLIENT_FILE_UNUSED, /* the file is only unwrapped, because its client reads another file instead */
+    /* the file is only unwrapped, because its client reads another file instead */
+    CLIENT_FILE_UNUSED,
     /* the file is in another directory (elsewhere.h); it is listed, and unwrapped with --all */
     CLIENT_FILE_ELSEWHERE,
     /* the file is only listed: it belongs to a plugin or an extension, whose updates replace it */
@@ -25,7 +26,8 @@ enum client_file_kind {
 };
 
 /* The state of all servers in a file of this kind, and the reason that `wrap` does not change it.
- * NULL for kinds that `wrap` changes, and for ELSEWHERE and SCRIPT, which are reported as errors. */
+ * NULL for kinds that `wrap` changes, and for ELSEWHERE and SCRIPT, which are reported as
+ * errors. */
 extern const struct client_file_fixed {
     const char *state, *why;
 } client_file_fixed[];

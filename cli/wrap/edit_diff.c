@@ -104,8 +104,8 @@ static int append_sanitized_args(struct slice text, enum mcpfile_format format, 
     return st == MI_ENOMEM || b->failed ? MI_ENOMEM : 0;
 }
 
-/* A text without secrets, whose lines are read in order. The text is sanitized in one piece, because
- * in a list of arguments the name of a secret is on one line and the secret on the next. */
+/* A text without secrets, whose lines are read in order. The text is sanitized in one piece,
+ * because in a list of arguments the name of a secret is on one line and the secret on the next. */
 struct clean_text {
     struct buf text;
     size_t line, at; /* number and offset of the next line */

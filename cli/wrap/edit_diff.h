@@ -1,5 +1,5 @@
-/* edit_diff.h - prints edits of a text as a unified diff, with `[redacted:RULE]` in place of secrets.
- * The diff is for people, not for patch(1).
+/* edit_diff.h - prints edits of a text as a unified diff, with `[redacted:RULE]` in place of
+ * secrets. The diff is for people, not for patch(1).
  *
  * Blocks    never, apart from printing. */
 #ifndef MI_CLI_WRAP_EDIT_DIFF_H

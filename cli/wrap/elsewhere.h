@@ -9,8 +9,8 @@
 
 #include "cli/wrap/clients.h"
 
-/* Adds the files that have a backup in the directory `backups` and a wrapped server, sorted by path.
- * Skips files that are in the list already, or cannot be read or parsed. Returns 0 or
+/* Adds the files that have a backup in the directory `backups` and a wrapped server, sorted by
+ * path. Skips files that are in the list already, or cannot be read or parsed. Returns 0 or
  * MI_ENOMEM. */
 MI_MUST int elsewhere_find(struct client_files *l, const char *backups);
 

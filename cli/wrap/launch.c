@@ -26,8 +26,8 @@ static bool word_is_package(const char *word)
     return strncmp(word, name, n) == 0 && (word[n] == '\0' || word[n] == '@');
 }
 
-/* Returns the number of args that a package runner has before the package: its verb, such as `exec`,
- * and options. Returns SIZE_MAX if the command is not a package runner. */
+/* Returns the number of args that a package runner has before the package: its verb, such as
+ * `exec`, and options. Returns SIZE_MAX if the command is not a package runner. */
 static size_t count_runner_args(const char *command, const char *const *args)
 {
     static const struct {

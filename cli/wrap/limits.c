@@ -11,7 +11,8 @@
 
 enum meaning { CALLS = 1, START = 2 }; /* what a limit applies to */
 
-/* The rules for each key. client: NULL: any client, because the key has one meaning in all of them. */
+/* The rules for each key. client: NULL: any client, because the key has one meaning in all of
+ * them. */
 static const struct {
     const char *client;
     enum mcpfile_limit limit;

@@ -37,7 +37,8 @@ bool member_follows(const struct mcpfile *f, const struct mcpfile_member *first,
                     const struct mcpfile_member *second);
 /* Returns the start of the line if only blanks and dashes precede `at` on it; otherwise `at`. */
 size_t member_line_start(const struct mcpfile *f, size_t at);
-/* Appends a line end like that of the previous line, and the blanks and dashes that precede `at`. */
+/* Appends a line end like that of the previous line, and the blanks and dashes that precede
+ * `at`. */
 void member_add_line(struct buf *b, const struct mcpfile *f, size_t at);
 /* Replaces the member's value with a string. Returns false if there is no room for more edits. */
 MI_MUST bool member_set_string(struct edits *e, const struct mcpfile_member *m, const char *text);

@@ -8,8 +8,8 @@
 
 #include "base/base.h"
 
-/* Returns the absolute path of this program. Prefers a path in PATH that leads to it, because such a
- * path stays valid after an update. Returns NULL with errno set on an error. */
+/* Returns the absolute path of this program. Prefers a path in PATH that leads to it, because such
+ * a path stays valid after an update. Returns NULL with errno set on an error. */
 char *which_this_program(void);
 /* Whether the plain name mcp-interposer leads to this program through PATH. */
 bool which_is_in_path(void);

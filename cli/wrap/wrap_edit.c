@@ -5,8 +5,8 @@
 
 #include <ctype.h>
 
-/* Appends the separator of strings in `args`: a comma; in a YAML list with dashes, the line end, the
- * indentation and the dash before the string at `at`. */
+/* Appends the separator of strings in `args`: a comma; in a YAML list with dashes, the line end,
+ * the indentation and the dash before the string at `at`. */
 static void add_separator(struct buf *sep, const struct mcpfile *f, const struct mcpfile_server *s,
                           size_t at)
 {

@@ -42,7 +42,8 @@ static void record_and_stage_answer(struct traffic *t, struct row *row, struct c
         t->own_bytes += n;
 }
 
-/* Records and stages the answer in t->scratch. Returns the length of the answer; 0: out of memory. */
+/* Records and stages the answer in t->scratch. Returns the length of the answer; 0: out of
+ * memory. */
 static size_t send_scratch_answer(struct traffic *t, struct row *row)
 {
     struct buf *b = &t->scratch;
@@ -172,17 +173,18 @@ void answer_server_with_error(struct traffic *t, const struct message *x)
 
 /* ---- answers to lines of the client --------------------------------------------------------- */
 
-/* fault: what is wrong with the arguments; repeats: the call that this one equals. Both may be NULL. */
+/* fault: what is wrong with the arguments; repeats: the call that this one equals. Both may be
+ * NULL. */
 static uint64_t reject_message(struct traffic *t, struct message *x, int code, const char *why,
                                const char *cause, const struct schema_fault *fault,
                                const struct repeat *repeats)
 {
-    /* An answer must not be answered. A line is an answer if it has a result or an error, even null, or the id of
-     * a pending request. */
-    bool request = (x->m.id.type == JSON_NUMBER || x->m.id.type == JSON_STRING) &&
-                   (x->m.is_call ||
-                    (x->m.result.type == JSON_NONE && x->m.error.type == JSON_NONE &&
-                     find_answered_request(t, x) == NULL));
+    /* An answer must not be answered. A line is an answer if it has a result or an error, even
+     * null, or the id of a pending request. */
+    bool request =
+        (x->m.id.type == JSON_NUMBER || x->m.id.type == JSON_STRING) &&
+        (x->m.is_call || (x->m.result.type == JSON_NONE && x->m.error.type == JSON_NONE &&
+                          find_answered_request(t, x) == NULL));
     struct reply r = {.code = code,
                       .message = why,
                       .cause = cause,

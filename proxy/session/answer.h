@@ -25,8 +25,8 @@ uint64_t answer_reject_arguments(struct traffic *t, struct message *x, int code,
 /* Like answer_reject(), for a call that equals a call which may have run. */
 uint64_t answer_reject_repeat(struct traffic *t, struct message *x, const char *why,
                               const struct repeat *r);
-/* Records such a call as dropped, and answers it with the late result or error of the earlier call (`text`). Returns
- * the seq of the line. */
+/* Records such a call as dropped, and answers it with the late result or error of the earlier call
+ * (`text`). Returns the seq of the line. */
 uint64_t answer_with_late_result(struct traffic *t, struct message *x, struct slice text,
                                  const struct repeat *r);
 /* Records the server's answer to p as rejected; the client gets an error instead. */
@@ -38,27 +38,28 @@ void answer_refused_request(struct traffic *t, struct pending *p, const char *wh
 /* Sends an error with this id (JSON text; {NULL, 0} stands for null). Closes no pending request. */
 void answer_error(struct traffic *t, enum row_direction to, struct slice id, uint64_t seq, int code,
                   const char *why, const char *cause);
-/* Answers a pending request of the client with an error because there is no server, and closes the request. status:
- * CALL_SERVER_GONE, or CALL_INTERRUPTED if the server is not to blame. */
+/* Answers a pending request of the client with an error because there is no server, and closes the
+ * request. status: CALL_SERVER_GONE, or CALL_INTERRUPTED if the server is not to blame. */
 void answer_for_missing_server(struct traffic *t, struct pending *p, enum call_status status,
                                const char *cause, const char *why);
-/* Answers p with an error when the server has ended, or closed its stdin, before it answered. why: a text that says
- * how. The error adds whether the server had read the request and, for a request with effects, whether the call may
- * have run. */
+/* Answers p with an error when the server has ended, or closed its stdin, before it answered. why:
+ * a text that says how. The error adds whether the server had read the request and, for a request
+ * with effects, whether the call may have run. */
 void answer_because_server_ended(struct traffic *t, struct pending *p, enum call_status status,
                                  const char *cause, const char *why);
 /* Answers a pending request whose deadline has passed, and abandons it. */
 void answer_because_of_timeout(struct traffic *t, struct pending *p, int64_t timeout_us,
                                const char *cause, const char *why);
-/* Answers a subscriptions/listen with the result that a server sends when it ends the session (mcp-wire.md 3.3). */
+/* Answers a subscriptions/listen with the result that a server sends when it ends the session
+ * (mcp-wire.md 3.3). */
 void answer_listen_end(struct traffic *t, struct pending *p);
 /* Returns true if this invalid line was meant as the answer to a pending request. */
 bool answer_is_malformed(struct traffic *t, const struct message *x);
-/* If this invalid line of the client answers a pending request of the server, the server gets an error instead, and
- * the client's deadlines are no longer paused. The caller records the line. */
+/* If this invalid line of the client answers a pending request of the server, the server gets an
+ * error instead, and the client's deadlines are no longer paused. The caller records the line. */
 void answer_server_with_error(struct traffic *t, const struct message *x);
-/* If this invalid line of the server answers a pending request, records the line, answers the client with an error and
- * returns true. */
+/* If this invalid line of the server answers a pending request, records the line, answers the
+ * client with an error and returns true. */
 bool answer_malformed(struct traffic *t, struct message *x);
 
 #endif

@@ -21,8 +21,8 @@ struct pending *find_request_of_answer(struct traffic *t, enum row_direction dir
 
 /* ---- one answer ----------------------------------------------------------------------------- */
 
-/* With --validate protocol an answer with any flaw is refused, otherwise only an answer with a flaw that cannot be
- * repaired. flaw: FIND_COUNT if there is none. */
+/* With --validate protocol an answer with any flaw is refused, otherwise only an answer with a flaw
+ * that cannot be repaired. flaw: FIND_COUNT if there is none. */
 static bool must_refuse_answer(const struct traffic *t, enum finding flaw, const struct pending *p)
 {
     return flaw != FIND_COUNT &&
@@ -85,8 +85,8 @@ bool answer_repair(struct traffic *t, struct message *x, struct pending *p)
 
 /* ---- batches -------------------------------------------------------------------------------- */
 
-/* Returns true if a member of the server's batch is an answer that would be refused if it stood alone on a
- * line. */
+/* Returns true if a member of the server's batch is an answer that would be refused if it stood
+ * alone on a line. */
 static bool batch_member_is_refused(struct traffic *t, const struct message *member)
 {
     bool type_changed;
@@ -106,8 +106,8 @@ static struct slice slice_between(const char *from, const char *to)
     return (struct slice){from, (size_t)(to - from)};
 }
 
-/* Repairs the members of a batch and removes the refused ones. A refused member is removed with the comma before it; if
- * no kept member precedes it, with the comma after it. */
+/* Repairs the members of a batch and removes the refused ones. A refused member is removed with the
+ * comma before it; if no kept member precedes it, with the comma after it. */
 MI_MUST static int repair_members(struct traffic *t, const struct message *batch, struct changes *c,
                                   size_t *ret_kept)
 {
@@ -115,8 +115,9 @@ MI_MUST static int repair_members(struct traffic *t, const struct message *batch
     struct slice key, nothing = {"", 0};
     struct json_value v;
     struct repairs unused = {0}; /* the repairs are noted later, when each member is handled */
-    const char *refused = NULL;  /* start of the first refused member, if no kept member precedes it */
-    const char *before = NULL;   /* end of the member before the current one */
+    /* start of the first refused member, if no kept member precedes it */
+    const char *refused = NULL;
+    const char *before = NULL; /* end of the member before the current one */
     int st = 0;
     *ret_kept = 0;
     while (st == 0 && json_walk_next(&w, &key, &v)) {

@@ -12,8 +12,8 @@ static bool method_has_name(const struct method *m, const char *name)
     return m != NULL && strcmp(m->name, name) == 0;
 }
 
-/* Appends a text such as "add: /a must be of type …", for the client and for stderr. raw: the tool's name as a JSON
- * string without its quotes. fault may be NULL. */
+/* Appends a text such as "add: /a must be of type …", for the client and for stderr. raw: the
+ * tool's name as a JSON string without its quotes. fault may be NULL. */
 static void describe_argument_fault(struct buf *b, struct slice raw,
                                     const struct schema_fault *fault)
 {

@@ -20,8 +20,8 @@ static struct member_walk begin_member_walk(const struct message *batch)
                                 .x = {.dir = batch->dir, .line = batch->line}};
 }
 
-/* Reads the envelope of the next member; returns false at the end. The JSON of the members was already checked with
- * the line. */
+/* Reads the envelope of the next member; returns false at the end. The JSON of the members was
+ * already checked with the line. */
 static bool read_next_member(struct member_walk *mw)
 {
     struct slice key;
@@ -35,8 +35,8 @@ static bool read_next_member(struct member_walk *mw)
     return true;
 }
 
-/* Returns true if the batch has members, and each of them is a message other than initialize, or an invalid answer of
- * the server that can be refused alone. */
+/* Returns true if the batch has members, and each of them is a message other than initialize, or an
+ * invalid answer of the server that can be refused alone. */
 static bool batch_is_valid(struct traffic *t, const struct message *batch)
 {
     bool one_by_one = batch->dir == ROW_S2C && t->validate != VALIDATE_NONE;
@@ -80,9 +80,9 @@ static void correlate_members(struct traffic *t, const struct message *batch, ui
     }
 }
 
-/* Forwards a batch. The recorded line is repaired and has no refused members; the staged line also lacks what the tool
- * rule hides. Then the members are handled as received: each is repaired or refused, and gets its finding, when its
- * request is found. */
+/* Forwards a batch. The recorded line is repaired and has no refused members; the staged line also
+ * lacks what the tool rule hides. Then the members are handled as received: each is repaired or
+ * refused, and gets its finding, when its request is found. */
 static void forward_batch(struct traffic *t, struct message *batch, bool valid)
 {
     struct message repaired = *batch;

@@ -38,9 +38,9 @@ static void reject_request_not_added(struct traffic *t, struct message *x, int s
     }
 }
 
-/* Rejects a request that could not be added to the table of pending requests: the server's answer would be taken for
- * an unknown answer. A member of a batch cannot be rejected, because the whole line is forwarded. Returns false if the
- * request was rejected. */
+/* Rejects a request that could not be added to the table of pending requests: the server's answer
+ * would be taken for an unknown answer. A member of a batch cannot be rejected, because the whole
+ * line is forwarded. Returns false if the request was rejected. */
 static bool handle_request_not_added(struct traffic *t, struct message *x, int st, bool can_reject)
 {
     if (can_reject) {
@@ -96,15 +96,16 @@ static bool handle_request(struct traffic *t, struct message *x)
     } else {
         request_pause_deadlines(t, p->t_us);
     }
-    /* A batch was staged before its members are handled; a single message is staged after this function. */
+    /* A batch was staged before its members are handled; a single message is staged after this
+     * function. */
     p->written_at = t->out[x->dir].staged + (x->batch_seq == 0 ? x->text.n + 1 : 0);
     return true;
 }
 
 /* ---- notifications -------------------------------------------------------------------------- */
 
-/* Restarts the deadline of the request that a progress notification is about. Returns false if the request has timed
- * out: its progress must not reach the client (mcp-wire.md 6.1). */
+/* Restarts the deadline of the request that a progress notification is about. Returns false if the
+ * request has timed out: its progress must not reach the client (mcp-wire.md 6.1). */
 static bool handle_progress_notification(struct traffic *t, struct message *x)
 {
     struct pending *p =
@@ -112,8 +113,8 @@ static bool handle_progress_notification(struct traffic *t, struct message *x)
     rules_note_progress(t, x, p);
     if (x->dir == ROW_C2S)
         return true; /* requests of the server have no deadline */
-    /* Some servers report progress with a token that no request had. If only one request is pending, and it has no
-     * token, the progress counts for that request. */
+    /* Some servers report progress with a token that no request had. If only one request is
+     * pending, and it has no token, the progress counts for that request. */
     const struct pending_list *open = &t->open[ROW_C2S].open;
     struct pending *of = p;
     if (p == NULL && open->count == 1 && open->oldest->token.type == 0)
@@ -123,8 +124,8 @@ static bool handle_progress_notification(struct traffic *t, struct message *x)
     return p == NULL || !p->timed_out || t->validate == VALIDATE_NONE;
 }
 
-/* Returns false for the second acknowledgement of a subscription that the interposer repeated after a restart: it must
- * not reach the client. */
+/* Returns false for the second acknowledgement of a subscription that the interposer repeated after
+ * a restart: it must not reach the client. */
 static bool handle_acknowledged_notification(struct traffic *t, const struct message *x)
 {
     bool type_changed;
@@ -159,8 +160,8 @@ static void handle_cancelled_notification(struct traffic *t, const struct messag
     }
 }
 
-/* Handles notifications of LSP that some clients send (mcp-wire.md 7.5). A server may answer a request that was
- * cancelled by $/cancelRequest; if it does not, it is not considered hung. */
+/* Handles notifications of LSP that some clients send (mcp-wire.md 7.5). A server may answer a
+ * request that was cancelled by $/cancelRequest; if it does not, it is not considered hung. */
 static void handle_lsp_notification(struct traffic *t, const struct message *x)
 {
     bool type_changed;
@@ -174,8 +175,8 @@ static void handle_lsp_notification(struct traffic *t, const struct message *x)
     }
 }
 
-/* Drops a notification that cancels a refused request: the server does not know that request. Returns false if the
- * notification is another one. */
+/* Drops a notification that cancels a refused request: the server does not know that request.
+ * Returns false if the notification is another one. */
 static bool drop_cancellation_of_refused_request(struct traffic *t, struct message *x)
 {
     struct json_value id = x->dir == ROW_C2S ? request_cancelled_id(&x->m) : (struct json_value){0};
@@ -228,8 +229,9 @@ static bool handle_notification(struct traffic *t, struct message *x)
     (FINDING(FIND_ID_TYPE_CHANGED) | FINDING(FIND_NULL_ID) | FINDING(FIND_NULL_BESIDE_ANSWER) |    \
      FINDING(FIND_RESULT_NOT_OBJECT))
 
-/* Handles an answer to one of the interposer's own requests, which are not in the table of pending requests. Such an
- * answer is never forwarded to the client. Returns false if x is another answer. */
+/* Handles an answer to one of the interposer's own requests, which are not in the table of pending
+ * requests. Such an answer is never forwarded to the client. Returns false if x is another
+ * answer. */
 static bool handle_own_answer(struct traffic *t, struct message *x)
 {
     if (x->dir == ROW_C2S || !handshake_is_own_id(&t->handshake, x->m.id))
@@ -243,7 +245,8 @@ static bool handle_own_answer(struct traffic *t, struct message *x)
     return true;
 }
 
-/* Makes the checks that an answer in time gets. Returns true if the late answer may be sent to the client later. */
+/* Makes the checks that an answer in time gets. Returns true if the late answer may be sent to the
+ * client later. */
 static bool late_answer_is_sound(struct traffic *t, struct message *x, const struct pending *p)
 {
     if (x->m.kind == RPC_RESULT && x->m.result.type != JSON_OBJECT)
@@ -253,9 +256,10 @@ static bool late_answer_is_sound(struct traffic *t, struct message *x, const str
     return sound;
 }
 
-/* Handles an answer to a request that is not pending. Answers of the client are forwarded. Answers of the server are
- * dropped, because some clients close the connection on them (mcp-wire.md 7.3), except answers without an id, which
- * newer revisions allow for errors. p: the cancelled request, or NULL. */
+/* Handles an answer to a request that is not pending. Answers of the client are forwarded. Answers
+ * of the server are dropped, because some clients close the connection on them (mcp-wire.md 7.3),
+ * except answers without an id, which newer revisions allow for errors. p: the cancelled request,
+ * or NULL. */
 static bool handle_stray_answer(struct traffic *t, struct message *x, struct pending *p)
 {
     bool forward = x->dir == ROW_C2S || t->validate == VALIDATE_NONE || x->m.id.type == JSON_NONE;

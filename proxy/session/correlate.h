@@ -1,4 +1,5 @@
-/* correlate.h - checks and records a request, a notification or an answer, and matches an answer with its request. */
+/* correlate.h - checks and records a request, a notification or an answer, and matches an answer
+ * with its request. */
 #ifndef MI_PROXY_SESSION_CORRELATE_H
 #define MI_PROXY_SESSION_CORRELATE_H
 

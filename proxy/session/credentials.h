@@ -6,7 +6,8 @@
 
 #include "base/base.h"
 
-/* Returns true if an error text says that credentials were refused. Examines only the first 1024 bytes. */
+/* Returns true if an error text says that credentials were refused. Examines only the first 1024
+ * bytes. */
 bool error_says_credentials_refused(struct slice error_text);
 
 #endif

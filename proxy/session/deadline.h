@@ -1,15 +1,16 @@
 /* deadline.h - how long a request may take: the rules of --timeout.
  *
- * A rule is `WHAT=DURATION`, or a duration alone, which applies to all requests. WHAT is a method, a glob for
- * methods (such as `resources/` and a star), or `tool:NAME`, where NAME may be a glob as well.
- * The most specific rule wins: a tool by name, a tool by glob, a method by name, the glob with the
- * most characters that are not wildcards, the rule for all requests. Among equally specific rules
- * the last one wins. 0 means no deadline.
+ * A rule is `WHAT=DURATION`, or a duration alone, which applies to all requests. WHAT is a method,
+ * a glob for methods (such as `resources/` and a star), or `tool:NAME`, where NAME may be a glob as
+ * well. The most specific rule wins: a tool by name, a tool by glob, a method by name, the glob
+ * with the most characters that are not wildcards, the rule for all requests. Among equally
+ * specific rules the last one wins. 0 means no deadline.
  *
- * Rules     `initialize` has DEADLINE_INITIALIZE_US, or DEADLINE_LOGIN_US if the server may wait for a login in the
- *           browser, unless a rule that is not for all requests matches it, or the rule for all requests allows more.
- *           A method that may remain unanswered (mcp-wire.md 6.1: subscriptions/listen, tasks/result,
- *           server/discover) has no deadline unless a rule has exactly the name of the method.
+ * Rules     `initialize` has DEADLINE_INITIALIZE_US, or DEADLINE_LOGIN_US if the server may wait
+ *           for a login in the browser, unless a rule that is not for all requests matches it, or
+ *           the rule for all requests allows more. A method that may remain unanswered (mcp-wire.md
+ *           6.1: subscriptions/listen, tasks/result, server/discover) has no deadline unless a rule
+ *           has exactly the name of the method.
  * Owns      the rules; deadlines_close() frees them.
  * Errors    MI_EINVAL with a message, MI_EFULL with more than DEADLINES_MAX rules, MI_ENOMEM.
  * Blocks    never. Pure. */
@@ -44,8 +45,9 @@ int64_t deadline_of_request(const struct deadlines *d, unsigned flags, struct sl
  * rule, else DEADLINE_DEFAULT_US. This default is short, because the server's packages have been
  * downloaded by then and the client waits. */
 int64_t deadline_of_repeated_initialize(const struct deadlines *d);
-/* Appends the WHAT of a rule for such a request: `tool:NAME`, or the method. A name that is long, or not
- * a single word for a shell, is replaced by NAME or METHOD, because users copy the suggestion. */
+/* Appends the WHAT of a rule for such a request: `tool:NAME`, or the method. A name that is long,
+ * or not a single word for a shell, is replaced by NAME or METHOD, because users copy the
+ * suggestion. */
 void deadline_suggest_rule(struct buf *b, struct slice method, struct slice target);
 /* Returns the minutes to suggest instead of a deadline that was too short: 5 minutes, or twice the
  * deadline if that is longer. */

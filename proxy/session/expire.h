@@ -1,5 +1,5 @@
-/* expire.h - requests whose deadline has passed (mcp-wire.md 6.1): the client gets an error, the server a
- * notification, and late messages for them are dropped.
+/* expire.h - requests whose deadline has passed (mcp-wire.md 6.1): the client gets an error, the
+ * server a notification, and late messages for them are dropped.
  *
  * Changes   timers, open. */
 #ifndef MI_PROXY_SESSION_EXPIRE_H
@@ -7,18 +7,18 @@
 
 #include "proxy/session/state.h"
 
-/* Starts the timers of requests that have been written since the last call. Returns the microseconds until
- * expire_due() must be called; -1: no call is needed. */
+/* Starts the timers of requests that have been written since the last call. Returns the
+ * microseconds until expire_due() must be called; -1: no call is needed. */
 int64_t expire_next_us(struct traffic *t);
-/* Answers each request whose deadline has passed, and cancels it at the server. Before this call, read the server's
- * output and call expire_not_reading(). */
+/* Answers each request whose deadline has passed, and cancels it at the server. Before this call,
+ * read the server's output and call expire_not_reading(). */
 void expire_due(struct traffic *t);
 
 /* Sends `ping`, or `server/discover` to a server of 2026-07-28. Any message after this request
  * proves that the server is alive. Returns the seq of the request; 0: out of memory. */
 uint64_t expire_ask_server(struct traffic *t, bool modern);
-/* Call it when the server is being killed because it hung on the request `name`: the other requests get an error, except
- * subscriptions, which are repeated to the next process. */
+/* Call it when the server is being killed because it hung on the request `name`: the other requests
+ * get an error, except subscriptions, which are repeated to the next process. */
 void expire_server_hung(struct traffic *t, const char *name);
 
 /* Pauses the deadlines while the server's output is not read. Call it whenever that may have

@@ -29,7 +29,8 @@ void handshake_close(struct handshake *h)
     buf_close(&h->repeatable);
 }
 
-/* ---- sets of strings: JSON strings, each between newlines (JSON strings contain no newlines) ------ */
+/* ---- sets of strings: JSON strings, each between newlines (JSON strings contain no newlines)
+ * ------ */
 
 static void append_normalized_string(struct buf *b, struct slice raw)
 {
@@ -48,8 +49,8 @@ static const char *string_set_find(const struct buf *set, const struct buf *item
     return set->n < item->n ? NULL : memmem(set->p, set->n, item->p, item->n);
 }
 
-/* Adds the string to the set, or removes it if `in` is false. Returns false if out of memory; then the set is
- * unchanged. */
+/* Adds the string to the set, or removes it if `in` is false. Returns false if out of memory; then
+ * the set is unchanged. */
 static bool string_set_add_or_remove(struct handshake *h, struct buf *set, struct slice raw,
                                      bool in)
 {

@@ -1,13 +1,15 @@
-/* handshake.h - the messages to repeat to a new server process, so that the client does not notice the restart.
+/* handshake.h - the messages to repeat to a new server process, so that the client does not notice
+ * the restart.
  *
- * Learned from messages: the client's initialize and the server's result, the last log level, the subscribed
- * resources, and the tools that may be called twice.
+ * Learned from messages: the client's initialize and the server's result, the last log level, the
+ * subscribed resources, and the tools that may be called twice.
  *
- * Rules     mcp-wire.md 6.3. Ids of the interposer's own requests start with HANDSHAKE_ID and a secret of the
- *           session, so that no client has a pending request with such an id: otherwise the client
- *           could get an answer that is meant for the interposer, or the other way round.
- * Owns      copies of these messages; at most HANDSHAKE_MAX bytes of subscriptions and of tool names each. Beyond this
- *           limit nothing is kept, and `incomplete` is set.
+ * Rules     mcp-wire.md 6.3. Ids of the interposer's own requests start with HANDSHAKE_ID and a
+ *           secret of the session, so that no client has a pending request with such an id:
+ *           otherwise the client could get an answer that is meant for the interposer, or the other
+ *           way round.
+ * Owns      copies of these messages; at most HANDSHAKE_MAX bytes of subscriptions and of tool
+ *           names each. Beyond this limit nothing is kept, and `incomplete` is set.
  * Blocks    never. Pure. */
 #ifndef MI_PROXY_SESSION_HANDSHAKE_H
 #define MI_PROXY_SESSION_HANDSHAKE_H
@@ -36,8 +38,8 @@ struct handshake {
 
 void handshake_open(struct handshake *h);
 void handshake_close(struct handshake *h);
-/* Call it before the interposer's first request. secret: at most HANDSHAKE_SECRET_MAX random characters that need
- * no escape. */
+/* Call it before the interposer's first request. secret: at most HANDSHAKE_SECRET_MAX random
+ * characters that need no escape. */
 void handshake_set_secret(struct handshake *h, const char *secret);
 
 /* Call it when the server has answered the client's request with a result. */
@@ -47,19 +49,20 @@ void handshake_note_initialized(struct handshake *h);
 
 /* Returns true if this request may be sent to a new process even though the old one has read it. */
 bool handshake_may_repeat(const struct handshake *h, const struct pending *p);
-/* Returns true if the request may run twice: the method only reads, or the tool is marked readOnlyHint or
- * idempotentHint. */
+/* Returns true if the request may run twice: the method only reads, or the tool is marked
+ * readOnlyHint or idempotentHint. */
 bool handshake_is_harmless(const struct handshake *h, const struct pending *p);
 
-/* Returns true if the tool may run twice. raw_name: the tool's name as a JSON string without the quotes. */
+/* Returns true if the tool may run twice. raw_name: the tool's name as a JSON string without the
+ * quotes. */
 bool handshake_tool_is_harmless(const struct handshake *h, struct slice raw_name);
 
 /* Writes the initialize for a new process. Returns false if the client has sent none. */
 bool handshake_write_initialize(struct handshake *h, struct buf *b);
 /* Returns true if m answers the repeated initialize. */
 bool handshake_is_answer(const struct handshake *h, const struct rpc *m);
-/* Returns true if m has the protocol version and capabilities of the old process; if not, `why` gets a
- * sentence. */
+/* Returns true if m has the protocol version and capabilities of the old process; if not, `why`
+ * gets a sentence. */
 bool handshake_is_compatible(const struct handshake *h, const struct rpc *m, struct buf *why);
 /* Writes the messages that follow initialize, one for each call; *at starts at 0. Returns false
  * when there are no more. */
@@ -72,7 +75,8 @@ bool handshake_list_changed(const struct handshake *h, size_t *at, struct buf *b
 bool handshake_is_own_id(const struct handshake *h, struct json_value id);
 /* Returns true if this is the id of the interposer's request with the number n. */
 bool handshake_is_id(const struct handshake *h, struct json_value id, uint64_t n);
-/* Starts a request of the interposer, with a new id. The caller adds the params and ends the object. */
+/* Starts a request of the interposer, with a new id. The caller adds the params and ends the
+ * object. */
 void handshake_begin_request(struct handshake *h, struct json_out *j, const char *method);
 
 #endif

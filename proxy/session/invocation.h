@@ -7,7 +7,8 @@
 /* Returns the invocation of the request p, finished now. The caller sets status, error, result and
  * response_bytes. */
 struct invocation begin_invocation(const struct traffic *t, const struct pending *p);
-/* Returns the invocation of the request p, finished by the server's answer x. It borrows texts from x and p. */
+/* Returns the invocation of the request p, finished by the server's answer x. It borrows texts from
+ * x and p. */
 struct invocation invocation_of_answer(const struct traffic *t, const struct pending *p,
                                        const struct message *x, bool tool_error);
 /* Logs a request that ended with an error of the interposer. The caller has set x->status. */

@@ -1,11 +1,11 @@
 /* liveness.h - judges a server that sent nothing between a request and its deadline.
  *
- * Rules     a server that was asked whether it lives, and then sends any valid message, is slow. CPU time of its helpers
- *           (process_tree.h) proves work until --max-timeout; CPU time of the server itself does not, because an
- *           endless loop uses CPU time as well. A server is not asked before its first answer: it counts as
- *           starting, until --max-timeout, while its processes use CPU time or write to stderr. A
- *           process that waits for a processor counts as running, because on a busy machine it may
- *           get none for a while.
+ * Rules     a server that was asked whether it lives, and then sends any valid message, is slow.
+ *           CPU time of its helpers (process_tree.h) proves work until --max-timeout; CPU time of
+ *           the server itself does not, because an endless loop uses CPU time as well. A server is
+ *           not asked before its first answer: it counts as starting, until --max-timeout, while
+ *           its processes use CPU time or write to stderr. A process that waits for a processor
+ *           counts as running, because on a busy machine it may get none for a while.
  * Units     microseconds.
  * Blocks    never. Pure. */
 #ifndef MI_PROXY_SESSION_LIVENESS_H
@@ -39,8 +39,8 @@ struct liveness_facts {
     bool wrote_stderr;    /* the server wrote to stderr in about the second half of that time */
 };
 
-/* The facts when the server was asked, and the grace time has passed without a message. CPU times are counted
- * from the question. */
+/* The facts when the server was asked, and the grace time has passed without a message. CPU times
+ * are counted from the question. */
 struct liveness_asked {
     bool last; /* --max-timeout has passed */
     int64_t helpers_us;
@@ -50,8 +50,8 @@ struct liveness_asked {
 };
 
 enum liveness liveness_judge_at_deadline(const struct liveness_facts *f);
-/* Returns LIVENESS_HUNG, LIVENESS_AT_WORK, or LIVENESS_SILENT if the server wanted to run and got no processor: then
- * it gets the grace time again. */
+/* Returns LIVENESS_HUNG, LIVENESS_AT_WORK, or LIVENESS_SILENT if the server wanted to run and got
+ * no processor: then it gets the grace time again. */
 enum liveness liveness_judge_after_question(const struct liveness_asked *f);
 
 const char *liveness_name(enum liveness l); /* the name used in events */

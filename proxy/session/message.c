@@ -16,8 +16,8 @@ void message_close(struct message *x)
     x->copy = (struct line){0};
 }
 
-/* Returns the text of a client's message as it is recorded, without secrets that were entered in forms; {NULL, 0}
- * if out of memory. */
+/* Returns the text of a client's message as it is recorded, without secrets that were entered in
+ * forms; {NULL, 0} if out of memory. */
 static struct slice text_for_recording(struct traffic *t, const struct rpc *m, struct slice text,
                                        uint64_t *ret_n)
 {

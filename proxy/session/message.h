@@ -3,8 +3,8 @@
  * Rules     each message is recorded, forwarded or not; only a staged message is sent.
  * Owns      at most a copy of its line; a struct message is valid while its line is being handled.
  * Errors    if there is no memory to stage a message, the connection to the receiver is closed
- *           (outbox_discard_after_error) and a line is logged, because a message recorded as forwarded must not be
- *           lost silently. */
+ *           (outbox_discard_after_error) and a line is logged, because a message recorded as
+ *           forwarded must not be lost silently. */
 #ifndef MI_PROXY_SESSION_MESSAGE_H
 #define MI_PROXY_SESSION_MESSAGE_H
 
@@ -28,12 +28,12 @@ struct message {
 /* Frees what the message owns; safe to call twice. */
 void message_close(struct message *x);
 
-/* Returns the row of a message, in which secrets in the client's answers to forms are replaced. The row is valid
- * until the next call. */
+/* Returns the row of a message, in which secrets in the client's answers to forms are replaced. The
+ * row is valid until the next call. */
 struct row make_message_row(struct traffic *t, const struct message *x, enum row_kind kind,
                             enum row_action action);
-/* Replaces the text of the message by n bytes of a new chunk, and reads that text. The message takes over the chunk and
- * keeps its findings. Returns 0 or MI_EPROTO. */
+/* Replaces the text of the message by n bytes of a new chunk, and reads that text. The message
+ * takes over the chunk and keeps its findings. Returns 0 or MI_EPROTO. */
 MI_MUST int message_replace_text(struct message *x, struct chunk *copy, size_t n);
 /* Records the row of a message, and the repairs of the message. Returns the seq of the row. */
 uint64_t message_append(struct traffic *t, const struct row *row);
@@ -46,11 +46,12 @@ uint64_t message_record(struct traffic *t, const struct message *x, enum row_kin
 void message_stage(struct traffic *t, const struct message *x);
 /* Records and stages a message. Returns the seq of the message. */
 uint64_t message_forward(struct traffic *t, const struct message *x, enum row_kind kind);
-/* Records and stages the interposer's own request or notification. Returns its seq; 0: out of memory. */
+/* Records and stages the interposer's own request or notification. Returns its seq; 0: out of
+ * memory. */
 uint64_t message_send(struct traffic *t, enum row_direction dir, struct outbox *to,
                       struct slice text);
-/* Appends the method and target for people, such as "tools/call slow", sanitized and truncated; the target may be
- * {NULL, 0}. */
+/* Appends the method and target for people, such as "tools/call slow", sanitized and truncated; the
+ * target may be {NULL, 0}. */
 void message_name(struct buf *b, struct slice method, struct slice target);
 
 #endif

@@ -12,9 +12,9 @@
 
 /* ---- quotes --------------------------------------------------------------------------------- */
 
-/* Sanitizes the text like a text that is stored. The complete text is needed, because a part of a secret would not be
- * recognized. *ret_n: number of secrets replaced; if it is 0, the text is unchanged
- * and was not copied. */
+/* Sanitizes the text like a text that is stored. The complete text is needed, because a part of a
+ * secret would not be recognized. *ret_n: number of secrets replaced; if it is 0, the text is
+ * unchanged and was not copied. */
 static int sanitize_excerpt(struct slice text, struct buf *clean, size_t *ret_n)
 {
     struct redact *r = redact_current();
@@ -35,7 +35,8 @@ static int sanitize_excerpt(struct slice text, struct buf *clean, size_t *ret_n)
     return st;
 }
 
-/* Appends ": " and the text around the offset `at`. If a secret is near this offset, appends nothing. */
+/* Appends ": " and the text around the offset `at`. If a secret is near this offset, appends
+ * nothing. */
 static void append_excerpt(struct buf *b, struct slice text, size_t at)
 {
     struct buf clean = {0}, excerpt = {0};
@@ -108,8 +109,9 @@ static void refuse_answer_of_request(struct traffic *t, struct message *x, struc
     answer_reject_answer(t, x, p, why, "malformed-answer");
 }
 
-/* Sends the next held error whose time has passed at now_us (INT64_MAX: the next error in any case). Sends nothing if a
- * valid answer has closed the request meanwhile. Returns false if there is no such error. */
+/* Sends the next held error whose time has passed at now_us (INT64_MAX: the next error in any
+ * case). Sends nothing if a valid answer has closed the request meanwhile. Returns false if there
+ * is no such error. */
 static bool refuse_next_held_answer(struct traffic *t, int64_t now_us)
 {
     struct held_error error;
@@ -125,8 +127,8 @@ static bool refuse_next_held_answer(struct traffic *t, int64_t now_us)
     return true;
 }
 
-/* Records an unreadable answer, and holds the error for it until a valid answer can no longer come. A line that has
- * waited for the next line has already waited for a valid answer. */
+/* Records an unreadable answer, and holds the error for it until a valid answer can no longer come.
+ * A line that has waited for the next line has already waited for a valid answer. */
 static void hold_refused_answer(struct traffic *t, struct message *x, struct pending *p,
                                 const struct server_line *line)
 {
@@ -168,8 +170,8 @@ static void note_http_response(struct traffic *t, const struct server_line *line
     }
 }
 
-/* A server that answers its first request with HTTP does not speak MCP on stdio. Log lines about HTTP are not taken for
- * a response: they have no headers, or a message follows. */
+/* A server that answers its first request with HTTP does not speak MCP on stdio. Log lines about
+ * HTTP are not taken for a response: they have no headers, or a message follows. */
 void odd_on_blank_line(struct traffic *t)
 {
     struct pending *p = t->open[ROW_C2S].open.oldest;

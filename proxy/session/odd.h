@@ -28,7 +28,8 @@ void odd_on_blank_line(struct traffic *t);
 void odd_forward_line(struct traffic *t, struct message *x);
 struct lenient;
 /* For a client's line that is not JSON: sets the id of x->m to the first id on the line, if there
- * is one. *object: gets the object with this id, which x->m.id then borrows. *ret_rest: the line after that object. */
+ * is one. *object: gets the object with this id, which x->m.id then borrows. *ret_rest: the line
+ * after that object. */
 void odd_find_id(struct message *x, struct lenient *object, struct slice *ret_rest);
 /* How such a line was rejected. */
 struct odd_rejection {
@@ -36,21 +37,22 @@ struct odd_rejection {
     int code;
     const char *why, *cause;
 };
-/* Handles the other objects on the line, at most ODD_OTHERS_MAX: a request is answered with the same error; if an
- * object answers a request of the server, the server gets an error. */
+/* Handles the other objects on the line, at most ODD_OTHERS_MAX: a request is answered with the
+ * same error; if an object answers a request of the server, the server gets an error. */
 void odd_reject_others(struct traffic *t, const struct message *x, struct slice rest,
                        const struct odd_rejection *r);
 
 /* Call it when the output of the server has ended. A waiting line was then cut off, and its
  * request is answered with the reason of the end. */
 void odd_on_output_ended(struct traffic *t);
-/* Returns the microseconds until odd_handle_due() must be called; -1: no line and no error waits. */
+/* Returns the microseconds until odd_handle_due() must be called; -1: no line and no error
+ * waits. */
 int64_t odd_next_due_us(const struct traffic *t, int64_t now_us);
 /* Ends the waits whose time has passed. */
 void odd_handle_due(struct traffic *t, int64_t now_us);
 
-/* Keeps the start of a line of the server that looks like a message but answers no request: such a server
- * is not silent. */
+/* Keeps the start of a line of the server that looks like a message but answers no request: such a
+ * server is not silent. */
 void odd_keep_quote(struct traffic *t, struct slice text);
 /* Appends the start of such a line, if one came after the request was written. */
 void odd_append_explanation(const struct traffic *t, const struct pending *p, struct buf *why);

@@ -148,8 +148,8 @@ static struct parts parts_of_message(const struct rpc *m, const struct rpc_id *k
     return s;
 }
 
-/* If the whole message is kept, returns the slice of its copy that corresponds to x; otherwise copies x
- * separately. */
+/* If the whole message is kept, returns the slice of its copy that corresponds to x; otherwise
+ * copies x separately. */
 static struct slice copy_or_borrow_part(struct pending *p, const struct parts *s, size_t *at,
                                         struct slice x)
 {
@@ -190,8 +190,8 @@ struct rpc_id pending_make_id(struct pending_table *t, const struct rpc *m)
     return rpc_id_from_json(m->id, &t->scratch[PENDING_ID]);
 }
 
-/* Reserves space for every spelling of the key: six bytes (an escape) for each byte. So finding the request of an
- * answer never needs memory. */
+/* Reserves space for every spelling of the key: six bytes (an escape) for each byte. So finding the
+ * request of an answer never needs memory. */
 static bool reserve_for_lookup(struct buf *scratch, const struct rpc_id *key)
 {
     return buf_reserve(scratch, key->text.n * 6 + 64);

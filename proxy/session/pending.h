@@ -1,13 +1,13 @@
 /* pending.h - the requests of one peer that have no answer yet.
  *
- * Keys      ids and progress tokens, compared by rpc_id.h. Two pending requests may have the same id (a peer's
- *           mistake): the oldest is found first.
+ * Keys      ids and progress tokens, compared by rpc_id.h. Two pending requests may have the same
+ *           id (a peer's mistake): the oldest is found first.
  * Owns      the entries; each is one block of memory with copies of everything that is needed when
- *           the request is closed. A cancelled request usually gets no answer (mcp-wire.md 5.2): the last
- *           PENDING_CANCELLED_MAX cancelled requests are kept in a list of their own. Finding a pending
- *           request needs no memory.
- * Errors    MI_EFULL with more than PENDING_MAX entries or PENDING_BYTES_MAX bytes; MI_EINVAL for an id longer than
- *           RPC_ID_MAX; MI_ENOMEM.
+ *           the request is closed. A cancelled request usually gets no answer (mcp-wire.md 5.2):
+ *           the last PENDING_CANCELLED_MAX cancelled requests are kept in a list of their own.
+ *           Finding a pending request needs no memory.
+ * Errors    MI_EFULL with more than PENDING_MAX entries or PENDING_BYTES_MAX bytes; MI_EINVAL for
+ *           an id longer than RPC_ID_MAX; MI_ENOMEM.
  * Lifetime  an entry is valid until pending_remove() or pending_close().
  * Blocks    never. Pure. */
 #ifndef MI_PROXY_SESSION_PENDING_H
@@ -26,7 +26,8 @@
 /* written_at of a request that is in no outbox, because it waits to be sent again */
 #define PENDING_NOT_STAGED UINT64_MAX
 
-/* State of a request that may be repeated after the end of a process that had read it (resend.h). */
+/* State of a request that may be repeated after the end of a process that had read it
+ * (resend.h). */
 enum pending_resend {
     RESEND_NONE,  /* no process has ended while this request was pending */
     RESEND_WAITS, /* a process has ended while the request was pending; it waits to be sent again */
@@ -36,8 +37,8 @@ enum pending_resend {
 enum pending_key { PENDING_ID, PENDING_TOKEN, PENDING_KEYS };
 
 struct pending {
-    /* Links in the hash bucket of the request's id, and in the bucket of its progress token. `prev` of the
-     * first entry is the last entry. */
+    /* Links in the hash bucket of the request's id, and in the bucket of its progress token. `prev`
+     * of the first entry is the last entry. */
     struct {
         struct pending *next, *prev;
     } chain[PENDING_KEYS];
@@ -63,7 +64,8 @@ struct pending {
     bool was_read;            /* read by a server process that has ended: request_was_read() */
     bool resent;              /* the request is a subscription, sent again to a new process */
     enum pending_resend resend;
-    bool lsp_cancelled; /* cancelled by $/cancelRequest of LSP (mcp-wire.md 7.5): an answer is forwarded */
+    /* cancelled by $/cancelRequest of LSP (mcp-wire.md 7.5): an answer is forwarded */
+    bool lsp_cancelled;
     bool process_gone;  /* the process that sent this request has exited: an answer is dropped */
     bool asks_for_task; /* the answer to the request names a task */
     bool repeats;       /* the call equals a call that may have run (repeats.h) */
@@ -98,7 +100,8 @@ void pending_close(struct pending_table *t);
 /* Returns the id of a request to add, in the form in which ids are compared. Valid until the next
  * look-up or `pending_add()` in this table. */
 struct rpc_id pending_make_id(struct pending_table *t, const struct rpc *request);
-/* Adds a request. id: the result of pending_make_id(). The caller sets request_seq, t_us, size, written_at and asked. */
+/* Adds a request. id: the result of pending_make_id(). The caller sets request_seq, t_us, size,
+ * written_at and asked. */
 MI_MUST int pending_add(struct pending_table *t, const struct rpc *request, const struct rpc_id *id,
                         struct pending **ret);
 /* Returns true if a request with exactly this id is open. */

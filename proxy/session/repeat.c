@@ -7,7 +7,8 @@
 #include "proxy/session/answer.h"
 #include "wire/json/text.h"
 
-/* Says why it is uncertain whether the first call has run. cause: the cause in the error that the call got. */
+/* Says why it is uncertain whether the first call has run. cause: the cause in the error that the
+ * call got. */
 static const char *explain_uncertainty(const char *cause)
 {
     static const struct {
@@ -88,7 +89,8 @@ static void repeat_refuse_call(struct traffic *t, struct message *x, struct unce
     buf_close(&why);
 }
 
-/* Returns true for a call of a tool that must not run twice, if such calls are remembered at all. */
+/* Returns true for a call of a tool that must not run twice, if such calls are remembered at
+ * all. */
 static bool call_can_become_uncertain(const struct traffic *t, const struct message *x,
                                       const struct protocol_asked *asked)
 {

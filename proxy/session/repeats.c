@@ -26,7 +26,8 @@ const char *repeat_decision_name(enum repeat_decision d)
     return names[d];
 }
 
-/* Returns true if an error confirms a cancellation. The Python SDK sends code 0, "Request cancelled". */
+/* Returns true if an error confirms a cancellation. The Python SDK sends code 0, "Request
+ * cancelled". */
 static bool confirms_cancellation(const struct rpc *m)
 {
     int64_t code;
@@ -85,7 +86,8 @@ void repeats_close(struct repeats *r)
     r->cap = 0;
 }
 
-/* Appends a member of params to the text of a call's key; the character `mark` identifies the member. */
+/* Appends a member of params to the text of a call's key; the character `mark` identifies the
+ * member. */
 static void add_member_to_call_key(struct buf *b, char mark, struct json_value v, bool as_written)
 {
     if (v.type == JSON_NONE)

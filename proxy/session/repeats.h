@@ -1,9 +1,11 @@
-/* repeats.h - remembers uncertain calls, which may have run, and decides about later calls that equal them.
+/* repeats.h - remembers uncertain calls, which may have run, and decides about later calls that
+ * equal them.
  *
  * A call becomes uncertain when it is abandoned after it was sent to the server: its deadline
  * passed, the process ended, the client cancelled it, or its answer was rejected. The call stays
  * uncertain
- *   - until the server's answer to an equal call reaches the client, or the client gets the late answer to this call;
+ *   - until the server's answer to an equal call reaches the client, or the client gets the late
+ *     answer to this call;
  *   - until the process ends without having read the call, so that the call cannot have run;
  *   - for `window_us`;
  *   - until REPEATS_MAX later calls are uncertain.
@@ -42,18 +44,19 @@ const char *late_answer_name(enum late_answer a); /* "none", "result", "tool-err
 enum late_answer classify_late_answer(const struct rpc *m, struct slice *ret_text);
 
 struct uncertain {
-    uint64_t key; /* repeats_key() */
-    uint64_t seq; /* seq of the request */
+    uint64_t key;         /* repeats_key() */
+    uint64_t seq;         /* seq of the request */
     int64_t called_us;    /* when the call was received */
     int64_t called_at_us; /* called_us by the wall clock */
     int64_t at_us;        /* when the call became uncertain */
-    const char *cause;    /* static: cause of the client's error, "cancelled" or "rejected-answer" */
-    uint64_t written_at;  /* as in struct pending */
-    bool process_gone;    /* the process that had read the call has ended */
-    bool task;            /* the call asked for a task, so its answer names one */
-    /* Number of bytes sent to the client up to the end of the error that refused an equal call. An equal call that
-     * the client sends after reading these bytes is forwarded. 0: no equal call was refused, or one has been
-     * forwarded after that. */
+    /* static: cause of the client's error, "cancelled" or "rejected-answer" */
+    const char *cause;
+    uint64_t written_at; /* as in struct pending */
+    bool process_gone;   /* the process that had read the call has ended */
+    bool task;           /* the call asked for a task, so its answer names one */
+    /* Number of bytes sent to the client up to the end of the error that refused an equal call. An
+     * equal call that the client sends after reading these bytes is forwarded. 0: no equal call was
+     * refused, or one has been forwarded after that. */
     uint64_t refused_at;
     enum late_answer late;
     int64_t late_us; /* when the late answer came */
@@ -75,9 +78,10 @@ void repeats_open(struct repeats *r, enum on_repeat mode, int64_t window_us,
                   const struct hash_key *key);
 void repeats_close(struct repeats *r);
 
-/* Returns the key of a tools/call, or 0 if out of memory. The key is made from params.name, .arguments, .inputResponses
- * and .requestState. If these members have more than REPEATS_CANONICAL_MAX bytes, they are compared as written, because
- * sorting megabytes would delay other messages. */
+/* Returns the key of a tools/call, or 0 if out of memory. The key is made from params.name,
+ * .arguments, .inputResponses and .requestState. If these members have more than
+ * REPEATS_CANONICAL_MAX bytes, they are compared as written, because sorting megabytes would delay
+ * other messages. */
 uint64_t repeats_key(const struct repeats *r, const struct rpc *call);
 
 enum repeats_added {
@@ -87,23 +91,24 @@ enum repeats_added {
 };
 /* Adds an uncertain call. u->text must be NULL. */
 enum repeats_added repeats_add(struct repeats *r, const struct uncertain *u);
-/* Notes that the server has answered the uncertain call `seq`. text: the answer, copied if there is room; {NULL, 0} if
- * it must not be kept. Returns the call, or NULL if it is unknown. */
+/* Notes that the server has answered the uncertain call `seq`. text: the answer, copied if there is
+ * room; {NULL, 0} if it must not be kept. Returns the call, or NULL if it is unknown. */
 const struct uncertain *repeats_note_late_answer(struct repeats *r, uint64_t seq,
                                                  enum late_answer a, struct slice text,
                                                  int64_t now_us);
 /* Call it when the client has received an answer to a call with this key. */
 void repeats_forget_key(struct repeats *r, uint64_t key);
-/* Call it when the process has ended after reading `read` bytes: later calls cannot have run, so they are not
- * uncertain. */
+/* Call it when the process has ended after reading `read` bytes: later calls cannot have run, so
+ * they are not uncertain. */
 void repeats_note_process_ended(struct repeats *r, uint64_t read);
 /* Call it when `by` bytes are inserted before the bytes that the process has not received yet. */
 void repeats_shift_positions(struct repeats *r, uint64_t by);
 
 enum repeat_decision {
-    REPEAT_NONE,     /* the call equals no uncertain call */
-    REPEAT_WARNED,   /* forwarded, with a warning */
-    REPEAT_INSISTED, /* forwarded, because the client already knows that an equal call was refused */
+    REPEAT_NONE,   /* the call equals no uncertain call */
+    REPEAT_WARNED, /* forwarded, with a warning */
+    /* forwarded, because the client already knows that an equal call was refused */
+    REPEAT_INSISTED,
     REPEAT_ANSWERED, /* answered with the late answer to the uncertain call */
     REPEAT_REFUSED,  /* answered with an error */
 };
@@ -120,10 +125,11 @@ struct repeat {
     enum late_answer late;
 };
 
-/* Decides what happens to a call with this key. *ret_first: the newest equal uncertain call, or the uncertain call
- * whose late answer is used; valid until the next change. task: the call asks for a task. can_refuse: the call need not
- * be forwarded. client_read: number of bytes that the client has read. After REPEAT_REFUSED the caller sets refused_at,
- * if it is 0, when the error is staged. */
+/* Decides what happens to a call with this key. *ret_first: the newest equal uncertain call, or the
+ * uncertain call whose late answer is used; valid until the next change. task: the call asks for a
+ * task. can_refuse: the call need not be forwarded. client_read: number of bytes that the client
+ * has read. After REPEAT_REFUSED the caller sets refused_at, if it is 0, when the error is
+ * staged. */
 enum repeat_decision repeats_decide(struct repeats *r, uint64_t key, bool task, bool can_refuse,
                                     int64_t now_us, uint64_t client_read,
                                     struct uncertain **ret_first);

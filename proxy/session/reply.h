@@ -1,8 +1,9 @@
-/* reply.h - writes the JSON of the interposer's answers: errors, and the result that ends a subscription.
+/* reply.h - writes the JSON of the interposer's answers: errors, and the result that ends a
+ * subscription.
  *
  * Each error names its source: error.data = {"source":"mcp-interposer","cause":…, …}.
- * Codes: mcp-wire.md 4. A request of 2026-07-28 gets -31000 instead of -32000, because that revision forbids new
- * codes from -32000 to -32019.
+ * Codes: mcp-wire.md 4. A request of 2026-07-28 gets -31000 instead of -32000, because that
+ * revision forbids new codes from -32000 to -32019.
  * Blocks    never. Pure. */
 #ifndef MI_PROXY_SESSION_REPLY_H
 #define MI_PROXY_SESSION_REPLY_H
@@ -39,13 +40,14 @@ struct reply {
     enum reply_ran ran;           /* whether the call may have run */
     int64_t timeout_us;           /* the deadline that has passed; 0: none */
     struct slice pointer, reason; /* which argument is invalid, and why; {NULL, 0}: none */
-    const struct repeat *repeats; /* equal call that may have run, the reason of the error; or NULL */
+    /* equal call that may have run, the reason of the error; or NULL */
+    const struct repeat *repeats;
 };
 
 /* Writes an error, without a newline. */
 void reply_write(struct buf *b, const struct reply *r);
-/* Writes the late answer to an equal call. text: its result or error (JSON); an object gets the member
- * REPLY_META_REPEAT. */
+/* Writes the late answer to an equal call. text: its result or error (JSON); an object gets the
+ * member REPLY_META_REPEAT. */
 void reply_write_late(struct buf *b, struct slice id, struct slice text, const char *session,
                       const struct repeat *r);
 /* Writes the result that ends a subscriptions/listen. */

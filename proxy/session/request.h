@@ -14,7 +14,8 @@ MI_MUST int request_open(struct traffic *t, const struct message *x, struct pend
 void request_pause_deadlines(struct traffic *t, int64_t now_us);
 /* Closes a request: no further answer is expected. dir: its direction. */
 void request_close(struct traffic *t, enum row_direction dir, struct pending *p);
-/* Marks a request as cancelled by its sender or abandoned by the interposer: a late answer is dropped. */
+/* Marks a request as cancelled by its sender or abandoned by the interposer: a late answer is
+ * dropped. */
 void request_abandon(struct traffic *t, enum row_direction dir, struct pending *p);
 /* Notes that the client's request `seq` is not forwarded. The ids of the last REFUSED_MAX such
  * requests are kept until they are used again. */
@@ -25,8 +26,8 @@ uint64_t request_refused_seq(struct traffic *t, struct json_value id);
 /* Returns the id that a `notifications/cancelled` or `$/cancelRequest` names; its type is JSON_NONE
  * if the message names no id, or is another message. */
 struct json_value request_cancelled_id(const struct rpc *m);
-/* Returns true if a server process has read the whole request. read: number of bytes that the last process has read,
- * counted like pending.written_at. */
+/* Returns true if a server process has read the whole request. read: number of bytes that the last
+ * process has read, counted like pending.written_at. */
 bool request_was_read(struct pending *p, uint64_t read);
 
 #endif

@@ -1,11 +1,11 @@
 /* resend.h - decides which pending requests of an ended process are sent to the next one.
  *
- * A request that may be repeated (handshake_may_repeat()) is sent again once. The request may have ended the
- * process, so such requests are sent one at a time: if the next process also ends, the request that
- * was sent again and had been read is to blame. That request gets an error, and the others still
- * wait to be sent. A request that was cancelled after it was sent again may also have ended the
- * process; then no other request is blamed. Requests that no process had read are sent all at once,
- * and so are subscriptions, which are pending as long as a process runs.
+ * A request that may be repeated (handshake_may_repeat()) is sent again once. The request may have
+ * ended the process, so such requests are sent one at a time: if the next process also ends, the
+ * request that was sent again and had been read is to blame. That request gets an error, and the
+ * others still wait to be sent. A request that was cancelled after it was sent again may also have
+ * ended the process; then no other request is blamed. Requests that no process had read are sent
+ * all at once, and so are subscriptions, which are pending as long as a process runs.
  *
  * Changes   pending.resend and pending.was_read.
  * Blocks    never. Pure. */
@@ -31,17 +31,17 @@ enum resend_end {
  * pending.written_at. */
 enum resend_result resend_decide(struct pending *p, uint64_t read, enum resend_end end,
                                  bool may_repeat);
-/* Returns true if a cancelled request had been sent again and read by the process. Call it once for each
- * ended process: it resets these requests, because the next process does not get them. */
+/* Returns true if a cancelled request had been sent again and read by the process. Call it once for
+ * each ended process: it resets these requests, because the next process does not get them. */
 bool resend_take_cancelled(const struct pending_list *cancelled, uint64_t read);
-/* Returns true if the process gets the request now. The request must not be staged. next: the result of
- * resend_next(). */
+/* Returns true if the process gets the request now. The request must not be staged. next: the
+ * result of resend_next(). */
 bool resend_is_due(const struct pending *p, const struct pending *next);
 /* Returns the oldest request that waits to be sent again; NULL: there is none, or another request
  * that was sent again is pending. */
 struct pending *resend_next(const struct pending_list *open);
-/* Returns true if a request is pending that was sent again, and that the process has read: if the process ends, that
- * request is to blame. */
+/* Returns true if a request is pending that was sent again, and that the process has read: if the
+ * process ends, that request is to blame. */
 bool resend_was_read(const struct pending_list *open, uint64_t read);
 
 #endif

@@ -22,9 +22,9 @@ static int error_code_of_rule(enum rule r)
     }
 }
 
-/* Returns true if the message must be rejected. Then *ret is the first rule that it violates, and `why` gets a text such
- * as "invalid-params: a member of params is missing or of a wrong type: `uri`". A batch is forwarded as a whole, so its
- * members are never rejected. */
+/* Returns true if the message must be rejected. Then *ret is the first rule that it violates, and
+ * `why` gets a text such as "invalid-params: a member of params is missing or of a wrong type:
+ * `uri`". A batch is forwarded as a whole, so its members are never rejected. */
 static bool must_reject_message(struct traffic *t, const struct message *x, enum rule *ret,
                                 struct buf *why)
 {
@@ -60,8 +60,8 @@ static breaches check_form_request(struct traffic *t, const struct message *x)
                : 0;
 }
 
-/* Returns true if a pending request has the same progress token. correlate.c also notes this, but only after the request
- * is in the table, which is too late to reject it. */
+/* Returns true if a pending request has the same progress token. correlate.c also notes this, but
+ * only after the request is in the table, which is too late to reject it. */
 static bool request_reuses_token(struct traffic *t, const struct message *x)
 {
     if (t->validate != VALIDATE_PROTOCOL || x->m.meta.type != JSON_OBJECT)

@@ -1,14 +1,15 @@
 /* rules.h - the rules of MCP, applied to each message.
  *
- * A violation is always noted in x->rules. Under --validate protocol a message that violates a MUST is rejected:
- * it is recorded, and its sender or the client that waits for it gets an error that names the rule. */
+ * A violation is always noted in x->rules. Under --validate protocol a message that violates a MUST
+ * is rejected: it is recorded, and its sender or the client that waits for it gets an error that
+ * names the rule. */
 #ifndef MI_PROXY_SESSION_RULES_H
 #define MI_PROXY_SESSION_RULES_H
 
 #include "proxy/session/message.h"
 
-/* Each of these three functions returns false if the message was rejected. *ret: what the answer must look like. p: the
- * request that x answers. */
+/* Each of these three functions returns false if the message was rejected. *ret: what the answer
+ * must look like. p: the request that x answers. */
 bool rules_check_request(struct traffic *t, struct message *x, struct protocol_asked *ret);
 bool rules_check_notification(struct traffic *t, struct message *x);
 bool rules_check_answer(struct traffic *t, struct message *x, struct pending *p);

@@ -1,4 +1,5 @@
-/* session_info.h - session metadata learned from messages: names and versions of the peers, the protocol version.
+/* session_info.h - session metadata learned from messages: names and versions of the peers, the
+ * protocol version.
  *
  * Changes   version, knows_client, handshake. */
 #ifndef MI_PROXY_SESSION_SESSION_INFO_H

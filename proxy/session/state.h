@@ -1,7 +1,7 @@
 /* state.h - the state of one connection between a client and a server.
  *
- * The modules of this folder share struct traffic; each gets the whole struct and changes only the fields that its
- * header names. A module calls only modules above it in this list:
+ * The modules of this folder share struct traffic; each gets the whole struct and changes only the
+ * fields that its header names. A module calls only modules above it in this list:
  *
  *   message       records a message and stages it in the outbox
  *   request       opens and closes pending requests, with their timers
@@ -26,7 +26,8 @@
 #define MI_PROXY_SESSION_STATE_H
 
 #define CLIENTS_MAX 16 /* number of clients of one pipe that can be distinguished */
-#define REFUSED_MAX 64 /* refused requests that are remembered, so that a cancellation is recognized */
+/* refused requests that are remembered, so that a cancellation is recognized */
+#define REFUSED_MAX 64
 
 #include "base/io/outbox.h"
 #include "journal/journal.h"
@@ -43,11 +44,12 @@
 #include "wire/schema/tools.h"
 #include "wire/server_lines.h"
 
-/* Which messages are rejected: none; invalid messages; or also messages that violate a MUST of MCP. */
+/* Which messages are rejected: none; invalid messages; or also messages that violate a MUST of
+ * MCP. */
 enum validate { VALIDATE_NONE, VALIDATE_WIRE, VALIDATE_PROTOCOL };
 
-/* What happens if the arguments of a tools/call violate the tool's schema: they are not checked, a warning is logged, or
- * the call is rejected. */
+/* What happens if the arguments of a tools/call violate the tool's schema: they are not checked, a
+ * warning is logged, or the call is rejected. */
 enum check_arguments { ARGUMENTS_OFF, ARGUMENTS_WARN, ARGUMENTS_REJECT };
 
 /* The tools of the server's previous session, compared with the first complete list of this one. */
@@ -58,10 +60,10 @@ struct previous_tools {
         PREVIOUS_TOOLS_KNOWN,
         PREVIOUS_TOOLS_COMPARED
     } state;
-    struct tools tools; /* owned */
+    struct tools tools;         /* owned */
     char uid[JOURNAL_UID_SIZE]; /* UID of the previous session */
-    bool completes;    /* the message being handled completes a list */
-    uint64_t list_seq; /* seq of the last message of that list; 0: none */
+    bool completes;             /* the message being handled completes a list */
+    uint64_t list_seq;          /* seq of the last message of that list; 0: none */
 };
 
 /* State for lines that are not valid messages (odd.h). */
@@ -124,11 +126,13 @@ struct refused_request {
 struct traffic {
     const struct journal *journal; /* borrowed */
     const char *server;            /* borrowed; name of the server in the recording */
-    const char *url;               /* borrowed; URL that the server's command connects to; or NULL */
+    /* borrowed; URL that the server's command connects to; or NULL */
+    const char *url;
     enum validate validate;
     size_t max_message;   /* bytes; for the text of an error */
     struct outbox out[2]; /* [ROW_C2S]: to the server, [ROW_S2C]: to the client */
-    size_t own_bytes;     /* bytes of the interposer's answers staged since out[ROW_S2C] was empty */
+    /* bytes of the interposer's answers staged since out[ROW_S2C] was empty */
+    size_t own_bytes;
     struct pending_table open[2]; /* [ROW_C2S]: the client's requests, [ROW_S2C]: the server's */
     struct refused_request refused[REFUSED_MAX]; /* a ring buffer */
     size_t refused_next;                         /* next slot of the ring buffer */
@@ -157,16 +161,17 @@ struct traffic {
     bool unfinished_logged[2]; /* an incomplete line was logged */
 
     void *owner; /* first argument of the callbacks below; each callback may be NULL */
-    /* A deadline has passed, and the server has sent nothing since the request. Returns the judgement about the
-     * server, and appends it to `why`. After LIVENESS_HUNG the server is being killed. */
+    /* A deadline has passed, and the server has sent nothing since the request. Returns the
+     * judgement about the server, and appends it to `why`. After LIVENESS_HUNG the server is being
+     * killed. */
     enum liveness (*on_silent)(void *owner, const struct pending *p, int64_t waited_us,
                                struct buf *why);
     /* An answer reports missing, wrong or expired credentials. */
     void (*on_auth)(void *owner, const struct pending *p, struct slice answer);
     /* The first complete list shows that the tool rule hides every tool. */
     void (*on_rule)(void *owner, const char *happened);
-    /* Returns the number of bytes that the client has read. If this callback is NULL, all bytes that the
-     * client's pipe has accepted count as read. */
+    /* Returns the number of bytes that the client has read. If this callback is NULL, all bytes
+     * that the client's pipe has accepted count as read. */
     uint64_t (*client_has_read)(void *owner);
     /* The call p, which equals a call that may have run, is forwarded. happened: a sentence. */
     void (*on_repeat)(void *owner, const struct pending *p, const char *happened);

@@ -48,8 +48,8 @@ static bool is_blank(char c)
     return c == ' ' || c == '\t' || c == '\r';
 }
 
-/* Copies the line to the buffer and returns it without escape sequences, without blanks at its ends, and without the
- * frame that Python draws around a group of exceptions. */
+/* Copies the line to the buffer and returns it without escape sequences, without blanks at its
+ * ends, and without the frame that Python draws around a group of exceptions. */
 static struct slice make_plain_line(struct slice line, char buffer[STDERR_LINE_READ],
                                     bool *ret_indented)
 {
@@ -112,7 +112,7 @@ static bool slice_contains(struct slice all, struct slice part)
 }
 
 static void keep_as_reason(struct reading *r, struct slice text, enum stderr_says says,
-                        const void *rule)
+                           const void *rule)
 {
     reason_text_set(&r->reason, text);
     r->says = says;
@@ -157,7 +157,7 @@ static bool is_better_reason(const struct reading *r, enum stderr_says says, con
 
 /* Handles a line that belongs to an earlier line. Returns false for any other line. */
 static bool handle_continuation(struct reading *r, struct slice text, enum stderr_says says,
-                                    bool indented)
+                                bool indented)
 {
     enum mode mode = r->mode;
     if (mode == IN_TRACEBACK && indented)

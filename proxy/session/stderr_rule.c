@@ -227,8 +227,8 @@ static bool is_name_char(char c)
            c == '.' || c == '$' || c == ':';
 }
 
-/* Returns true for a text such as "ValueError: …", "java.io.IOException: …" or "Error [ERR_X]: …", or such a name
- * alone. */
+/* Returns true for a text such as "ValueError: …", "java.io.IOException: …" or "Error [ERR_X]: …",
+ * or such a name alone. */
 static bool line_names_exception(struct slice s)
 {
     static const char *const last[] = {"Error", "Exception", "Interrupt", "Rejection", "Fault"};

@@ -1,6 +1,6 @@
-/* stderr_rule.h - classifies a line of a server's stderr: does it say why the server ended? A table has rules for the
- * outputs of node, npm, python, uv, pip, docker, deno, bun, java, go, rust, ruby, php, perl, .NET, shells and others.
- * tests/stderr has samples of these outputs.
+/* stderr_rule.h - classifies a line of a server's stderr: does it say why the server ended? A table
+ * has rules for the outputs of node, npm, python, uv, pip, docker, deno, bun, java, go, rust, ruby,
+ * php, perl, .NET, shells and others. tests/stderr has samples of these outputs.
  *
  * Owns      nothing.
  * Blocks    never. Pure. */
@@ -10,24 +10,25 @@
 #include "base/buf.h"
 
 enum stderr_says {
-    STDERR_DETAIL,     /* a frame of a stack, a version, a hint, a warning */
-    STDERR_FRAMES,     /* lines of a stack follow, up to an empty line */
-    STDERR_TRACEBACK,  /* indented lines of a stack follow, and then the reason */
-    STDERR_CODE,       /* code: 'NAME' */
-    STDERR_CAUSE,      /* the cause of the error in an earlier line */
-    STDERR_OTHER,      /* no rule applies */
-    STDERR_MAYBE,      /* the line has a word such as "error": an error, or a log line about an error */
+    STDERR_DETAIL,    /* a frame of a stack, a version, a hint, a warning */
+    STDERR_FRAMES,    /* lines of a stack follow, up to an empty line */
+    STDERR_TRACEBACK, /* indented lines of a stack follow, and then the reason */
+    STDERR_CODE,      /* code: 'NAME' */
+    STDERR_CAUSE,     /* the cause of the error in an earlier line */
+    STDERR_OTHER,     /* no rule applies */
+    /* the line has a word such as "error": an error, or a log line about an error */
+    STDERR_MAYBE,
     STDERR_REASON,     /* the error that ended the program */
     STDERR_REASON_TOP, /* like STDERR_REASON, but later lines of the same rule are details */
 };
 
 /* Classifies a line. The line must not be empty, and must have no escape sequences and no blanks at
- * its ends. *ret_text: the line without introduction and decoration. *ret_rule: identifies the rule; NULL if
- * none applies. */
+ * its ends. *ret_text: the line without introduction and decoration. *ret_rule: identifies the
+ * rule; NULL if none applies. */
 enum stderr_says stderr_rule_classify(struct slice line, struct slice *ret_text,
                                       const void **ret_rule);
-/* Returns true if a restarted server would end with the same error, for example because a package does not exist.
- * Returns false if rule is NULL. */
+/* Returns true if a restarted server would end with the same error, for example because a package
+ * does not exist. Returns false if rule is NULL. */
 bool stderr_rule_is_final(const void *rule);
 /* Returns how many of the lines after this reason belong to it. */
 unsigned stderr_rule_continues(struct slice reason);

@@ -5,8 +5,8 @@
 
 #define NOISE_SHOWN 300 /* bytes of a line that stderr shows */
 
-/* Removes secrets from the row's text. If a secret was replaced, row->body then points into *clean. If memory runs out,
- * row->body becomes empty. */
+/* Removes secrets from the row's text. If a secret was replaced, row->body then points into *clean.
+ * If memory runs out, row->body becomes empty. */
 static void sanitize_stray_line(struct redact_lines *lines, struct row *row, struct buf *clean)
 {
     struct redact *r = redact_current();

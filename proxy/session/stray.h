@@ -1,4 +1,5 @@
-/* stray.h - records output of the server that is not a message: banners and logs on stdout, and stderr.
+/* stray.h - records output of the server that is not a message: banners and logs on stdout, and
+ * stderr.
  *
  * A secret may span such lines, so they are sanitized here, where each line arrives once and in
  * order.

@@ -93,8 +93,8 @@ bool timers_limited_by_max(const struct timers *t, const struct pending *p)
                               p->first_started_us + t->max_us <= p->started_us + p->timeout_us));
 }
 
-/* Returns the request's deadline in the time of timers_elapsed_us(). A deadline never becomes earlier, so the heap may
- * hold an older value. */
+/* Returns the request's deadline in the time of timers_elapsed_us(). A deadline never becomes
+ * earlier, so the heap may hold an older value. */
 static int64_t deadline_with_fair_time(const struct timers *t, const struct pending *p)
 {
     int64_t started_us =

@@ -1,18 +1,19 @@
 /* timers.h - the deadlines of the client's requests.
  *
- * A timer is started when the request's last byte has been written to the server, and restarted by each progress
- * notification; the timer of --max-timeout is started only once. A request that the server does not read has a
- * deadline as well, counted from the last moment at which the server read a byte.
+ * A timer is started when the request's last byte has been written to the server, and restarted by
+ * each progress notification; the timer of --max-timeout is started only once. A request that the
+ * server does not read has a deadline as well, counted from the last moment at which the server
+ * read a byte.
  *
- * Only time in which the server could answer is counted. All timers are paused while a request of the server waits for
- * the client, because a user may be thinking (mcp-wire.md 6.1), and while the server's output is not read. Time in
- * which this process did not run is skipped. After a pause, and after skipped time, no deadline passes within
- * TIMERS_FAIR_US, or within the request's timeout if that is shorter: the server may have been stopped as
- * well. This extra time is granted once in 2 * TIMERS_FAIR_US of counted time, so that short pauses
- * cannot delay a deadline forever.
+ * Only time in which the server could answer is counted. All timers are paused while a request of
+ * the server waits for the client, because a user may be thinking (mcp-wire.md 6.1), and while the
+ * server's output is not read. Time in which this process did not run is skipped. After a pause,
+ * and after skipped time, no deadline passes within TIMERS_FAIR_US, or within the request's timeout
+ * if that is shorter: the server may have been stopped as well. This extra time is granted once in
+ * 2 * TIMERS_FAIR_US of counted time, so that short pauses cannot delay a deadline forever.
  *
- * The heap is lazy: restarting a timer does not move its request. When the old deadline has passed, the deadline is
- * computed again.
+ * The heap is lazy: restarting a timer does not move its request. When the old deadline has passed,
+ * the deadline is computed again.
  *
  * Owns      the heap. Entries are borrowed from the pending table and must be removed here first.
  * Units     microseconds since the session's start, as journal_now_us() returns them.
@@ -56,30 +57,34 @@ MI_MUST int timers_add(struct timers *t, struct pending *p, int64_t now_us);
 /* Removes a request that was answered or cancelled. Call it before pending_remove() and
  * pending_mark_cancelled(). */
 void timers_remove(struct timers *t, struct pending *p);
-/* Call it before a new server process gets all requests, the oldest first: each timer starts again when its request is
- * written. Requests that the old process had not read keep their deadline. */
+/* Call it before a new server process gets all requests, the oldest first: each timer starts again
+ * when its request is written. Requests that the old process had not read keep their deadline. */
 void timers_begin_new_process(struct timers *t, struct pending *oldest, int64_t now_us);
-/* Call it when the server has read `written` bytes in total: starts the timers of the requests in them. */
+/* Call it when the server has read `written` bytes in total: starts the timers of the requests in
+ * them. */
 void timers_note_written(struct timers *t, uint64_t written, int64_t now_us);
-/* Call it when a request was staged again, after newer requests. oldest: the oldest of all requests. */
+/* Call it when a request was staged again, after newer requests. oldest: the oldest of all
+ * requests. */
 void timers_note_staged_again(struct timers *t, struct pending *oldest);
 /* Restarts the timer of a request because of a progress notification. */
 void timers_note_progress(struct timers *t, struct pending *p, int64_t now_us);
-/* Pauses all timers for the reason `why`, or removes this reason. The timers continue when no reason is
- * left. */
+/* Pauses all timers for the reason `why`, or removes this reason. The timers continue when no
+ * reason is left. */
 void timers_pause(struct timers *t, enum timers_why why, bool pause, int64_t now_us);
 /* Call it after this process did not run for `us` microseconds. Returns true if TIMERS_FAIR_US was
  * granted. */
 bool timers_skip_stalled_time(struct timers *t, int64_t us, int64_t now_us);
-/* away: no server reads, because one process is being stopped and the next is not ready. The timeout of requests
- * that wait for the next process is counted from the moment when that process is ready. */
+/* away: no server reads, because one process is being stopped and the next is not ready. The
+ * timeout of requests that wait for the next process is counted from the moment when that process
+ * is ready. */
 void timers_set_server_away(struct timers *t, bool away, int64_t now_us);
 /* Returns a request whose deadline has passed, or NULL. The request stays until it is removed. */
 struct pending *timers_next_expired(struct timers *t, int64_t now_us);
 /* Returns true if --max-timeout determines the deadline of a request. */
 bool timers_limited_by_max(const struct timers *t, const struct pending *p);
-/* Returns the microseconds until timers_next_expired() must be called; -1: no deadline can pass. The result is not later
- * than the next deadline, and not 0 after timers_next_expired() has returned NULL. */
+/* Returns the microseconds until timers_next_expired() must be called; -1: no deadline can pass.
+ * The result is not later than the next deadline, and not 0 after timers_next_expired() has
+ * returned NULL. */
 int64_t timers_next(const struct timers *t, int64_t now_us);
 
 #endif

@@ -1,13 +1,15 @@
-/* tool_ask.h - requests the list of tools from the server, for tool_gate.h, while messages of the client wait.
+/* tool_ask.h - requests the list of tools from the server, for tool_gate.h, while messages of the
+ * client wait.
  *
- * With --read-only a call is forwarded only if the tool's hint is known. If no list with this tool was seen,
- * and after each change of the list, the whole list is requested; it must arrive within TOOL_ASK_US. Calls and
- * their cancellations wait meanwhile, in order; other messages do not wait. If the list does not
- * arrive, the reason is kept, and the waiting calls are refused. Later calls are refused as well, for
- * TOOL_ASK_RETRY_US or until the list changes.
+ * With --read-only a call is forwarded only if the tool's hint is known. If no list with this tool
+ * was seen, and after each change of the list, the whole list is requested; it must arrive within
+ * TOOL_ASK_US. Calls and their cancellations wait meanwhile, in order; other messages do not wait.
+ * If the list does not arrive, the reason is kept, and the waiting calls are refused. Later calls
+ * are refused as well, for TOOL_ASK_RETRY_US or until the list changes.
  *
  * Owns      copies of the messages that wait; at most TOOL_ASK_LINES_MAX messages with
- *           TOOL_ASK_BYTES_MAX bytes together. With more, the request for the list counts as failed.
+ *           TOOL_ASK_BYTES_MAX bytes together. With more, the request for the list counts as
+ *           failed.
  * Changes   gate: its members about the requested list and the waiting messages.
  * Blocks    never. */
 #ifndef MI_PROXY_SESSION_TOOL_ASK_H
@@ -24,20 +26,22 @@
 
 /* Requests the list. modern: the request has the form that revision 2026-07-28 requires. */
 void tool_ask_begin(struct traffic *t, bool modern);
-/* Handles an answer to one of the interposer's own requests. Returns false if it does not answer the request for a
- * list. */
+/* Handles an answer to one of the interposer's own requests. Returns false if it does not answer
+ * the request for a list. */
 bool tool_ask_answer(struct traffic *t, const struct rpc *m);
-/* Returns the time since the session's start at which tool_ask_fail_if_late() must be called; INT64_MAX: no list is
- * awaited, or the server is not read now. */
+/* Returns the time since the session's start at which tool_ask_fail_if_late() must be called;
+ * INT64_MAX: no list is awaited, or the server is not read now. */
 int64_t tool_ask_due_us(const struct traffic *t);
 void tool_ask_fail_if_late(struct traffic *t, int64_t now_us);
 /* Call it if the list cannot be obtained. why: a clause. */
 void tool_ask_fail(struct traffic *t, const char *why);
-/* Call it when another process is started: requests the list again if a request for it was pending. */
+/* Call it when another process is started: requests the list again if a request for it was
+ * pending. */
 void tool_ask_restart(struct traffic *t);
 
 /* Keeps a copy of the message's line. Returns false if a limit is reached or memory runs out:
- * then the request for the list counts as failed, and the waiting messages must be handled first. */
+ * then the request for the list counts as failed, and the waiting messages must be handled
+ * first. */
 MI_MUST bool tool_ask_hold_message(struct traffic *t, const struct message *x, findings found);
 /* Returns true if a message waits that may contain a call with this id. */
 bool tool_ask_waits(const struct traffic *t, struct json_value id);

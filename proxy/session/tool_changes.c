@@ -18,8 +18,8 @@ void tool_changes_request(struct traffic *t)
     journal_want_previous_tools(t->journal);
 }
 
-/* Returns true if the recorded forms of two definitions are equal. The old definition was sanitized when it was
- * recorded, so the new one is sanitized before the comparison. */
+/* Returns true if the recorded forms of two definitions are equal. The old definition was sanitized
+ * when it was recorded, so the new one is sanitized before the comparison. */
 static bool are_equal_when_recorded(const struct tool *before, const struct tool *now)
 {
     struct json_value a = {JSON_OBJECT, before->text}, b = {JSON_OBJECT, now->text};
@@ -56,7 +56,8 @@ static void tool_changes_on_change(void *ctx, enum tools_change change, struct s
     text_visible(&c->text, text_head(name, 100));
 }
 
-/* Compares the previous list with this one, and reports the changes. Returns true if the lists differ. */
+/* Compares the previous list with this one, and reports the changes. Returns true if the lists
+ * differ. */
 static bool compare_tool_lists(struct traffic *t)
 {
     struct previous_tools *p = &t->previous_tools;

@@ -1,4 +1,5 @@
-/* tool_changes.h - compares the first complete tools/list of a session with that of the previous session.
+/* tool_changes.h - compares the first complete tools/list of a session with that of the previous
+ * session.
  *
  * Changes   tools, previous_tools. */
 #ifndef MI_PROXY_SESSION_TOOL_CHANGES_H
@@ -9,9 +10,9 @@
 /* Call it for the client's first request, long before most servers have answered tools/list:
  * requests the previous list from the journal, once. */
 void tool_changes_request(struct traffic *t);
-/* Takes over the answer to journal_want_previous_tools(): the tools of the session `uid`. If the list of this session
- * came first, the lists are compared now, and the finding is added to the recorded message with this session's
- * list. */
+/* Takes over the answer to journal_want_previous_tools(): the tools of the session `uid`. If the
+ * list of this session came first, the lists are compared now, and the finding is added to the
+ * recorded message with this session's list. */
 void tool_changes_take_previous(struct traffic *t, struct tools *tools, const char *uid);
 /* Stores the page of a tools/list result. If the list is complete and differs from the previous
  * list, the difference is noted, logged and recorded as an event. */

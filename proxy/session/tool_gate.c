@@ -16,7 +16,8 @@
 
 /* ---- calls ---------------------------------------------------------------------------------- */
 
-static void refuse_tool_call(struct traffic *t, struct message *x, enum tool_verdict v, const char *why)
+static void refuse_tool_call(struct traffic *t, struct message *x, enum tool_verdict v,
+                             const char *why)
 {
     enum finding found = tool_call_finding(v);
     x->m.findings |= FINDING(found);
@@ -54,8 +55,8 @@ static enum tool_verdict verdict_on_call(const struct tool_gate *g, const struct
     return v;
 }
 
-/* Returns true if m is or contains a call of a tool whose hint is not known. *ret_modern: the call is of revision
- * 2026-07-28. */
+/* Returns true if m is or contains a call of a tool whose hint is not known. *ret_modern: the call
+ * is of revision 2026-07-28. */
 static bool has_unknown_call(const struct tool_gate *g, const struct rpc *m, bool *ret_modern)
 {
     struct slice key;
@@ -111,8 +112,8 @@ static void tool_gate_on_named_tool(void *ctx, struct slice name, bool read_only
     json_out_text(&l->j, NULL, name);
 }
 
-/* Notes the tools of a page, and adds to *c the changes that remove hidden tools from the page. seq: seq of the page's
- * message. Returns 0 or MI_ENOMEM. */
+/* Notes the tools of a page, and adds to *c the changes that remove hidden tools from the page.
+ * seq: seq of the page's message. Returns 0 or MI_ENOMEM. */
 static int tool_gate_note_page(struct traffic *t, const struct rpc *m, uint64_t cursor,
                                uint64_t seq, struct changes *c)
 {
@@ -143,8 +144,8 @@ static int tool_gate_note_page(struct traffic *t, const struct rpc *m, uint64_t 
     return st;
 }
 
-/* Returns true if the answer may belong to a tools/list. If two pending requests have the same id, p is the
- * older one, which may be the wrong one. */
+/* Returns true if the answer may belong to a tools/list. If two pending requests have the same id,
+ * p is the older one, which may be the wrong one. */
 static bool answer_may_list_tools(const struct traffic *t, const struct pending *p)
 {
     if (json_key_is(p->method, "tools/list"))
@@ -230,8 +231,9 @@ bool tool_gate_cut_batch(struct traffic *t, struct message *batch, size_t *ret_k
     struct slice key, nothing = {"", 0};
     struct json_value v;
     struct changes c = {0};
-    const char *refused = NULL; /* start of the first refused member, if no kept member precedes it */
-    const char *before = NULL;  /* end of the member before the current one */
+    /* start of the first refused member, if no kept member precedes it */
+    const char *refused = NULL;
+    const char *before = NULL; /* end of the member before the current one */
     struct rpc m;
     int st = 0;
     *ret_kept = 0;

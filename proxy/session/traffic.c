@@ -13,8 +13,9 @@
 #include <stdio.h>
 
 #define LARGE_MESSAGE ((size_t)10 << 20) /* mcp-wire.md 7.2: the TypeScript SDK's buffer */
-#define OWN_BYTES_MAX ((size_t)1 << 20)  /* unread bytes of the interposer's answers at which the client is not read */
-#define HEAD_RECORDED 4096               /* bytes of a line over --max-message that are recorded */
+/* unread bytes of the interposer's answers at which the client is not read */
+#define OWN_BYTES_MAX ((size_t)1 << 20)
+#define HEAD_RECORDED 4096 /* bytes of a line over --max-message that are recorded */
 
 void traffic_open(struct traffic *t, const struct journal *j, const char *server, enum validate v,
                   size_t max_message)
@@ -68,7 +69,8 @@ static const char *sender_name(enum row_direction dir)
 
 /* ---- valid messages ------------------------------------------------------------------------- */
 
-/* Logs a large message with the name of its request: some clients close the connection on it (mcp-wire.md 7.2). */
+/* Logs a large message with the name of its request: some clients close the connection on it
+ * (mcp-wire.md 7.2). */
 static void warn_of_large_message(struct traffic *t, const struct message *x)
 {
     struct buf name = {0}, id = {0};
@@ -89,7 +91,8 @@ static void warn_of_large_message(struct traffic *t, const struct message *x)
     buf_close(&id);
 }
 
-/* Returns true if the message waits for the list of tools; then a copy of its line is handled later. */
+/* Returns true if the message waits for the list of tools; then a copy of its line is handled
+ * later. */
 static bool line_must_wait_for_tools(struct traffic *t, const struct message *x)
 {
     if (!tool_gate_must_wait(t, x))
@@ -177,15 +180,15 @@ static findings finish_unfinished_line(struct traffic *t, enum row_direction dir
     return late ? FINDING(FIND_UNFINISHED_LINE) : 0;
 }
 
-/* Returns true if there is no memory to stage the client's message, and the message can be answered with an error. A
- * batch would need an answer for each member. */
+/* Returns true if there is no memory to stage the client's message, and the message can be answered
+ * with an error. A batch would need an answer for each member. */
 static bool line_must_be_refused(struct traffic *t, const struct message *x)
 {
     return x->dir == ROW_C2S && x->m.kind != RPC_BATCH && !outbox_reserve(&t->out[ROW_C2S]);
 }
 
-/* Returns true if a message is a request with the id null, which cannot be answered. A notification is accepted: some
- * clients always write all members. */
+/* Returns true if a message is a request with the id null, which cannot be answered. A notification
+ * is accepted: some clients always write all members. */
 static bool request_lacks_id(const struct traffic *t, const struct message *x)
 {
     return x->dir == ROW_C2S && (x->m.findings & FINDING(FIND_NULL_ID)) != 0 &&
@@ -201,7 +204,8 @@ static void handle_any_line(struct traffic *t, enum row_direction dir, struct li
         .dir = dir, .line = line, .text = {line->p, line->n}, .size = line->n, .repairs = found};
     struct slice text = line_strip(x.text, &x.repairs);
     if (t->validate != VALIDATE_NONE)
-        x.text = text; /* otherwise the repairs are only noted, and the line is forwarded unchanged */
+        /* otherwise the repairs are only noted, and the line is forwarded unchanged */
+        x.text = text;
     if (line->n > LARGE_MESSAGE)
         x.repairs |= FINDING(FIND_LARGE_MESSAGE);
     if (t->odd.lines.waits && dir == ROW_S2C)

@@ -1,8 +1,9 @@
-/* traffic.h - checks, correlates and records the lines of both peers, and stages, rejects or drops them.
+/* traffic.h - checks, correlates and records the lines of both peers, and stages, rejects or drops
+ * them.
  *
- * Both directions take the same steps: line -> JSON check -> JSON-RPC view -> pending table -> row -> outbox.
- * Bytes are staged in two outboxes and rows are appended to the journal; the owner of both releases the bytes at
- * the end of the loop turn, when the rows are recorded.
+ * Both directions take the same steps: line -> JSON check -> JSON-RPC view -> pending table -> row
+ * -> outbox. Bytes are staged in two outboxes and rows are appended to the journal; the owner of
+ * both releases the bytes at the end of the loop turn, when the rows are recorded.
  *
  * Rules     mcp-wire.md 1 and 6; docs/findings.md lists which lines are repaired, rejected or
  *           dropped.
@@ -23,7 +24,8 @@ void traffic_close(struct traffic *t);
  * 0: none. */
 void traffic_set_deadlines(struct traffic *t, const struct deadlines *rules, int64_t max_us);
 
-/* Handles one line of a peer, as line_next() returned it. The byte after the line may be overwritten. */
+/* Handles one line of a peer, as line_next() returned it. The byte after the line may be
+ * overwritten. */
 void traffic_handle_line(struct traffic *t, enum row_direction dir, struct line *line);
 /* Handles a line longer than --max-message; `line` has its first bytes. */
 void traffic_handle_too_long(struct traffic *t, enum row_direction dir, const struct line *line);
@@ -32,13 +34,15 @@ void traffic_handle_last_line(struct traffic *t, enum row_direction dir, struct 
 /* Notes that a line has been incomplete for some time: n bytes of it have arrived. When the line
  * is complete, it gets a finding. */
 void traffic_note_unfinished(struct traffic *t, enum row_direction dir, size_t n);
-/* Handles the messages of the client that no longer wait for the list of tools (tool_gate.h). Call it after
- * expire_due(). */
+/* Handles the messages of the client that no longer wait for the list of tools (tool_gate.h). Call
+ * it after expire_due(). */
 void traffic_release_waiting_lines(struct traffic *t);
-/* Call it if the list of tools cannot be read: handles the messages that waited for the list. why: a clause. */
+/* Call it if the list of tools cannot be read: handles the messages that waited for the list. why:
+ * a clause. */
 void traffic_list_failed(struct traffic *t, const char *why);
-/* Returns true while the client does not read the answers of the interposer itself. Then the client must not be read:
- * its messages do not fill the server's outbox, which would otherwise stop the reading. */
+/* Returns true while the client does not read the answers of the interposer itself. Then the client
+ * must not be read: its messages do not fill the server's outbox, which would otherwise stop the
+ * reading. */
 bool traffic_must_wait(struct traffic *t);
 
 #endif

@@ -1,7 +1,7 @@
 /* uncertain.h - determines which calls are uncertain (repeats.h).
  *
- * Only tool calls can be uncertain, and only if no list of tools marks the tool with readOnlyHint or
- * idempotentHint.
+ * Only tool calls can be uncertain, and only if no list of tools marks the tool with readOnlyHint
+ * or idempotentHint.
  *
  * Changes   repeats.
  * Errors    if memory runs out, the call is not remembered, and a warning is logged. */
@@ -10,17 +10,17 @@
 
 #include "proxy/session/message.h"
 
-/* Notes that the call p may still run or have run, although the client has cancelled it, or gets an error instead of
- * an answer. cause: a static string. */
+/* Notes that the call p may still run or have run, although the client has cancelled it, or gets an
+ * error instead of an answer. cause: a static string. */
 void uncertain_note_call(struct traffic *t, const struct pending *p, const char *cause);
 /* Returns true if a late answer passes the checks for an answer in time. */
 typedef bool (*late_sound_fn)(struct traffic *t, struct message *x, const struct pending *p);
-/* Notes a late answer of the server to p; the answer is not recorded yet and will be dropped. If an equal call may get
- * this answer, `sound` checks it and notes the rules that it violates. */
+/* Notes a late answer of the server to p; the answer is not recorded yet and will be dropped. If an
+ * equal call may get this answer, `sound` checks it and notes the rules that it violates. */
 void uncertain_note_late_answer(struct traffic *t, const struct pending *p, const struct rpc *m,
                                 late_sound_fn sound, struct message *x);
-/* Notes an answer of the server to p. If p equals uncertain calls and the answer is a result, these calls
- * are no longer uncertain. */
+/* Notes an answer of the server to p. If p equals uncertain calls and the answer is a result, these
+ * calls are no longer uncertain. */
 void uncertain_note_answer(struct traffic *t, const struct pending *p, const struct rpc *m);
 
 #endif

@@ -85,9 +85,9 @@ static int add_unrecordable(struct store *s, uint32_t kind, struct slice bytes, 
 
 /* ---- escalations ---------------------------------------------------------------------------- */
 
-/* Writes the file of the escalation at this position, or counts another occurrence. w is NULL if the
- * database cannot be used. *ret_path stays empty unless a new file was made. A new file is reported
- * once. */
+/* Writes the file of the escalation at this position, or counts another occurrence. w is NULL if
+ * the database cannot be used. *ret_path stays empty unless a new file was made. A new file is
+ * reported once. */
 static void write_escalation_file(struct store *s, struct escalations *m, struct writer *w,
                                   struct entry *x, uint64_t at, struct buf *ret_path)
 {
@@ -240,8 +240,8 @@ bool entries_is_answer(const struct row *r)
     return r->kind == KIND_RESULT || r->kind == KIND_ERROR;
 }
 
-/* Notes a tool call or its answer (model/no_progress.h). Adds what is found to the answer's rules; an escalation waits in
- * s->stuck until the transaction is over. */
+/* Notes a tool call or its answer (model/no_progress.h). Adds what is found to the answer's rules;
+ * an escalation waits in s->stuck until the transaction is over. */
 static void detect_no_progress(struct store *s, struct row *r, struct rpc *read)
 {
     struct no_progress_message m = {
@@ -265,7 +265,8 @@ static void detect_no_progress(struct store *s, struct row *r, struct rpc *read)
         s->stuck[s->stuck_n++] = found;
 }
 
-/* Counts the tokens of an answer that is long enough for CONTEXT_LARGE_RESULT: a text has fewer than two tokens per byte. */
+/* Counts the tokens of an answer that is long enough for CONTEXT_LARGE_RESULT: a text has fewer
+ * than two tokens per byte. */
 static void detect_large_result(struct entry *e, struct rpc *read, struct context_result *result)
 {
     struct row *r = &e->row;

@@ -8,8 +8,9 @@
 
 /* ---- the count ------------------------------------------------------------------------------ */
 
-/* Adds the waiting occurrences to the row, and writes the total to the file. Without the database, the total covers
- * this session only. The directory is locked. MI_ENOENT: the row or the file does not exist any more. */
+/* Adds the waiting occurrences to the row, and writes the total to the file. Without the database,
+ * the total covers this session only. The directory is locked. MI_ENOENT: the row or the file does
+ * not exist any more. */
 static int count_occurrences(struct escalation_memory *s, int dir, struct writer *w)
 {
     char file[ESCALATION_FILE_MAX];
@@ -25,8 +26,8 @@ static int count_occurrences(struct escalation_memory *s, int dir, struct writer
     return st == MI_ENOENT ? st : escalation_update_file(dir, s->file, &row);
 }
 
-/* Opens and locks the directory, and counts the waiting occurrences. MI_ENOENT: as count_occurrences(), or the directory
- * cannot be opened. */
+/* Opens and locks the directory, and counts the waiting occurrences. MI_ENOENT: as
+ * count_occurrences(), or the directory cannot be opened. */
 static int write_waiting_count(struct escalation_memory *s, int vault_fd, struct writer *w)
 {
     int dir = vault_dir_open_sub(vault_fd, VAULT_ESCALATIONS, false);
@@ -99,7 +100,8 @@ static struct escalation_memory *reuse_oldest_slot(struct escalations *m, int va
     return old;
 }
 
-/* Counts another occurrence of the problem in a slot. MI_ENOENT: the file of the problem does not exist any more. */
+/* Counts another occurrence of the problem in a slot. MI_ENOENT: the file of the problem does not
+ * exist any more. */
 static int count_occurrence_in_slot(struct escalation_memory *s, int vault_fd, struct writer *w,
                                     int64_t at_us)
 {
@@ -111,8 +113,9 @@ static int count_occurrence_in_slot(struct escalation_memory *s, int vault_fd, s
     return write_waiting_count(s, vault_fd, w);
 }
 
-/* Finds a recent file about the problem and counts the occurrence there. The directory is locked. *ret_new: a killed
- * process has made the file for this very occurrence, which is not counted again. MI_ENOENT: there is no such file. */
+/* Finds a recent file about the problem and counts the occurrence there. The directory is locked.
+ * *ret_new: a killed process has made the file for this very occurrence, which is not counted
+ * again. MI_ENOENT: there is no such file. */
 static int count_known_problem(struct escalation_memory *s, int dir, struct writer *w,
                                const struct escalation_row *p, const char *recent,
                                const struct escalation *e, bool *ret_new)

@@ -1,23 +1,24 @@
 /* escalation.h - VAULT/Escalations: a file for each problem that a person should look at.
  *
- * Escalations/20261121T101540.043Z-hang-files.md: Markdown with flat YAML front matter; docs/vault.md
- * describes it. If the same cause occurs again for the same server and tool (for calls without a tool: the same
- * method) within ESCALATION_AGAIN_US of the first time, no new file is made. The number of occurrences is in the
- * table `escalations` of the database (vault/store/escalation_rows.h); `count` and `last_at` in the file are updated
- * from there.
+ * Escalations/20261121T101540.043Z-hang-files.md: Markdown with flat YAML front matter;
+ * docs/vault.md describes it. If the same cause occurs again for the same server and tool (for
+ * calls without a tool: the same method) within ESCALATION_AGAIN_US of the first time, no new file
+ * is made. The number of occurrences is in the table `escalations` of the database
+ * (vault/store/escalation_rows.h); `count` and `last_at` in the file are updated from there.
  *
- * Rules     the text: record/process/escalation_text.h; the files: record/process/escalation_files.h. The directory is
- *           locked (flock) meanwhile. If the lock is not acquired within ESCALATION_WAIT_US, a new problem gets a
- *           file anyway (possibly a duplicate), and a count is written later.
- *           An occurrence that was written before, by a process that was killed, gets the same file again: *ret_new
- *           is true once more, and it is not counted twice.
- *           At most ESCALATION_FILES_MAX files per hour, cause and server; further problems are counted in the
- *           newest of these files.
- *           Without the database (it may be the problem), files are still made, and counted in memory.
+ * Rules     the text: record/process/escalation_text.h; the files:
+ *           record/process/escalation_files.h. The directory is locked (flock) meanwhile. If the
+ *           lock is not acquired within ESCALATION_WAIT_US, a new problem gets a file anyway
+ *           (possibly a duplicate), and a count is written later. An occurrence that was written
+ *           before, by a process that was killed, gets the same file again: *ret_new is true once
+ *           more, and it is not counted twice. At most ESCALATION_FILES_MAX files per hour, cause
+ *           and server; further problems are counted in the newest of these files.
+ *           Without the database (it may be the problem), files are still made, and counted in
+ *           memory.
  * Owns      the occurrences that have not been written to the database.
  * Errors    MI_EIO (errno kept), MI_ENOMEM. Callers log a warning and go on.
- * Blocks    on the disk: a new file is synced; and up to ESCALATION_WAIT_US for the lock of the database. Counts
- *           are written at most once per ESCALATION_QUIET_US. */
+ * Blocks    on the disk: a new file is synced; and up to ESCALATION_WAIT_US for the lock of the
+ *           database. Counts are written at most once per ESCALATION_QUIET_US. */
 #ifndef MI_RECORD_PROCESS_ESCALATION_H
 #define MI_RECORD_PROCESS_ESCALATION_H
 

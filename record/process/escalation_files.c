@@ -178,7 +178,8 @@ void escalation_find_recent(int dir, const char *suffix, int64_t at_us,
         closedir(d);
 }
 
-/* Whether the file of this name describes this very occurrence: it equals `text` up to the line `last_at`. */
+/* Whether the file of this name describes this very occurrence: it equals `text` up to the line
+ * `last_at`. */
 static bool file_describes_occurrence(int dir, const char *name, const struct buf *text)
 {
     static const char end[] = "\nlast_at: ";

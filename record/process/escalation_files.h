@@ -1,7 +1,9 @@
-/* escalation_files.h - the directory VAULT/Escalations: names, new files, and the count inside a file.
+/* escalation_files.h - the directory VAULT/Escalations: names, new files, and the count inside a
+ * file.
  *
- * Rules     file names are not taken from messages. A file appears complete under its final name, or not at all; an
- *           update replaces it by a copy in which only two values differ. The caller holds the directory's lock.
+ * Rules     file names are not taken from messages. A file appears complete under its final name,
+ *           or not at all; an update replaces it by a copy in which only two values differ. The
+ *           caller holds the directory's lock.
  * Errors    MI_EIO (errno kept), MI_ENOMEM.
  * Blocks    on the disk: a new file is synced. escalation_lock() waits up to ESCALATION_WAIT_US. */
 #ifndef MI_RECORD_PROCESS_ESCALATION_FILES_H
@@ -28,8 +30,8 @@ bool escalation_file_is_of(int dir, const char *name, const struct escalation *e
 /* Replaces the file by a copy with the count and the last time of the row. Returns MI_ENOENT if the
  * file was removed or was not made by this program. */
 MI_MUST int escalation_update_file(int dir, const char *name, const struct escalation_row *row);
-/* Removes temporary files of killed processes. *ret_recent: the newest file with this suffix that is not older than
- * ESCALATION_AGAIN_US, or "". */
+/* Removes temporary files of killed processes. *ret_recent: the newest file with this suffix that
+ * is not older than ESCALATION_AGAIN_US, or "". */
 void escalation_find_recent(int dir, const char *suffix, int64_t at_us,
                             char ret_recent[ESCALATION_FILE_MAX]);
 

@@ -94,7 +94,8 @@ static int sanitize_part(struct redact *r, struct text t, struct buf *out, size_
     }
 }
 
-/* Appends the sanitized text. Every text that is not a constant must be appended through this function. */
+/* Appends the sanitized text. Every text that is not a constant must be appended through this
+ * function. */
 static void add_sanitized(struct buf *b, struct text t)
 {
     struct redact *r = redact_current();

@@ -157,8 +157,8 @@ void log_directory_request(struct log_directory *a, uint64_t seq, struct slice b
 }
 
 /* Returns the sanitized arguments of x. Truncated arguments are sanitized here even if they were
- * stored as received, because a truncated text may look like a secret. *ret_whole: the arguments are
- * not truncated. */
+ * stored as received, because a truncated text may look like a secret. *ret_whole: the arguments
+ * are not truncated. */
 static struct slice clean_arguments(struct log_directory *a, const struct invocation *x,
                                     bool *ret_whole)
 {

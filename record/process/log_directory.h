@@ -1,15 +1,17 @@
-/* log_directory.h - the log directory: one JSON line for each finished invocation, a file for each UTC day.
+/* log_directory.h - the log directory: one JSON line for each finished invocation, a file for each
+ * UTC day.
  *
- * VAULT/Logs/MCP_Actions/YYYY-MM-DD.jsonl, O_APPEND. The lines of a transaction are written after it, in
- * one call, whole lines only; docs/vault.md describes their fields. If the directory cannot be written, lines are
- * dropped and one warning is logged: everything in them is also in the database.
+ * VAULT/Logs/MCP_Actions/YYYY-MM-DD.jsonl, O_APPEND. The lines of a transaction are written after
+ * it, in one call, whole lines only; docs/vault.md describes their fields. If the directory cannot
+ * be written, lines are dropped and one warning is logged: everything in them is also in the
+ * database.
  *
  * Texts from messages are sanitized, as in the database. The arguments of a call are taken from its
  * stored request, if they are still kept here; otherwise they are sanitized again, with the same
  * result.
  *
- * Owns      the buffered lines, the descriptor of the day's file, and sanitized arguments of the last requests:
- *           LOG_DIRECTORY_KEPT bytes, of which only what was used is memory.
+ * Owns      the buffered lines, the descriptor of the day's file, and sanitized arguments of the
+ *           last requests: LOG_DIRECTORY_KEPT bytes, of which only what was used is memory.
  * Blocks    on the disk only. */
 #ifndef MI_RECORD_PROCESS_LOG_DIRECTORY_H
 #define MI_RECORD_PROCESS_LOG_DIRECTORY_H
@@ -25,8 +27,9 @@
 /* The sanitized arguments of a request. */
 struct kept_arguments {
     uint64_t seq; /* seq of the request; 0: the slot is free */
-    uint64_t at;  /* offset in the sequence of all bytes ever kept; LOG_DIRECTORY_KEPT bytes later
-                   * they are overwritten */
+    /* offset in the sequence of all bytes ever kept; LOG_DIRECTORY_KEPT bytes later they are
+     * overwritten */
+    uint64_t at;
     uint32_t n;
     bool as_received; /* the sanitizer did not change the request */
 };
@@ -53,17 +56,17 @@ struct log_directory {
 /* session: its uid. Both are copied. */
 void log_directory_open(struct log_directory *a, const char *session, const char *server);
 void log_directory_close(struct log_directory *a);
-/* Keeps the arguments of a request for its log line. body: as it was stored, sanitized. as_received:
- * the sanitizer did not change the body. Do not call it for a body that is not JSON, or in which an
- * object has a key twice. */
+/* Keeps the arguments of a request for its log line. body: as it was stored, sanitized.
+ * as_received: the sanitizer did not change the body. Do not call it for a body that is not JSON,
+ * or in which an object has a key twice. */
 void log_directory_request(struct log_directory *a, uint64_t seq, struct slice body,
                            bool as_received);
 /* Adds a line to the buffer. */
 void log_directory_add(struct log_directory *a, const struct invocation *x);
 /* Forgets the buffered lines. */
 void log_directory_drop(struct log_directory *a);
-/* Removes the buffered lines that are in the files already, written by a process that was killed before it released
- * them. Reads the files from the day of the first line until today. */
+/* Removes the buffered lines that are in the files already, written by a process that was killed
+ * before it released them. Reads the files from the day of the first line until today. */
 void log_directory_resume(struct log_directory *a, int vault_fd);
 /* Writes the buffered lines. vault_fd: the vault's directory; -1: the vault is not open. */
 void log_directory_flush(struct log_directory *a, int vault_fd);

@@ -15,8 +15,8 @@
 #define DAYS_MAX 31 /* files that are read */
 #define LINE_MAX_BYTES ((size_t)1 << 20)
 
-/* Lines are in the files in the order of the buffer, so each line of a file is compared with the first buffered line that
- * was not found yet. */
+/* Lines are in the files in the order of the buffer, so each line of a file is compared with the
+ * first buffered line that was not found yet. */
 struct search {
     struct slice left; /* buffered lines that were not found yet */
     struct buf file;   /* owned: bytes of the file, beginning with a line */
@@ -101,8 +101,8 @@ void log_directory_resume(struct log_directory *a, int vault_fd)
         if (fd < 0)
             continue;
         struct slice torn = search_log_file(&s, fd), line = first_complete_line(s.left);
-        /* If the process was killed in the middle of a line, only the rest of this line is written to
-         * today's file. */
+        /* If the process was killed in the middle of a line, only the rest of this line is written
+         * to today's file. */
         if (strcmp(day, today) == 0 && torn.n > 0 && torn.n < line.n &&
             memcmp(torn.p, line.p, torn.n) == 0) {
             s.left.p += torn.n;

@@ -1,13 +1,14 @@
 /* orphans.h - stores the journals that are left after both processes of a session were killed.
  *
- * A journal is an orphan if neither of its locks is held. An orphan is stored as the session's own recorder process would
- * have stored it: exactly once (store.h), with the session's rules for secrets in addition to the active rules. Then the
- * session is closed and the journal removed. If several processes find an orphan, one of them stores it. A journal of
- * another version of the program is not touched, and a journal that cannot be stored now is kept. A file that never
- * became a journal, because its proxy was killed while making it, is removed after ORPHANS_UNFINISHED_US.
- * Blocks    on the disk, and ORPHANS_WAIT_US for a locked database, for all journals together. After ORPHANS_SAY_US a
- *           process that only waits for this logs a message. Costs one opendir(3) if the directory
- *           is empty. */
+ * A journal is an orphan if neither of its locks is held. An orphan is stored as the session's own
+ * recorder process would have stored it: exactly once (store.h), with the session's rules for
+ * secrets in addition to the active rules. Then the session is closed and the journal removed. If
+ * several processes find an orphan, one of them stores it. A journal of another version of the
+ * program is not touched, and a journal that cannot be stored now is kept. A file that never became
+ * a journal, because its proxy was killed while making it, is removed after ORPHANS_UNFINISHED_US.
+ * Blocks    on the disk, and ORPHANS_WAIT_US for a locked database, for all journals together.
+ *           After ORPHANS_SAY_US a process that only waits for this logs a message. Costs one
+ *           opendir(3) if the directory is empty. */
 #ifndef MI_RECORD_PROCESS_ORPHANS_H
 #define MI_RECORD_PROCESS_ORPHANS_H
 

@@ -66,7 +66,8 @@ static void write_previous_tools(struct buf *b, const struct tool_list *l)
     json_out_end(&j);
 }
 
-/* Sends the tools of the server's previous session as a file in memory, if there is such a session. */
+/* Sends the tools of the server's previous session as a file in memory, if there is such a
+ * session. */
 static void recording_on_tools_wanted(void *ctx)
 {
     struct recording *p = ctx;
@@ -198,7 +199,8 @@ static void confine_when_open(struct recording *p)
     tell_proxy(p, 'o');
 }
 
-/* Handles the result of a call of the store. Returns the pause before the next try, in microseconds. */
+/* Handles the result of a call of the store. Returns the pause before the next try, in
+ * microseconds. */
 static int64_t pause_after_result(struct recording *p, enum store_result result)
 {
     p->shut = result == STORE_FAILING && store_vault(p->store) == NULL;
@@ -225,7 +227,8 @@ static int64_t pause_after_result(struct recording *p, enum store_result result)
     return 0;
 }
 
-/* Stores all published entries. Returns the pause before the next try, in microseconds; -1: all are stored. */
+/* Stores all published entries. Returns the pause before the next try, in microseconds; -1: all are
+ * stored. */
 static int64_t store_published(struct recording *p)
 {
     while (!p->damaged) {

@@ -1,8 +1,9 @@
-/* process.h - the recorder process: stores what its proxy appends to the journal, and maintains the vault.
+/* process.h - the recorder process: stores what its proxy appends to the journal, and maintains the
+ * vault.
  *
- * The process sleeps until the proxy wakes it; only retention, a checkpoint after a burst, and the search for dead
- * sessions every few minutes are timed (upkeep.h). After waking up it waits PROCESS_GATHER_US, so that more than one
- * message is stored in a transaction.
+ * The process sleeps until the proxy wakes it; only retention, a checkpoint after a burst, and the
+ * search for dead sessions every few minutes are timed (upkeep.h). After waking up it waits
+ * PROCESS_GATHER_US, so that more than one message is stored in a transaction.
  *
  * Proxy to recorder on `control`, one datagram each: `w`: records were published. End of file: the
  * proxy has exited; if shared->ended is not set, it was killed: the server's process group is
@@ -11,10 +12,11 @@
  * newline, a JSON-RPC result; `l`, with the file VAULT/running.lock, on which the recorder process
  * holds the session's lock: the proxy keeps the file open as long as it runs.
  *
- * Exit      EX_OK: the session has ended, everything is stored, the session is closed, and the journal removed.
- *           EX_UNAVAILABLE: after the end, nothing could be stored for PROCESS_GIVE_UP_US, or PROCESS_SHUT_US if the vault
- *           could not be opened; the journal is left to orphans.h. EX_TEMPFAIL: the vault was removed; a new process makes
- *           it again. EX_OSERR: the journal cannot be used.
+ * Exit      EX_OK: the session has ended, everything is stored, the session is closed, and the
+ *           journal removed. EX_UNAVAILABLE: after the end, nothing could be stored for
+ *           PROCESS_GIVE_UP_US, or PROCESS_SHUT_US if the vault could not be opened; the journal is
+ *           left to orphans.h. EX_TEMPFAIL: the vault was removed; a new process makes it again.
+ *           EX_OSERR: the journal cannot be used.
  * Blocks    yes: it is a process of its own. */
 #ifndef MI_RECORD_PROCESS_PROCESS_H
 #define MI_RECORD_PROCESS_PROCESS_H
@@ -34,8 +36,9 @@ struct process_config {
     int control;                     /* a channel to the proxy (base/os/pipe.h) */
     int text;                        /* a nonblocking pipe; becomes stderr of the process */
     int notifier;                    /* a channel that takes paths of escalation files; -1: none */
-    int lock; /* descriptor of the lock from an earlier process of the session
-               * (vault/store/running_lock.h); -1: none */
+    /* descriptor of the lock from an earlier process of the session (vault/store/running_lock.h);
+     * -1: none */
+    int lock;
 };
 
 /* Runs the recorder process. Call it in the child, after detach_process(). */

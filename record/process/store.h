@@ -1,19 +1,25 @@
-/* store.h - stores the entries of a journal: rows, events, session metadata, log lines, escalations.
+/* store.h - stores the entries of a journal: rows, events, session metadata, log lines,
+ * escalations.
  *
- * Once      the position up to which entries are stored is written in the transaction that stores them (writer_store_position()).
- *           Entries before it are skipped by the next process: each message and event is stored exactly once,
- *           whenever a process is killed. Log lines are written after the commit and before ring_release(); lines that
- *           a killed process has written are found in the files and not written again. An escalation file that a killed
+ * Once      the position up to which entries are stored is written in the transaction that stores
+ *           them (writer_store_position()). Entries before it are skipped by the next process: each
+ *           message and event is stored exactly once, whenever a process is killed. Log lines are
+ *           written after the commit and before ring_release(); lines that a killed process has
+ *           written are found in the files and not written again. An escalation file that a killed
  *           process has written is found in the same way.
- * Killers   shared->trying is the position of the entry being processed, until its transaction is committed. After a kill,
- *           each entry up to that position is stored in a transaction of its own. A message that killed its process
- *           STORE_KILLS_MAX times is stored without its body, any other entry is skipped, and an event `unrecordable`
- *           is added. If the message kills its process again, it is skipped, too.
- * Vault     made if it is missing. If it was removed while open: STORE_GONE; the caller exits (process.h).
- * Damage    a damaged database is put aside (vault/store/aside.h), a new database is made, and an escalation written. An
- *           event `gap` in the new database stands for the entries that were stored before.
+ * Killers   shared->trying is the position of the entry being processed, until its transaction is
+ *           committed. After a kill, each entry up to that position is stored in a transaction of
+ *           its own. A message that killed its process STORE_KILLS_MAX times is stored without its
+ *           body, any other entry is skipped, and an event `unrecordable` is added. If the message
+ *           kills its process again, it is skipped, too.
+ * Vault     made if it is missing. If it was removed while open: STORE_GONE; the caller exits
+ *           (process.h).
+ * Damage    a damaged database is put aside (vault/store/aside.h), a new database is made, and an
+ *           escalation written. An event `gap` in the new database stands for the entries that were
+ *           stored before.
  * Owns      the vault's directory, the writer, the log directory's lines.
- * Blocks    on the disk, and STORE_WAIT_US for the database's lock. An escalation waits as its header says. */
+ * Blocks    on the disk, and STORE_WAIT_US for the database's lock. An escalation waits as its
+ *           header says. */
 #ifndef MI_RECORD_PROCESS_STORE_H
 #define MI_RECORD_PROCESS_STORE_H
 
@@ -46,7 +52,8 @@ struct store_calls {
      * descriptor of the vault's directory. */
     void (*begun)(void *ctx, int vault, int64_t session_id);
     void (*changed)(void *ctx); /* `tail` or `trouble` has changed, and the writer waits */
-    /* The proxy has requested the previous tools. After a kill, the next process may call this again. */
+    /* The proxy has requested the previous tools. After a kill, the next process may call this
+     * again. */
     void (*tools_wanted)(void *ctx);
     /* There is a new escalation file. path is absolute. May be called again after a kill. */
     void (*escalated)(void *ctx, enum escalation_cause cause, const char *path);
@@ -59,19 +66,19 @@ MI_MUST int store_open(struct store **ret, const struct session_start *start,
                        const struct store_calls *calls, void *ctx);
 void store_close(struct store *s); /* accepts NULL */
 
-/* Call once for each journal that was opened: completes the work of a killed reader, and determines which entry killed
- * it. */
+/* Call once for each journal that was opened: completes the work of a killed reader, and determines
+ * which entry killed it. */
 void store_take_over(struct store *s, struct ring *r);
 /* Opens the vault and adds the session, if that has not been done. Sets shared->trouble. */
 MI_MUST enum store_result store_prepare(struct store *s, struct ring *r);
-/* Stores published entries in one transaction and releases them. *ret_n: their number; 0 with STORE_DONE: there were no
- * entries. Sets shared->trouble. */
+/* Stores published entries in one transaction and releases them. *ret_n: their number; 0 with
+ * STORE_DONE: there were no entries. Sets shared->trouble. */
 MI_MUST enum store_result store_batch(struct store *s, struct ring *r, size_t *ret_n);
 /* While nothing can be stored: writes the files of the escalations that wait in the journal. */
 void store_escalate_early(struct store *s, struct ring *r);
-/* Ends the session in the vault after the last entry. If shared->ended is not set, the proxy was killed: the session is
- * closed with running_end(), and shared->ended is set. After STORE_DONE only the journal has to be removed; after any
- * other result, call this function again. */
+/* Ends the session in the vault after the last entry. If shared->ended is not set, the proxy was
+ * killed: the session is closed with running_end(), and shared->ended is set. After STORE_DONE only
+ * the journal has to be removed; after any other result, call this function again. */
 MI_MUST enum store_result store_end_session(struct store *s, struct ring *r);
 
 /* Path and descriptor of the open vault; NULL and -1 if it is not open. */

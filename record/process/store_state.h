@@ -30,8 +30,8 @@ struct store {
     int64_t looked_us;  /* when the vault was last checked for removal */
     struct log_directory log;
     struct no_progress progress; /* state of the detection over the session's tool calls */
-    struct no_progress_found stuck[STORE_STUCK_MAX]; /* calls of the open transaction that are
-                                                      * escalated after it */
+    /* calls of the open transaction that are escalated after it */
+    struct no_progress_found stuck[STORE_STUCK_MAX];
     size_t stuck_n;
     struct escalations escalations;
     struct escalations early; /* escalations that are written before their entries can be stored */
@@ -46,8 +46,8 @@ struct store {
     bool troubled;                  /* this process has set shared->trouble */
     bool failing;                   /* storing fails, and a warning was logged */
     enum store_aside aside;
-    int64_t saved_us; /* time of the last checkpoint after a full disk, if the log did not become
-                       * shorter; else 0 */
+    /* time of the last checkpoint after a full disk, if the log did not become shorter; else 0 */
+    int64_t saved_us;
     unsigned portion; /* transactions have at most 1/2^portion of their normal size */
     char reason[200];
 };
@@ -68,11 +68,11 @@ void store_report_change(struct store *s);
 /* These set shared->trouble, log its begin and its end, and return what the caller returns. */
 enum store_result store_note_success(struct store *s, struct ring *r);
 enum store_result store_report_failing(struct store *s, struct ring *r); /* because of s->reason */
-/* Call it if the vault cannot be opened because its database is locked, for example by processes that open it. Waits
- * STORE_WAIT_US. */
+/* Call it if the vault cannot be opened because its database is locked, for example by processes
+ * that open it. Waits STORE_WAIT_US. */
 enum store_result store_wait_while_busy(struct store *s, struct ring *r);
-/* Call it when a transaction has failed with this status, or could not begin: rolls it back. After a full disk, the
- * next transactions are smaller until everything is stored. */
+/* Call it when a transaction has failed with this status, or could not begin: rolls it back. After
+ * a full disk, the next transactions are smaller until everything is stored. */
 enum store_result store_handle_failure(struct store *s, struct ring *r, int st);
 
 /* Adds the entry at this position to the open transaction. Returns 0, MI_ESTORE (see the writer) or
@@ -83,9 +83,11 @@ MI_MUST int entries_add(struct store *s, struct ring_shared *k, uint32_t kind, s
 MI_MUST int entries_add_gap(struct store *s, int64_t t_us, const char *reason);
 /* Whether the message is a result or an error. */
 bool entries_is_answer(const struct row *r);
-/* Writes escalation files about the calls in s->stuck, and adds their events. Call it after the transaction. */
+/* Writes escalation files about the calls in s->stuck, and adds their events. Call it after the
+ * transaction. */
 void entries_escalate_no_progress(struct store *s);
-/* Writes the file of the escalation at this position, outside a transaction. entries_add() then adds its event. */
+/* Writes the file of the escalation at this position, outside a transaction. entries_add() then
+ * adds its event. */
 void entries_escalate(struct store *s, struct ring_shared *k, struct slice bytes, uint64_t at);
 
 #endif

@@ -44,7 +44,8 @@ static int begin_session(struct store *s, struct ring *r, uint64_t *ret_position
 {
     uint64_t tail = atomic_load(&r->shared->tail);
     int64_t t_us = clock_wall_us() - s->start->started_wall_us;
-    /* If the session was added already, no transaction is needed: a full disk may have no room for it. */
+    /* If the session was added already, no transaction is needed: a full disk may have no room for
+     * it. */
     if (s->session_id != 0)
         return writer_position_read(s->w, s->session_id, ret_position);
     int st = writer_begin(s->w, STORE_WAIT_US);
@@ -147,7 +148,8 @@ static int add_damage_event(struct store *s, struct ring *r)
     return st;
 }
 
-/* Closes the session of a killed proxy. Its row in `running` stays while processes of the server are left. */
+/* Closes the session of a killed proxy. Its row in `running` stays while processes of the server
+ * are left. */
 static int close_killed_session(struct store *s)
 {
     struct running_list l;

@@ -55,7 +55,8 @@ static void escalate_damage(struct store *s, const char *name, struct slice why)
     buf_close(&path);
 }
 
-/* Puts the damaged database aside. The database must be closed. Returns false if nothing was changed. */
+/* Puts the damaged database aside. The database must be closed. Returns false if nothing was
+ * changed. */
 static bool put_database_aside(struct store *s)
 {
     char name[ASIDE_NAME_MAX];
@@ -136,9 +137,10 @@ static void set_trouble(struct store *s, struct ring *r, enum ring_trouble troub
         store_report_change(s);
 }
 
-/* A disk that was full may have room for the write-ahead log or for the database, but not for both. Small transactions
- * make the log longer, because each writes all pages that it changes. If a checkpoint does not make the log shorter, a
- * reader or the full disk prevents it, and the next checkpoint waits. */
+/* A disk that was full may have room for the write-ahead log or for the database, but not for both.
+ * Small transactions make the log longer, because each writes all pages that it changes. If a
+ * checkpoint does not make the log shorter, a reader or the full disk prevents it, and the next
+ * checkpoint waits. */
 static void checkpoint_to_save_space(struct store *s)
 {
     int64_t now = clock_mono_us();

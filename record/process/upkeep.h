@@ -1,14 +1,17 @@
-/* upkeep.h - what a recorder process does for the vault besides storing: closes the sessions of killed proxies, stores the
- * journals of these sessions, makes checkpoints, removes old sessions, writes large bodies out.
+/* upkeep.h - what a recorder process does for the vault besides storing: closes the sessions of
+ * killed proxies, stores the journals of these sessions, makes checkpoints, removes old sessions,
+ * writes large bodies out.
  *
- * Dead sessions  UPKEEP_DEAD_US after the start, and then every UPKEEP_LOOK_US: journals first (orphans.h), then sessions.
- * Calls          after each look, sessions of older versions get their rows in `calls` (vault/store/call_fill.h), in steps of a
- *                few milliseconds.
+ * Dead sessions  UPKEEP_DEAD_US after the start, and then every UPKEEP_LOOK_US: journals first
+ * (orphans.h), then sessions.
+ * Calls          after each look, sessions of older versions get their rows in `calls`
+ *                (vault/store/call_fill.h), in steps of a few milliseconds.
  * Prune          with retention rules, after that and once a day, in steps of a few milliseconds
  *                (vault/upkeep/prune/remove.h), while no process writes to the vault.
- * Checkpoint     after UPKEEP_IDLE_US without a stored entry, if the write-ahead log is long; during a burst only if it
- *                is very long.
- * Write out      large bodies are written to the disk while there is nothing to store, so that the kernel can free their
+ * Checkpoint     after UPKEEP_IDLE_US without a stored entry, if the write-ahead log is long;
+ *                during a burst only if it is very long.
+ * Write out      large bodies are written to the disk while there is nothing to store, so that the
+ * kernel can free their
  *                page cache.
  *
  * Owns      a run of prune.
@@ -47,7 +50,8 @@ void upkeep_open(struct upkeep *u, struct store *s, const struct retention *rule
 void upkeep_close(struct upkeep *u); /* safe to call twice */
 /* Call it after entries were stored. Makes a checkpoint if the write-ahead log is very long. */
 void upkeep_after_store(struct upkeep *u);
-/* Call it while there is nothing to store: does the work that is due. Returns the microseconds until the next call. */
+/* Call it while there is nothing to store: does the work that is due. Returns the microseconds
+ * until the next call. */
 int64_t upkeep_run_when_idle(struct upkeep *u);
 /* Call it before the store closes its connection: closes the other connections to the same
  * database, whose locks would be lost (POSIX). */

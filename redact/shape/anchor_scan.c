@@ -64,8 +64,8 @@ static unsigned count_bits(unsigned x)
     return (x + (x >> 8)) & 31;
 }
 
-/* Estimates how many offsets of ordinary text pass the filter with these nibbles. High nibbles 2 to 7 are ASCII,
- * mostly small letters. */
+/* Estimates how many offsets of ordinary text pass the filter with these nibbles. High nibbles 2 to
+ * 7 are ASCII, mostly small letters. */
 static unsigned estimate_passes(const struct halves *h)
 {
     unsigned ret = 1;
@@ -198,8 +198,8 @@ AVX2 void load_letters(struct letters *x, unsigned place, const char *p)
     x->high[place] = _mm256_and_si256(_mm256_srli_epi16(v, 4), half);
 }
 
-/* Returns as bits which of the 32 offsets from p + 2 on are candidates. Written without loops, because
- * gcc -O2 does not unroll them, and the function would take half as long again. */
+/* Returns as bits which of the 32 offsets from p + 2 on are candidates. Written without loops,
+ * because gcc -O2 does not unroll them, and the function would take half as long again. */
 AVX2 uint32_t find_candidates_in_block(const char *p)
 {
     struct letters x;

@@ -1,10 +1,11 @@
 /* anchor_scan.h - finds offsets where the anchor of a rule may stand. Internal to redact/shape/.
  *
- * Method    each anchor is represented by three letters, the last three of its window (find.c). A bitmap, indexed by
- *           six bits of each letter, says whether any anchor has these three letters. With AVX2, 32 offsets at a time are
- *           first filtered by the nibbles of their bytes: each anchor belongs to one of 24 groups, and an
- *           offset is skipped if no group has all six nibbles. Both methods find every anchor; both may also report
- *           offsets without an anchor. The method without AVX2 reports more of these.
+ * Method    each anchor is represented by three letters, the last three of its window (find.c). A
+ *           bitmap, indexed by six bits of each letter, says whether any anchor has these three
+ *           letters. With AVX2, 32 offsets at a time are first filtered by the nibbles of their
+ *           bytes: each anchor belongs to one of 24 groups, and an offset is skipped if no group
+ *           has all six nibbles. Both methods find every anchor; both may also report offsets
+ *           without an anchor. The method without AVX2 reports more of these.
  * Owns      tables of the process, which are filled once and then only read.
  * Errors    none.
  * Blocks    never. */

@@ -3,19 +3,20 @@
 #include <assert.h>
 #include <stdlib.h>
 
-#include "redact/shape/pattern.h"
 #include "redact/shape/anchor_scan.h"
+#include "redact/shape/pattern.h"
 #include "redact/shape/shape_table.h"
 
-/* All anchors are searched for at once. The window of an anchor is its first three or four letters. shape_scan_next()
- * finds candidates for the last three letters of a window; the last two are the key to the rules. */
+/* All anchors are searched for at once. The window of an anchor is its first three or four letters.
+ * shape_scan_next() finds candidates for the last three letters of a window; the last two are the
+ * key to the rules. */
 #define WINDOW 4
 #define BUCKETS 1024
 #define MAX_ENTRIES 2048
 #define MAX_PATTERNS 64
 #define MAX_PENDING 32
-/* A search that begins inside a text begins this many bytes earlier, because rules look ahead from their
- * anchor. */
+/* A search that begins inside a text begins this many bytes earlier, because rules look ahead from
+ * their anchor. */
 #define LOOK_BACK 512
 
 struct entry {
@@ -40,9 +41,9 @@ struct pending {
 /* The progress of a search, kept between calls so that one text is searched only once. */
 struct search {
     struct slice text;
-    size_t from;                         /* offset from which the next call continues */
-    size_t end;                          /* offset of the last byte of the next window */
-    struct shape_scan scan;              /* finds windows */
+    size_t from;            /* offset from which the next call continues */
+    size_t end;             /* offset of the last byte of the next window */
+    struct shape_scan scan; /* finds windows */
     size_t masked; /* end of the last redaction mark; anchors before this offset are ignored */
     struct pending pending[MAX_PENDING]; /* sorted by offset, without overlap */
     size_t pending_n;
@@ -186,8 +187,8 @@ static void search_add_hit(struct search *s, struct pending p)
     s->pending[i] = p;
 }
 
-/* Removes the part of the hit before `from`, which was already returned. Returns false if nothing is
- * left. */
+/* Removes the part of the hit before `from`, which was already returned. Returns false if nothing
+ * is left. */
 static bool clip_hit(struct shape_hit *h, size_t from)
 {
     if (end_of_hit(h) <= from || h->n == 0)

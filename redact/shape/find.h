@@ -1,16 +1,17 @@
 /* find.h - finds secrets by their shape in any text.
  *
  * Input     unescaped text, normally UTF-8; any bytes are accepted.
- * Rules     a built-in table (shape_table.h, listed in docs/sanitizer.md), and the user's patterns. Each
- *           built-in rule has an anchor, that is, a few fixed letters (`ghp_`, `://`, `BEGIN `).
- *           The text is searched for all anchors at once, and a rule is tried only where its
+ * Rules     a built-in table (shape_table.h, listed in docs/sanitizer.md), and the user's patterns.
+ *           Each built-in rule has an anchor, that is, a few fixed letters (`ghp_`, `://`, `BEGIN
+ *           `). The text is searched for all anchors at once, and a rule is tried only where its
  *           anchor occurs. Entropy is an additional condition, never the only one: UUIDs, digests
  *           and long base64 are not secrets.
- * Order     hits are reported left to right without overlap. Of hits with the same start the longest one wins, then
- *           that of the more specific rule. A hit is only the secret itself: `pass` in `user:pass@`.
+ * Order     hits are reported left to right without overlap. Of hits with the same start the
+ *           longest one wins, then that of the more specific rule. A hit is only the secret itself:
+ *           `pass` in `user:pass@`.
  * Marks     a mark `[redacted:RULE]` is never a hit or part of one.
- * Work      bounded: each byte is examined a limited number of times, whatever the text (shapes_work() counts).
- *           The user's patterns have their own limits (shape/pattern.h).
+ * Work      bounded: each byte is examined a limited number of times, whatever the text
+ *           (shapes_work() counts). The user's patterns have their own limits (shape/pattern.h).
  * Owns      the compiled patterns of the user. The built-in table is static.
  * Lifetime  the name of a hit's rule is static, or valid as long as the struct shapes.
  * Blocks    never. */

@@ -121,8 +121,8 @@ static size_t count_run(const struct shape_set *set, struct slice text, size_t i
 
 #define WORD_MAX 24 /* letters; a longer run is not a word */
 
-/* Whether s consists of words separated by dashes: no digit, letters of one case only, and no word that
- * is too long. Then s is not a token. */
+/* Whether s consists of words separated by dashes: no digit, letters of one case only, and no word
+ * that is too long. Then s is not a token. */
 static bool has_only_plain_words(struct slice s)
 {
     bool lower = false, upper = false;
@@ -163,8 +163,8 @@ static size_t count_rest_of_run(const struct shape_set *set, struct slice text, 
     return n;
 }
 
-/* Whether the last six characters are the CRC-32 of the preceding characters, as in tokens of GitHub and npm. Such a
- * token is not a placeholder, even if it looks like one. */
+/* Whether the last six characters are the CRC-32 of the preceding characters, as in tokens of
+ * GitHub and npm. Such a token is not a placeholder, even if it looks like one. */
 static bool token_has_checksum(struct slice body)
 {
     static const char digits[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";

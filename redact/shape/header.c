@@ -1,4 +1,5 @@
-/* header.c - rules for credentials of HTTP and its tools: Authorization, Cookie, signatures, curl. */
+/* header.c - rules for credentials of HTTP and its tools: Authorization, Cookie, signatures,
+ * curl. */
 #include "redact/shape/shape_table.h"
 
 #include <strings.h>

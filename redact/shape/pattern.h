@@ -1,9 +1,10 @@
 /* pattern.h - searches long texts for a user's regular expression, in bounded time.
  *
- * Reach     a match has at most SHAPE_REACH bytes: the text is searched in pieces that overlap by that much.
- *           `^` and `$` match at the ends of the text only.
+ * Reach     a match has at most SHAPE_REACH bytes: the text is searched in pieces that overlap by
+ *           that much. `^` and `$` match at the ends of the text only.
  * Limits    those of base/pattern.h. A piece that exceeds a limit is skipped; after SHAPE_GIVE_UP
- *           such pieces the rest of the text is not searched, and a warning is logged once per pattern.
+ *           such pieces the rest of the text is not searched, and a warning is logged once per
+ *           pattern.
  * Owns      the name and the compiled pattern.
  * Blocks    never. */
 #ifndef MI_REDACT_SHAPE_PATTERN_H

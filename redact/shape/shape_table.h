@@ -1,7 +1,8 @@
 /* shape_table.h - the built-in rules, and helpers for their functions. Internal to redact/shape/.
  *
- * A rule has an anchor, which is searched for, and a form, which is matched at each anchor. A form is a small pattern
- * without alternatives or backtracking, so the time to match it is linear in the bytes it reads:
+ * A rule has an anchor, which is searched for, and a form, which is matched at each anchor. A form
+ * is a small pattern without alternatives or backtracking, so the time to match it is linear in the
+ * bytes it reads:
  *
  *     c           the letter c; \c: c, if it is a special character
  *     [a-f0-9_]   one of these; a final '-' is literal
@@ -12,7 +13,8 @@
  *     <           matches the preceding class and its count leftwards from the anchor
  *     ( )         the hit, if it is only a part of the match
  *
- * A hit must have an edge on both sides: no letter or digit next to it (see SHAPE_EDGELESS). Nothing here blocks. */
+ * A hit must have an edge on both sides: no letter or digit next to it (see SHAPE_EDGELESS).
+ * Nothing here blocks. */
 #ifndef MI_REDACT_SHAPE_SHAPE_TABLE_H
 #define MI_REDACT_SHAPE_SHAPE_TABLE_H
 

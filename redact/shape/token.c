@@ -98,8 +98,8 @@ static const char *find_key_body_end(const char *p, const char *end, size_t *ret
     return last;
 }
 
-/* Returns the end of the last line of the key, and in *ret_last the start of that line; NULL if this line
- * is too far away, or if another key begins first. */
+/* Returns the end of the last line of the key, and in *ret_last the start of that line; NULL if
+ * this line is too far away, or if another key begins first. */
 static const char *find_key_end(const char *p, const char *end, const char **ret_last)
 {
     const char *q;
@@ -136,8 +136,8 @@ static bool range_is_key_body(const char *p, const char *end)
     return all >= PEM_BODY_MIN && longest >= 16;
 }
 
-/* Matches a key from its first line (at `from`) to its last one; if the last line is missing, to the end
- * of the base64. `body` is the end of the first line. */
+/* Matches a key from its first line (at `from`) to its last one; if the last line is missing, to
+ * the end of the base64. `body` is the end of the first line. */
 static bool match_pem_key(struct slice text, size_t from, const char *body, struct shape_hit *ret)
 {
     const char *end = text.p + text.n, *last, *to = find_key_end(body, end, &last);

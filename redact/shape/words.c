@@ -1,6 +1,6 @@
-/* words.c - rules for values after the name of a secret in plain text: `password=…`. The name alone is not enough,
- * because prose, code and help texts often mention passwords: there must be a separator, and a value that looks like
- * a secret. */
+/* words.c - rules for values after the name of a secret in plain text: `password=…`. The name alone
+ * is not enough, because prose, code and help texts often mention passwords: there must be a
+ * separator, and a value that looks like a secret. */
 #include "redact/shape/shape_table.h"
 
 #include <strings.h>
@@ -91,7 +91,8 @@ static bool name_ends_with_word(const struct name *n, const struct word *list, s
     return false;
 }
 
-/* Whether the name ends with this short word, separated from the rest: DB_PASS, smtp.pass, ftpPwd, pass. */
+/* Whether the name ends with this short word, separated from the rest: DB_PASS, smtp.pass, ftpPwd,
+ * pass. */
 static bool name_ends_with_short_word(const struct name *n, const char *word)
 {
     size_t len = strlen(word), at = n->text.n - len;
@@ -314,7 +315,8 @@ static size_t identifier_len(struct slice v, bool *ret_digit, size_t *ret_joints
     return i;
 }
 
-/* Whether the letters and digits of the value end with the name, or the name with those of the value. */
+/* Whether the letters and digits of the value end with the name, or the name with those of the
+ * value. */
 static bool value_repeats_name(const struct name *n, struct slice v)
 {
     size_t i = n->plain_n, k = v.n;

@@ -148,7 +148,8 @@ static int pair_group(struct group *g)
     return st;
 }
 
-/* Pairs the calls of each topic that has more calls on one side. round: as in pair_remaining_calls(). */
+/* Pairs the calls of each topic that has more calls on one side. round: as in
+ * pair_remaining_calls(). */
 static int pair_nearest(struct aligning *x, uint32_t i0, uint32_t i1, uint32_t j0, uint32_t j1,
                         uint32_t round)
 {

@@ -90,7 +90,8 @@ static bool matches_sanitized(struct comparison *c, struct json_value a, struct 
            (c->rules->both_recorded && matches_left_sanitized(c, b, a));
 }
 
-/* As matches_sanitized(), for the JSON text of two values that are nested too deep to be compared. */
+/* As matches_sanitized(), for the JSON text of two values that are nested too deep to be
+ * compared. */
 static bool texts_match_sanitized(const struct comparison *c, struct slice a, struct slice b)
 {
     if (a.p == NULL || b.p == NULL)
@@ -235,7 +236,8 @@ static void compare_objects(struct comparison *c, struct json_value a, struct js
 
 /* ---- arrays ---- */
 
-/* Compares two elements. name: the name of a list entry; JSON_NONE: the array is not such a list. */
+/* Compares two elements. name: the name of a list entry; JSON_NONE: the array is not such a
+ * list. */
 static void compare_element(struct comparison *c, size_t i, struct json_value a,
                             struct json_value b, pointer_set set, size_t depth,
                             struct json_value name)

@@ -1,11 +1,11 @@
 /* compare.h - compares a recorded result or error with another one.
  *
- * Rules     the order of keys, white space and the spelling of strings and numbers are ignored. Lists of tools,
- *           prompts, resources and templates have no order: their entries are paired by name or URI.
- *           Values that a server generates are ignored: `_meta`, cursors, request states, task ids and their
- *           times, the version of the server; and the values at --ignore (the root is the result or the error).
- *           Where the sanitizer changed the recording, `[redacted:…]` matches any value and `… [+N chars]` any
- *           end of the text.
+ * Rules     the order of keys, white space and the spelling of strings and numbers are ignored.
+ *           Lists of tools, prompts, resources and templates have no order: their entries are
+ *           paired by name or URI. Values that a server generates are ignored: `_meta`, cursors,
+ *           request states, task ids and their times, the version of the server; and the values at
+ *           --ignore (the root is the result or the error). Where the sanitizer changed the
+ *           recording, `[redacted:…]` matches any value and `… [+N chars]` any end of the text.
  * Depth     objects and arrays in more than JSON_TREE_DEPTH levels are compared as text.
  * Owns      nothing.
  * Blocks    never. Pure; recursion as deep as the text, to JSON_TREE_DEPTH. */

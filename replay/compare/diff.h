@@ -8,17 +8,20 @@
  * Steps     diff_begin() and repeated diff_load_step() do the work of diff_open() in steps of some
  *           milliseconds, if the source reads quickly. The last step aligns the calls: for 20,000
  *           calls on each side, it takes 3 ms if all are equal, 26 ms if all differ.
- * Calls     the requests of the client, each with its outcome. Answered `ping` requests are left out,
- *           because their number depends on time.
+ * Calls     the requests of the client, each with its outcome. Answered `ping` requests are left
+ *           out, because their number depends on time.
  * Rows      pairs of calls (align.h), or single calls. Requests are compared in canonical form
  *           (canon.h, with `across`), so a row of two calls may have the kind ALIGN_CHANGED and yet
- *           no difference, for example when only one of them was redacted: diff_compare_row() decides.
+ *           no difference, for example when only one of them was redacted: diff_compare_row()
+ *           decides.
  * Answers   results and errors are compared as by `verify` (compare.h), also where the sanitizer
  *           changed values.
- * Owns      about 400 bytes for each call, and the bodies of one row. Sources and rules are borrowed.
+ * Owns      about 400 bytes for each call, and the bodies of one row. Sources and rules are
+ *           borrowed.
  * Errors    MI_ENOMEM, MI_EFULL, or an error of the source, with a sentence in `error` or
  *           diff_error().
- * Blocks    on the sources: diff_open() reads all messages once, diff_compare_row() the bodies of one row. */
+ * Blocks    on the sources: diff_open() reads all messages once, diff_compare_row() the bodies of
+ *           one row. */
 #ifndef MI_REPLAY_COMPARE_DIFF_H
 #define MI_REPLAY_COMPARE_DIFF_H
 
@@ -51,8 +54,8 @@ struct diff;
 /* Reads both recordings and pairs their calls. */
 MI_MUST int diff_open(struct diff **ret, struct source *a, struct source *b,
                       const struct diff_rules *rules, struct buf *error);
-/* Open a comparison in steps. Until *ret_done is true, only diff_close() and diff_error() may also be
- * called. */
+/* Open a comparison in steps. Until *ret_done is true, only diff_close() and diff_error() may also
+ * be called. */
 MI_MUST int diff_begin(struct diff **ret, struct source *a, struct source *b,
                        const struct diff_rules *rules);
 MI_MUST int diff_load_step(struct diff *d, bool *ret_done);
@@ -74,7 +77,8 @@ enum diff_part {
     DIFF_PARAMS,
     DIFF_RESULT,
     DIFF_ERROR,
-    DIFF_ANSWER, /* one side has a result, the other one an error; the values are the result and the error */
+    /* one side has a result, the other one an error; the values are the result and the error */
+    DIFF_ANSWER,
 };
 
 /* Valid only during the call of a diff_fn. */
@@ -82,8 +86,8 @@ struct diff_difference {
     enum diff_part part;
     struct slice pointer; /* pointer below params, the result or the error; "": the whole value */
     struct slice value[DIFF_SIDES]; /* JSON, sanitized; {NULL, 0}: missing */
-    /* In a list of tools, prompts, resources or templates: the name or URI of the entry as JSON, and the pointer below
-     * it; {NULL, 0}: not in a list. */
+    /* In a list of tools, prompts, resources or templates: the name or URI of the entry as JSON,
+     * and the pointer below it; {NULL, 0}: not in a list. */
     struct slice entry, below;
     bool is_entry; /* the difference is a whole list entry, which is missing on one side */
 };
@@ -106,7 +110,8 @@ MI_MUST int diff_compare_row(struct diff *d, uint32_t row, diff_fn fn, void *ctx
                              struct diff_look *ret);
 /* Whether the calls of the row differ. Calls that were only moved do not differ. */
 bool diff_row_has_changed(const struct diff_look *l);
-/* The params of a call, as JSON; {NULL, 0} if it has none. Valid until the next diff_read_params(). */
+/* The params of a call, as JSON; {NULL, 0} if it has none. Valid until the next
+ * diff_read_params(). */
 MI_MUST int diff_read_params(struct diff *d, enum diff_side side, uint32_t call, struct slice *ret);
 
 /* ---- the sessions ---- */

@@ -24,8 +24,8 @@ struct reach {
     int64_t min, max;
 };
 
-/* Extends the reached diagonals by one on each side, within [low, high]. edge: the value of `furthest`
- * for the diagonal next to the range. */
+/* Extends the reached diagonals by one on each side, within [low, high]. edge: the value of
+ * `furthest` for the diagonal next to the range. */
 static void lcs_widen(struct reach *r, int64_t *furthest, int64_t low, int64_t high, int64_t edge)
 {
     if (r->min > low)
@@ -123,7 +123,8 @@ static int64_t lcs_part_size(const struct part *p)
     return p->x1 - p->x0 + p->y1 - p->y0;
 }
 
-/* Pairs the equal members of a part. Recurses into the smaller half and continues with the larger one. */
+/* Pairs the equal members of a part. Recurses into the smaller half and continues with the larger
+ * one. */
 static void lcs_search(struct search *s, struct part p)
 {
     for (;;) {

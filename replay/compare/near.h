@@ -1,4 +1,5 @@
-/* near.h - pairs two short lists of different lengths so that the pairs differ as little as possible.
+/* near.h - pairs two short lists of different lengths so that the pairs differ as little as
+ * possible.
  *
  * Every member of the shorter list gets a partner; the order of both lists is kept. If several
  * pairings are equally good, the one with the earliest partners is taken.

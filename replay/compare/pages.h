@@ -1,7 +1,8 @@
-/* pages.h - lists of tools, prompts, resources and templates that a client has read in several pages.
+/* pages.h - lists of tools, prompts, resources and templates that a client has read in several
+ * pages.
  *
- * Pages are compared as one list, because one additional tool moves others to another page. The first
- * page of a list gets the entries of all pages; the other pages become empty.
+ * Pages are compared as one list, because one additional tool moves others to another page. The
+ * first page of a list gets the entries of all pages; the other pages become empty.
  *
  * Owns      40 bytes for each page; pages_close() frees them. The side is borrowed.
  * Errors    MI_ENOMEM, or an error of the source.
@@ -29,7 +30,8 @@ MI_MUST int pages_open(struct pages *p, struct side *s);
 void pages_close(struct pages *p);
 /* Whether the call read one of several pages. */
 bool pages_has_call(const struct pages *p, uint32_t call);
-/* Returns the call that read the first page of the list; `call` itself if it did not read a page. */
+/* Returns the call that read the first page of the list; `call` itself if it did not read a
+ * page. */
 uint32_t pages_first_call(const struct pages *p, uint32_t call);
 /* Appends the result of a page, with entries as described above. 0; MI_ENOENT: the call is not a
  * page, or a page was deleted; or an error. Invalidates the answer that was read before. */

@@ -1,6 +1,7 @@
 /* side.h - one of the two recordings of a comparison: its calls.
  *
- * Owns      the plan, the calls and buffers; side_close() frees them. The source and the rules are borrowed.
+ * Owns      the plan, the calls and buffers; side_close() frees them. The source and the rules are
+ *           borrowed.
  * Errors    MI_ENOMEM, MI_EFULL, or the source's: see source_error().
  * Blocks    on the source. */
 #ifndef MI_REPLAY_COMPARE_SIDE_H

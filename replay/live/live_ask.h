@@ -1,14 +1,14 @@
 /* live_ask.h - sends requests to the live server, one at a time, and waits for the answer.
  *
- * If the server sends a request meanwhile, it gets the recorded answer of the client to a request of
- * that method. If there is no such answer, or the sanitizer changed it, the server gets an error.
- * `ping` always gets an answer.
+ * If the server sends a request meanwhile, it gets the recorded answer of the client to a request
+ * of that method. If there is no such answer, or the sanitizer changed it, the server gets an
+ * error. `ping` always gets an answer.
  *
  * An error with the id null counts as the answer, unless it may belong to a notification
  * (docs/findings.md).
  *
- * Errors    as in talk.h. A missing answer is not an error: the deadline passed, the server ended (t->ended), or a
- *           signal arrived (t->interrupted).
+ * Errors    as in talk.h. A missing answer is not an error: the deadline passed, the server ended
+ *           (t->ended), or a signal arrived (t->interrupted).
  * Blocks    until the answer or the deadline. */
 #ifndef MI_REPLAY_LIVE_LIVE_ASK_H
 #define MI_REPLAY_LIVE_LIVE_ASK_H

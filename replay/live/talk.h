@@ -1,8 +1,8 @@
 /* talk.h - a conversation with a live server that follows a recording: the recorded messages, and
  * texts that each server generated.
  *
- * Owns      the list of messages, 24 bytes each, handles, tools, and the buffers; talk_close() frees them. The source
- *           and the server are borrowed.
+ * Owns      the list of messages, 24 bytes each, handles, tools, and the buffers; talk_close()
+ *           frees them. The source and the server are borrowed.
  * Errors    MI_ENOMEM or an error of the source, with a sentence in t->error.
  * Blocks    on reading the recording. */
 #ifndef MI_REPLAY_LIVE_TALK_H
@@ -36,8 +36,8 @@ struct talk_tool {
     bool live;              /* the live server listed this tool */
 };
 
-/* Called for each notification and request of the live server. refused: the reason why a request gets
- * an error; else NULL. Arguments are borrowed. */
+/* Called for each notification and request of the live server. refused: the reason why a request
+ * gets an error; else NULL. Arguments are borrowed. */
 typedef void (*talk_heard_fn)(void *ctx, const struct rpc *m, const char *refused);
 
 struct talk {
@@ -86,8 +86,8 @@ const struct talk_tool *talk_find_tool(const struct talk *t, struct slice raw_na
 /* Whether a request with this method changes nothing; false for tools/call. */
 bool talk_reads_only(const struct rpc *m);
 
-/* Copies a message with another id (JSON text) and with the handles of the other server. to_live: the
- * message is for the live server. */
+/* Copies a message with another id (JSON text) and with the handles of the other server. to_live:
+ * the message is for the live server. */
 MI_MUST int talk_rewrite(struct talk *t, const struct rpc *m, struct slice id, bool to_live,
                          struct buf *out);
 

@@ -212,8 +212,8 @@ static bool client_uses_other_version(const struct conversation *s, const struct
     return !json_key_is(json_string_raw(json_get(live->meta, META_VERSION)), modern);
 }
 
-/* Whether a live server may answer. It may not if the same request was recorded, but out of order or
- * for another revision. */
+/* Whether a live server may answer. It may not if the same request was recorded, but out of order
+ * or for another revision. */
 static bool live_server_may_answer(const struct conversation *s, enum miss_kind kind)
 {
     return s->forward != NULL && (kind == MISS_UNKNOWN_METHOD || kind == MISS_UNKNOWN_TARGET ||

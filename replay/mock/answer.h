@@ -1,5 +1,5 @@
-/* answer.h - answers that do not come from the recording: default answers to a few methods, and errors for requests
- * that were not recorded. */
+/* answer.h - answers that do not come from the recording: default answers to a few methods, and
+ * errors for requests that were not recorded. */
 #ifndef MI_REPLAY_MOCK_ANSWER_H
 #define MI_REPLAY_MOCK_ANSWER_H
 
@@ -13,8 +13,8 @@ MI_MUST int mock_send_error(struct conversation *s, struct mock_batch *batch, st
 /* Notes that one answer of the batch is complete; after the last one, sends and frees the batch. */
 MI_MUST int mock_batch_done(struct conversation *s, struct mock_batch *batch);
 /* Answers a request that was not recorded: with the default answer of its method, or with an error
- * and a finding. Returns 0, an error, or MOCK_FOR_LIVE: the finding was added, but the request was not
- * answered, and the caller must send it to the live server. */
+ * and a finding. Returns 0, an error, or MOCK_FOR_LIVE: the finding was added, but the request was
+ * not answered, and the caller must send it to the live server. */
 #define MOCK_FOR_LIVE 1
 MI_MUST int mock_answer_unrecorded(struct conversation *s, struct mock_batch *batch,
                                    const struct rpc *live, const struct rpc *sanitized,

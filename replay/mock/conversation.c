@@ -2,8 +2,8 @@
 
 #include "replay/mock/answer.h"
 #include "replay/mock/forward.h"
-#include "replay/mock/playback.h"
 #include "replay/mock/hidden_tools.h"
+#include "replay/mock/playback.h"
 #include "wire/json/text.h"
 #include "wire/mcp/method.h"
 #include "wire/rpc_out.h"
@@ -139,7 +139,8 @@ static const struct fault *find_request_fault(struct conversation *s, const stru
     return faults_find(s->faults, name.method, name.target);
 }
 
-/* Reads the recording up to the outcome of the exchange, unless the request may stay pending for ever. */
+/* Reads the recording up to the outcome of the exchange, unless the request may stay pending for
+ * ever. */
 static int load_until_outcome(struct conversation *s, uint32_t x)
 {
     bool patient = (plan_get_topic(s->plan, plan_get_exchange(s->plan, x)->topic)->flags &
@@ -152,12 +153,13 @@ static int load_until_outcome(struct conversation *s, uint32_t x)
     return 0;
 }
 
-/* Whether server/discover can be answered before the rest of the recording is read: clients send this
- * request first, so a legacy recording has it at the beginning or not at all. */
+/* Whether server/discover can be answered before the rest of the recording is read: clients send
+ * this request first, so a legacy recording has it at the beginning or not at all. */
 static bool may_answer_discover_now(const struct conversation *s, const struct rpc *live)
 {
     return rpc_method_is(live, "server/discover") && plan_count_exchanges(s->plan) > 0 &&
-           plan_get_version(s->plan, true)[0] == '\0' && plan_get_version(s->plan, false)[0] != '\0' &&
+           plan_get_version(s->plan, true)[0] == '\0' &&
+           plan_get_version(s->plan, false)[0] != '\0' &&
            plan_find_topic(s->plan, slice_of("server/discover"), slice_of("")) == PLAN_NONE;
 }
 
@@ -269,8 +271,8 @@ static int conversation_on_notification(struct conversation *s, const struct rpc
     return st;
 }
 
-/* Notes the id of a task that the client has created (revision 2025-11-25); later requests of the server
- * must use this id. */
+/* Notes the id of a task that the client has created (revision 2025-11-25); later requests of the
+ * server must use this id. */
 static int learn_task(struct conversation *s, const struct plan_question *q, const struct rpc *live)
 {
     struct rpc recorded;
@@ -373,8 +375,8 @@ static int handle_batch(struct conversation *s, const struct rpc *line)
     struct mock_batch *b = NULL;
     int st = 0;
     bool empty = !json_walk_next(&w, &key, &v);
-    bool allowed =
-        forward_forwards_all(s->forward) || strcmp(plan_get_version(s->plan, false), "2025-03-26") == 0;
+    bool allowed = forward_forwards_all(s->forward) ||
+                   strcmp(plan_get_version(s->plan, false), "2025-03-26") == 0;
     if (empty || !allowed)
         return report_not_a_message(s, NULL, line, 0);
     b = calloc(1, sizeof *b);

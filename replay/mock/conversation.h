@@ -1,13 +1,17 @@
-/* conversation.h - the mock server's side of a session: takes lines of the client, sends lines of the recorded server.
+/* conversation.h - the mock server's side of a session: takes lines of the client, sends lines of
+ * the recorded server.
  *
- * Rules     a request gets the recorded outcome of an equal request, or an error; never the outcome of another method or
- *           target. Messages recorded inside an exchange are sent with every repetition of it; unsolicited messages
- *           are sent once, after the event that they followed.
- * Pure      uses neither clock nor event loop: the caller passes the time, and calls again at conversation_next_due_us().
- *           The recording is read as far as needed.
- * Owns      the plan and a playback per pending request. Rules, faults, source and report are borrowed.
+ * Rules     a request gets the recorded outcome of an equal request, or an error; never the outcome
+ *           of another method or target. Messages recorded inside an exchange are sent with every
+ *           repetition of it; unsolicited messages are sent once, after the event that they
+ *           followed.
+ * Pure      uses neither clock nor event loop: the caller passes the time, and calls again at
+ *           conversation_next_due_us(). The recording is read as far as needed.
+ * Owns      the plan and a playback per pending request. Rules, faults, source and report are
+ *           borrowed.
  * Limits    CONVERSATION_OPEN_MAX pending requests; more get an error.
- * Errors    MI_ENOMEM; MI_ESTORE or MI_EIO (the recording cannot be read any more): the caller ends the session.
+ * Errors    MI_ENOMEM; MI_ESTORE or MI_EIO (the recording cannot be read any more): the caller ends
+ *           the session.
  * Blocks    on the source only. */
 #ifndef MI_REPLAY_MOCK_CONVERSATION_H
 #define MI_REPLAY_MOCK_CONVERSATION_H
@@ -38,8 +42,8 @@ enum conversation_end {
 struct conversation;
 
 /* Sends a line, newline included, to the client (a fault may truncate the line). The line is valid
- * only during the call. Returns 0; an error; or 1 if the line was sent and the output is now full: then
- * call conversation_advance() when there is room again. */
+ * only during the call. Returns 0; an error; or 1 if the line was sent and the output is now full:
+ * then call conversation_advance() when there is room again. */
 typedef int (*conversation_send_fn)(void *ctx, struct slice line);
 /* Called with a line of the recorded server's standard error, without its newline. */
 typedef void (*conversation_stderr_fn)(void *ctx, struct slice line);
@@ -49,11 +53,12 @@ MI_MUST int conversation_open(struct conversation **ret, const struct conversati
                               conversation_send_fn send, conversation_stderr_fn send_stderr,
                               void *ctx);
 void conversation_close(struct conversation *s);
-/* Sends unrecorded requests to a live server (forward.h). Must be called before conversation_begin().
- * `forward` is borrowed. */
+/* Sends unrecorded requests to a live server (forward.h). Must be called before
+ * conversation_begin(). `forward` is borrowed. */
 struct forward;
 void conversation_forward_to(struct conversation *s, struct forward *forward);
-/* Reads the first messages, and sends those that the server sent before any message of the client. */
+/* Reads the first messages, and sends those that the server sent before any message of the
+ * client. */
 MI_MUST int conversation_begin(struct conversation *s, int64_t now_us);
 /* Handles one line of the client, without its newline. */
 MI_MUST int conversation_handle_line(struct conversation *s, struct slice line, int64_t now_us);

@@ -3,8 +3,8 @@
  * KIND      hang           the request gets no messages and no answer
  *           delay=DURATION messages and answer are delayed by this time
  *           error=CODE     an error with this code instead of the answer
- *           close          stdout is closed instead of the answer; the process runs until stdin ends
- *           crash          SIGKILL instead of the answer
+ *           close          stdout is closed instead of the answer; the process runs until stdin
+ *           ends crash          SIGKILL instead of the answer
  *           garbage        an invalid line, then the answer
  *           truncate       half of the answer, then stdout is closed
  *           duplicate      the answer twice

@@ -116,8 +116,8 @@ static int forward_after_greeting(struct conversation *s, struct slice meta)
     return forward_enter_ready(s);
 }
 
-/* Returns the `_meta` of a waiting request, for requests of our own; {NULL, 0} if there is none, as in
- * older revisions. */
+/* Returns the `_meta` of a waiting request, for requests of our own; {NULL, 0} if there is none, as
+ * in older revisions. */
 static struct slice meta_of_pending_request(const struct forward *f)
 {
     struct rpc m;
@@ -310,8 +310,8 @@ int forward_answer(struct conversation *s, const struct rpc *live)
 
 /* ---- the live server ---- */
 
-/* Sends a request of the live server to the client, with a new id: recorded requests of the server also
- * use ids. */
+/* Sends a request of the live server to the client, with a new id: recorded requests of the server
+ * also use ids. */
 static int forward_on_question(struct conversation *s, const struct rpc *m)
 {
     struct forward *f = s->forward;
@@ -369,8 +369,8 @@ static int forward_on_answer(struct conversation *s, const struct rpc *m)
     return st < 0 ? st : ended;
 }
 
-/* Sends a notification of the server to the client. Replaces the id in it, which is of a subscription,
- * of another request of the client, or of a request of the server. */
+/* Sends a notification of the server to the client. Replaces the id in it, which is of a
+ * subscription, of another request of the client, or of a request of the server. */
 static int forward_on_notification(struct conversation *s, const struct rpc *m)
 {
     struct forward *f = s->forward;

@@ -1,12 +1,12 @@
-/* forward.h - sends requests that were not recorded to a live server, and the server's answers to the
- * client.
+/* forward.h - sends requests that were not recorded to a live server, and the server's answers to
+ * the client.
  *
  * Start     the server is started for the first such request. It gets the client's `initialize`
  *           with the recorded revision, and `notifications/initialized`; with `catch_up`, it then
- *           gets those earlier requests of the client that change nothing, because of their method or
- *           because the live server marks the tool as read-only. The answers to these are dropped.
- *           New requests wait until all that is done. Requests of revision 2026-07-28 need no
- *           handshake.
+ *           gets those earlier requests of the client that change nothing, because of their method
+ *           or because the live server marks the tool as read-only. The answers to these are
+ *           dropped. New requests wait until all that is done. Requests of revision 2026-07-28 need
+ *           no handshake.
  * All       with `all`, nothing is replayed: the first line of the client starts the server, and
  *           all lines go to it.
  * Messages  ids of the client's requests and of the server's requests are replaced by numbers that
@@ -16,8 +16,9 @@
  *           ids, so that the caller can record them.
  * Owns      copies of the client's initialize and of each request until it is sent; 64 bytes and
  *           the id of each pending request. The conversation is borrowed.
- * Errors    MI_ENOMEM, and errors of the source and of the callbacks. A server that cannot be started,
- *           rejects the handshake or ends is not such an error: requests for it get error answers.
+ * Errors    MI_ENOMEM, and errors of the source and of the callbacks. A server that cannot be
+ *           started, rejects the handshake or ends is not such an error: requests for it get error
+ *           answers.
  * Blocks    never, except on the source. */
 #ifndef MI_REPLAY_MOCK_FORWARD_H
 #define MI_REPLAY_MOCK_FORWARD_H

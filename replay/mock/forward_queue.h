@@ -74,8 +74,8 @@ MI_MUST int forward_send_pending(struct conversation *s, struct forward_pending 
                                  struct slice text);
 /* Call it when the server is ready: sends the waiting requests. */
 MI_MUST int forward_enter_ready(struct conversation *s);
-/* Answers all requests with an error, because the server cannot be used any more. forward.over must have
- * the reason. */
+/* Answers all requests with an error, because the server cannot be used any more. forward.over must
+ * have the reason. */
 MI_MUST int forward_give_up(struct conversation *s);
 /* Reports a request that the server has not answered, as a failure of the replay. */
 void forward_unanswered(struct conversation *s, const struct forward_pending *p);

@@ -1,5 +1,5 @@
-/* hidden_tools.h - the tools that the rule of the recorded session (wire/mcp/tool_rule.h) hid from its
- * client. The recording has all tools.
+/* hidden_tools.h - the tools that the rule of the recorded session (wire/mcp/tool_rule.h) hid from
+ * its client. The recording has all tools.
  *
  * Changes   conversation.tools; mock_tools_cut() also conversation.body.
  * Blocks    never. */
@@ -12,9 +12,9 @@
 MI_MUST int mock_tools_open(struct conversation *s);
 /* If s->body is a recorded list of tools, removes the hidden tools from it. 0 or MI_ENOMEM. */
 MI_MUST int mock_tools_cut(struct conversation *s, const struct playback *p);
-/* Refuses an unrecorded call of a tool whose name the rule hides, as the interposer does. Rules about
- * read-only tools are not applied here, so calls that only they would refuse are misses. *ret_done: the
- * client has received an answer. */
+/* Refuses an unrecorded call of a tool whose name the rule hides, as the interposer does. Rules
+ * about read-only tools are not applied here, so calls that only they would refuse are misses.
+ * *ret_done: the client has received an answer. */
 MI_MUST int mock_tools_refuse(struct conversation *s, const struct rpc *live,
                               struct mock_batch *batch, bool *ret_done);
 

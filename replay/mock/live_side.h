@@ -1,6 +1,7 @@
 /* live_side.h - the live server behind a replay: its process on the event loop, and struct forward.
  *
- * Owns      the process, the watchers and the forward; live_side_close() frees them. The configuration is borrowed.
+ * Owns      the process, the watchers and the forward; live_side_close() frees them. The
+ *           configuration is borrowed.
  * Flow      the server is not read while the client does not read. The client must not be read
  *           while live_side_is_full(): then the server does not read.
  * Blocks    live_side_close() blocks until the server has exited, at most LIVE_SIDE_GRACE_US. */
@@ -12,7 +13,8 @@
 
 #include <ev.h>
 
-/* microseconds from closing the server's stdin to SIGKILL; SIGTERM is sent after half of this time */
+/* microseconds from closing the server's stdin to SIGKILL; SIGTERM is sent after half of this
+ * time */
 #define LIVE_SIDE_GRACE_US 1600000
 
 struct live_side_config {

@@ -305,7 +305,8 @@ static bool match_list_difference(void *ctx, const struct canon_difference *d)
     return f->differences < 100;
 }
 
-/* Proposes an `--ignore` option for each difference, unless that could return the answer of another tool or resource. */
+/* Proposes an `--ignore` option for each difference, unless that could return the answer of another
+ * tool or resource. */
 static void propose_ignore(struct match *m, struct miss *f)
 {
     if (f->differences == 0 || f->differences > MISS_DIFFERENCES_MAX)

@@ -1,10 +1,10 @@
 /* match.h - finds the recorded exchange that answers a request, or the reason why there is none.
  *
- * Rules     equal requests (canon.h) are answered in recorded order. Further equal requests get the last
- *           answer again, or with `repeat_fail` do not match; tasks/get may always be repeated.
- *           With `strict_order` only the next recorded request matches. ping, initialize and
- *           server/discover are exempt from both options. Requests with equal hashes are read again
- *           and compared.
+ * Rules     equal requests (canon.h) are answered in recorded order. Further equal requests get the
+ *           last answer again, or with `repeat_fail` do not match; tasks/get may always be
+ *           repeated. With `strict_order` only the next recorded request matches. ping, initialize
+ *           and server/discover are exempt from both options. Requests with equal hashes are read
+ *           again and compared.
  * Owns      scratch; match_close() frees it. Plan, source and rules are borrowed.
  * Cost      one look-up and one read of the source for a match; a miss reads the whole recording.
  * Blocks    on the source. */
@@ -36,8 +36,9 @@ MI_MUST int match_load(struct match *m, bool *ret_done);
  * or the reason of a miss in *ret_why; or MI_ENOMEM, MI_EFULL, MI_ESTORE, MI_EIO. */
 MI_MUST int match_find(struct match *m, const struct rpc *request, uint32_t *ret,
                        enum miss_kind *ret_why);
-/* Completes a finding whose kind, method and target are set: adds the nearest recorded request, the differences
- * from it, and the options that would accept the request. The texts are valid until the next call. 0 or an error. */
+/* Completes a finding whose kind, method and target are set: adds the nearest recorded request, the
+ * differences from it, and the options that would accept the request. The texts are valid until the
+ * next call. 0 or an error. */
 MI_MUST int match_explain(struct match *m, const struct rpc *request, struct miss *f);
 
 #endif

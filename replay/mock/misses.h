@@ -1,8 +1,8 @@
-/* misses.h - the findings of a replay: requests that were not recorded, and recorded requests that the client did
- * not send.
+/* misses.h - the findings of a replay: requests that were not recorded, and recorded requests that
+ * the client did not send.
  *
- * A finding is logged when it happens, sent to the client in the error, and kept for the report files. Values
- * must be sanitized; they are truncated to MISS_VALUE_MAX bytes.
+ * A finding is logged when it happens, sent to the client in the error, and kept for the report
+ * files. Values must be sanitized; they are truncated to MISS_VALUE_MAX bytes.
  *
  * Owns      at most MISS_FINDINGS_MAX findings; further ones are only counted.
  * Formats   docs/replay.md: JSON (`--report`), and cases of a report (`--junit`, `--sarif`).
@@ -65,7 +65,8 @@ struct misses {
 };
 
 void misses_close(struct misses *r);
-/* Keeps and logs a finding, and appends one sentence for the client to `message`, which may be NULL. */
+/* Keeps and logs a finding, and appends one sentence for the client to `message`, which may be
+ * NULL. */
 void misses_add(struct misses *r, const struct miss *f, struct buf *message);
 /* Adds the members of error.data that describe the finding. */
 void misses_add_error_data(struct json_out *j, const struct miss *f);
@@ -81,8 +82,8 @@ struct misses_request {
 /* Returns false after the last one; the next call starts again with the first. */
 typedef bool (*misses_next_fn)(void *ctx, struct misses_request *ret);
 
-/* Logs the number of needed requests that the client did not send, and names the first MISS_LOGGED_MAX.
- * Returns this number. */
+/* Logs the number of needed requests that the client did not send, and names the first
+ * MISS_LOGGED_MAX. Returns this number. */
 uint64_t misses_log_never_asked(misses_next_fn next, void *ctx);
 
 struct misses_end {

@@ -28,7 +28,8 @@ struct mock_config {
 #define MOCK_MISMATCH 1 /* a request was not recorded or, with `strict`, not sent */
 #define MOCK_FAILED 3   /* the mock server itself failed */
 
-/* Returns the exit status: one of these, or the recorded server's if the server exited on its own. */
+/* Returns the exit status: one of these, or the recorded server's if the server exited on its
+ * own. */
 int mock_run(struct mock_config *cfg);
 
 #endif

@@ -1,9 +1,9 @@
 /* pace.h - computes when the next message is sent.
  *
  * Units     microseconds. `live` is a time of the monotonic clock, `t` a time in the recording.
- * Rules     speed 0: at once, but with PACE_GAP_US between a notification and an answer after it, because SDK clients
- *           lose progress that arrives in the same tick as the answer. Other speeds: the recorded interval divided by
- *           the speed, but at least that gap.
+ * Rules     speed 0: at once, but with PACE_GAP_US between a notification and an answer after it,
+ *           because SDK clients lose progress that arrives in the same tick as the answer. Other
+ *           speeds: the recorded interval divided by the speed, but at least that gap.
  * Blocks    never. Pure. */
 #ifndef MI_REPLAY_MOCK_PACE_H
 #define MI_REPLAY_MOCK_PACE_H
@@ -26,15 +26,16 @@ struct pace_mark {
     int64_t live_us, t_us;
 };
 
-/* Returns the time at which a step that was recorded at t_us is due. last_us: when this playback last
- * sent a message; 0: not yet. gap: that message was a notification, and the step is an answer. */
+/* Returns the time at which a step that was recorded at t_us is due. last_us: when this playback
+ * last sent a message; 0: not yet. gap: that message was a notification, and the step is an
+ * answer. */
 int64_t pace_due_time(const struct pace *p, struct pace_mark mark, int64_t t_us, int64_t last_us,
                       bool gap);
 /* Returns how long a request without a recorded answer waits for its error. cancelled: the client
  * cancelled the request after waited_us; else the recording ended waited_us after the request. */
 int64_t pace_max_wait_us(int64_t waited_us, bool cancelled);
-/* Returns until when a message that was recorded at t_us, and is due at due_us, waits for a client that
- * last reached this mark. */
+/* Returns until when a message that was recorded at t_us, and is due at due_us, waits for a client
+ * that last reached this mark. */
 int64_t pace_limit(const struct pace *p, struct pace_mark mark, int64_t t_us, int64_t due_us);
 /* Parses "0", "1", "2.5", up to 1e6. 0 or MI_EINVAL. */
 MI_MUST int pace_read(const char *text, struct pace *ret);

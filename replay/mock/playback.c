@@ -82,7 +82,8 @@ struct playback *playback_find(struct conversation *s, struct json_value id)
     return NULL;
 }
 
-/* Whether the client must first reach the place that the recorded client had reached before this step. */
+/* Whether the client must first reach the place that the recorded client had reached before this
+ * step. */
 static bool client_is_behind(const struct conversation *s, const struct plan_step *step)
 {
     return step->behind > 0 && s->reached < step->place - step->behind;
@@ -145,7 +146,8 @@ static int playback_catch_up_to(struct conversation *s, struct playback *p, uint
     return playback_run(s, p);
 }
 
-/* Catches up all playbacks except `before` (may be NULL), which sends its next message afterwards. */
+/* Catches up all playbacks except `before` (may be NULL), which sends its next message
+ * afterwards. */
 static int catch_up_all(struct conversation *s, struct playback *before, uint64_t place)
 {
     int st = 0;
@@ -217,7 +219,8 @@ int playback_start_list(struct conversation *s, struct plan_anchor list, struct 
 
 /* ---- running ---- */
 
-/* Whether the client has not yet answered the question (step `gate`) on which the next step depends. */
+/* Whether the client has not yet answered the question (step `gate`) on which the next step
+ * depends. */
 static bool playback_waits_for_gate(const struct conversation *s, const struct playback *p,
                                     uint32_t gate)
 {
@@ -236,9 +239,9 @@ static int playback_wait(struct conversation *s, struct playback *p)
 }
 
 /* For a request without a recorded answer, or with one that only a cancelling client gets: sends an
- * error after the time that the recorded client waited, or when the client has closed its side. In the
- * latter case, no error is sent if the recorded client left or cancelled the request: this client may
- * do the same. */
+ * error after the time that the recorded client waited, or when the client has closed its side. In
+ * the latter case, no error is sent if the recorded client left or cancelled the request: this
+ * client may do the same. */
 static int playback_give_error_when_due(struct conversation *s, struct playback *p)
 {
     const struct plan_exchange *x = plan_get_exchange(s->plan, p->exchange);
@@ -279,9 +282,9 @@ static int playback_hold_until(struct conversation *s, struct playback *p, int64
     return due_put(&s->heap, &p->due, until_us);
 }
 
-/* Whether the client still owes an answer to a question that was asked during the exchange, and that the
- * recorded client answered before this step. The recording does not say which of several concurrent
- * requests caused the question. */
+/* Whether the client still owes an answer to a question that was asked during the exchange, and
+ * that the recorded client answered before this step. The recording does not say which of several
+ * concurrent requests caused the question. */
 static bool client_owes_answer(const struct conversation *s, const struct playback *p,
                                const struct plan_step *step)
 {
@@ -336,9 +339,9 @@ static int playback_answer_in_turn(struct conversation *s, struct playback *p,
     return playback_send_answer(s, p, step);
 }
 
-/* Whether the step ends a subscription just before the recorded client left. The recording does not say
- * whether the client left first, so that a live client may still send requests, or waited for this end.
- * So the caller delays the end. */
+/* Whether the step ends a subscription just before the recorded client left. The recording does not
+ * say whether the client left first, so that a live client may still send requests, or waited for
+ * this end. So the caller delays the end. */
 static bool step_ends_subscription(const struct conversation *s, const struct playback *p,
                                    const struct plan_step *step, int64_t *ret_busy_us)
 {

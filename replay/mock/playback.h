@@ -1,4 +1,5 @@
-/* playback.h - replays exchanges and lists of unsolicited messages: decides what each sends next, and when. */
+/* playback.h - replays exchanges and lists of unsolicited messages: decides what each sends next,
+ * and when. */
 #ifndef MI_REPLAY_MOCK_PLAYBACK_H
 #define MI_REPLAY_MOCK_PLAYBACK_H
 
@@ -16,14 +17,15 @@ MI_MUST int playback_wake_all(struct conversation *s);
 /* Makes playbacks that wait for the client due now. */
 MI_MUST int playback_wake_held(struct conversation *s);
 /* Call it when the client has sent an answer or a notification that was recorded at this place and
- * time: sends the unsolicited messages that were recorded earlier, and wakes playbacks that wait for
- * the client to reach this place. */
+ * time: sends the unsolicited messages that were recorded earlier, and wakes playbacks that wait
+ * for the client to reach this place. */
 MI_MUST int playback_catch_up(struct conversation *s, uint64_t place, int64_t t_us);
 /* Wakes playbacks that wait for more steps, if the plan has grown. */
 MI_MUST int playback_wake_grown(struct conversation *s);
 /* Returns the playback of the client's request with this id, or NULL. */
 struct playback *playback_find(struct conversation *s, struct json_value id);
-/* Removes the server's unanswered question with this id, and returns it, or NULL. The caller frees it. */
+/* Removes the server's unanswered question with this id, and returns it, or NULL. The caller frees
+ * it. */
 struct question *playback_take_question(struct conversation *s, struct json_value id);
 
 #endif

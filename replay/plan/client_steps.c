@@ -1,4 +1,5 @@
-/* client_steps.c - messages of the client: requests, notifications, and answers to questions of the server. */
+/* client_steps.c - messages of the client: requests, notifications, and answers to questions of the
+ * server. */
 #include "replay/plan/index.h"
 #include "replay/plan/peers.h"
 #include "replay/plan/place.h"
@@ -137,8 +138,8 @@ int plan_add_client_notification(struct plan *p, const struct source_message *m,
     return 0;
 }
 
-/* Returns the hash of the task that the client's answer creates (revision 2025-11-25), which the server
- * then polls; 0: no task. */
+/* Returns the hash of the task that the client's answer creates (revision 2025-11-25), which the
+ * server then polls; 0: no task. */
 static uint64_t task_hash_of_answer(struct plan *p, struct slice body)
 {
     struct rpc rpc;

@@ -1,21 +1,26 @@
-/* exchanges.h - a recording as exchanges: each request, what the server sent until its outcome, and the outcome.
+/* exchanges.h - a recording as exchanges: each request, what the server sent until its outcome, and
+ * the outcome.
  *
  * Every message of the server is a step in exactly one list:
  *   inside an exchange   between a request and its outcome. The answer is the last step.
- *   after an event       unsolicited. The event is the last of these: the start, the outcome of an exchange, a
- *                        notification of the client, or the client's answer to a question (a request of the server).
- * Progress is placed by its token, messages of a subscription by its id, messages of a task by the task. The cause of
- * other messages is not recorded (mcp-wire.md 6.1) and is guessed. A notification belongs to the newest active request:
- * pending, and of a method that may cause messages (plan_may_cause_messages()). A question is the reaction to a
- * stimulus: a request, or the client's answer to the previous question. Stimuli less than PLAN_BURST_US apart form a
- * burst; the question belongs to the first stimulus of the last burst without a reaction, and requests that have caused
- * no question are preferred. Without such a stimulus the question belongs to the request whose outcome is the next one
- * after the client's answer.
+ *   after an event       unsolicited. The event is the last of these: the start, the outcome of an
+ *   exchange, a
+ *                        notification of the client, or the client's answer to a question (a
+ *                        request of the server).
+ * Progress is placed by its token, messages of a subscription by its id, messages of a task by the
+ * task. The cause of other messages is not recorded (mcp-wire.md 6.1) and is guessed. A
+ * notification belongs to the newest active request: pending, and of a method that may cause
+ * messages (plan_may_cause_messages()). A question is the reaction to a stimulus: a request, or the
+ * client's answer to the previous question. Stimuli less than PLAN_BURST_US apart form a burst; the
+ * question belongs to the first stimulus of the last burst without a reaction, and requests that
+ * have caused no question are preferred. Without such a stimulus the question belongs to the
+ * request whose outcome is the next one after the client's answer.
  *
- * Causes    an event that only reads or informs (plan_topic.reads, plan_method_only_informs()) causes only
- *           log messages, because the number of such events depends on the time. No list follows
- *           such an event, unless the server exits there.
- * Gates     a step that was recorded after the client answered a question of the same list waits for that answer.
+ * Causes    an event that only reads or informs (plan_topic.reads, plan_method_only_informs())
+ *           causes only log messages, because the number of such events depends on the time. No
+ *           list follows such an event, unless the server exits there.
+ * Gates     a step that was recorded after the client answered a question of the same list waits
+ *           for that answer.
  * Behind    messages of a subscription and progress of a task continue while other requests are
  *           processed: each step waits until the client has reached the last cause before the step.
  *           The answer to a request that the client cancelled with `$/cancelRequest` waits in the
@@ -152,7 +157,8 @@ MI_MUST int plan_open(struct plan **ret, const struct canon_rules *rules);
 void plan_close(struct plan *p); /* NULL is allowed */
 /* Adds a message with its body; an answer's body may be {NULL, 0}. 0, MI_EFULL or MI_ENOMEM. */
 MI_MUST int plan_add(struct plan *p, const struct source_message *m, struct slice body);
-/* Call after the last message. server_ended: the server exited on its own. 0, MI_EFULL or MI_ENOMEM. */
+/* Call after the last message. server_ended: the server exited on its own. 0, MI_EFULL or
+ * MI_ENOMEM. */
 MI_MUST int plan_finish(struct plan *p, bool server_ended);
 bool plan_is_finished(const struct plan *p);
 
@@ -164,26 +170,28 @@ const struct plan_question *plan_get_question(const struct plan *p, uint32_t i);
 const struct plan_topic *plan_get_topic(const struct plan *p, uint32_t i);
 uint32_t plan_count_topics(const struct plan *p);
 uint32_t plan_find_topic(const struct plan *p, struct slice method, struct slice target);
-/* Returns the group of requests whose canonical form has this hash; NULL if there is none so far. */
+/* Returns the group of requests whose canonical form has this hash; NULL if there is none so
+ * far. */
 struct plan_group *plan_find_group(struct plan *p, uint64_t hash);
-/* Whether the list inside the exchange is complete: the outcome is known, or there are no more messages. */
+/* Whether the list inside the exchange is complete: the outcome is known, or there are no more
+ * messages. */
 bool plan_exchange_is_settled(const struct plan *p, uint32_t exchange);
 const struct plan_list *plan_get_list(struct plan *p, struct plan_anchor a);
 /* Whether more steps may be added to this list, which must not be inside an exchange. */
 bool plan_list_grows(const struct plan *p, struct plan_anchor a);
 /* Whether the recording, after this place, contains only ends of subscriptions before the client
- * leaves. Then it is not known whether the ends or the client's leaving came first. The result is final
- * when the plan is finished. *ret_busy_us: time of the last other message. */
+ * leaves. Then it is not known whether the ends or the client's leaving came first. The result is
+ * final when the plan is finished. *ret_busy_us: time of the last other message. */
 bool plan_is_ending(const struct plan *p, uint64_t place, int64_t *ret_busy_us);
-/* Returns the next recorded notification of this method, and marks it as used; PLAN_NONE if there is
- * none so far. */
+/* Returns the next recorded notification of this method, and marks it as used; PLAN_NONE if there
+ * is none so far. */
 uint32_t plan_take_notification(struct plan *p, struct slice method);
 const struct plan_notification *plan_get_notification(const struct plan *p, uint32_t i);
-/* Returns the protocol revision: with `modern`, that in the `_meta` of requests (mcp-wire.md 3.3), else
- * that negotiated by initialize. "" if there is none so far. */
+/* Returns the protocol revision: with `modern`, that in the `_meta` of requests (mcp-wire.md 3.3),
+ * else that negotiated by initialize. "" if there is none so far. */
 const char *plan_get_version(const struct plan *p, bool modern);
-/* Returns the number of messages that belong to no list, such as progress with an unknown token. Such
- * messages are not replayed. */
+/* Returns the number of messages that belong to no list, such as progress with an unknown token.
+ * Such messages are not replayed. */
 uint32_t plan_count_unplaced(const struct plan *p);
 
 #endif

@@ -114,8 +114,8 @@ static bool anchor_is_cause_of_task(const struct plan *p, struct plan_anchor a)
     return task != PLAN_NONE && anchors_are_equal(a, plan_find_task_cause(p, task).cause);
 }
 
-/* Unsolicited messages follow the last cause; the server's exit follows the last event; messages of a
- * task follow the task's cause; late progress follows the outcome of its request. */
+/* Unsolicited messages follow the last cause; the server's exit follows the last event; messages of
+ * a task follow the task's cause; late progress follows the outcome of its request. */
 bool plan_list_grows(const struct plan *p, struct plan_anchor a)
 {
     if (p->finished)
@@ -189,8 +189,8 @@ static bool stimulus_is_likelier(const struct plan_exchange *a, const struct pla
     return a->order < b->order;
 }
 
-/* Returns the exchange of the stimulus that most likely caused a question: the first one in the last
- * burst without a reaction; PLAN_NONE if there is none. */
+/* Returns the exchange of the stimulus that most likely caused a question: the first one in the
+ * last burst without a reaction; PLAN_NONE if there is none. */
 static uint32_t find_question_stimulus(const struct plan *p)
 {
     uint32_t found = PLAN_NONE, looked = 0;
@@ -251,8 +251,8 @@ void plan_question_answered(struct plan *p, uint32_t question, bool with_task)
 }
 
 /* Gives this exchange, which is about to be answered, its share of the questions whose cause is not
- * known: the answered questions are distributed evenly among the active requests, and this request gets
- * the first one. */
+ * known: the answered questions are distributed evenly among the active requests, and this request
+ * gets the first one. */
 static void place_questions_before_answer(struct plan *p, uint32_t exchange)
 {
     uint32_t kept = 0, turn = 0;

@@ -1,10 +1,10 @@
 /* rewrite.h - replaces the ids in a recorded message with those of the live conversation.
  *
- * Rules     mcp-wire.md 6.5. Only the values listed here change; all other bytes stay as recorded. A live id or
- *           token is copied as the client wrote it, with its JSON type.
+ * Rules     mcp-wire.md 6.5. Only the values listed here change; all other bytes stay as recorded.
+ *           A live id or token is copied as the client wrote it, with its JSON type.
  * Owns      nothing; the result is appended to the caller's buffer.
- * Errors    MI_EPROTO: the recorded text is not a valid message; MI_ENOENT: it has no id to replace;
- *           MI_ENOMEM. Nothing is appended then.
+ * Errors    MI_EPROTO: the recorded text is not a valid message; MI_ENOENT: it has no id to
+ *           replace; MI_ENOMEM. Nothing is appended then.
  * Blocks    never. Pure. */
 #ifndef MI_REPLAY_PLAN_REWRITE_H
 #define MI_REPLAY_PLAN_REWRITE_H

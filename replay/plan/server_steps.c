@@ -21,8 +21,8 @@ static void step_wait_for_events(struct plan *p, uint32_t step, uint64_t began,
         s->after = (uint32_t)(s->place - p->reached);
 }
 
-/* Returns the place of the last event that may have caused a message of this task. task PLAN_NONE: the
- * message names no task. */
+/* Returns the place of the last event that may have caused a message of this task. task PLAN_NONE:
+ * the message names no task. */
 static uint64_t place_of_last_cause(const struct plan *p, uint32_t task)
 {
     return task != PLAN_NONE ? plan_find_task_cause(p, task).place : p->cause_place;
@@ -120,7 +120,8 @@ static int plan_add_server_cancel(struct plan *p, const struct source_message *m
     return 0;
 }
 
-/* Returns the pending tasks/result for the task that a server's message names (revision 2025-11-25). */
+/* Returns the pending tasks/result for the task that a server's message names (revision
+ * 2025-11-25). */
 static uint32_t find_pending_task_result(struct plan *p, const struct rpc *rpc)
 {
     struct json_value task = json_get(json_get(rpc->meta, META_RELATED_TASK), "taskId");

@@ -44,8 +44,8 @@ void plan_note_task_answer(struct plan *p, uint32_t exchange, uint32_t question,
                        (struct plan_anchor){ANCHOR_CLIENT_ANSWER, question}, place);
 }
 
-/* Returns the id of the task that this answer creates: result.task.taskId in 2025-11-25, result.taskId
- * in the tasks extension. */
+/* Returns the id of the task that this answer creates: result.task.taskId in 2025-11-25,
+ * result.taskId in the tasks extension. */
 static struct json_value new_task_id(const struct rpc *answer)
 {
     struct json_value nested = json_get(json_get(answer->result, "task"), "taskId");

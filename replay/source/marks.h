@@ -1,5 +1,5 @@
-/* marks.h - how the sanitizer changed a recorded text: `[redacted:…]` in place of a secret, `… [+N chars]` at the end of
- * truncated content.
+/* marks.h - how the sanitizer changed a recorded text: `[redacted:…]` in place of a secret, `… [+N
+ * chars]` at the end of truncated content.
  *
  * Blocks    never. Pure. */
 #ifndef MI_REPLAY_SOURCE_MARKS_H
@@ -11,8 +11,8 @@
 #define MARKS_TRUNCATED "\xe2\x80\xa6 [+" /* … [+ */
 
 enum marks { MARKS_NONE, MARKS_SECRET, MARKS_CUT };
-/* Returns how the sanitizer changed `raw`: JSON, or the text of a string with its escapes. {NULL, 0}
- * gives MARKS_NONE. */
+/* Returns how the sanitizer changed `raw`: JSON, or the text of a string with its escapes. {NULL,
+ * 0} gives MARKS_NONE. */
 enum marks marks_in_text(struct slice raw);
 
 #endif

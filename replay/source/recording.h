@@ -3,14 +3,17 @@
  * A session is read page by page, and large bodies are read when they are needed: memory does not
  * grow with the session. A cassette is first read into memory completely and validated.
  *
- * Probe     some clients first send `server/discover` to a separate process (mcp-wire.md 3.3). If the previous session
- *           was such a probe of the same server, its messages come first.
- * Rules     never writes. Messages that the client did not receive are left out: dropped lines, noise, and the
- *           interposer's own messages to the server.
- * Form      requests are compared in sanitized form, as the recording stores them: source_sanitize_again() sanitizes a live message
- *           with the rules of the recording. A recording without rules stores messages unchanged.
- * Owns      the texts that it has read; the query of a session is borrowed and must outlive the source.
- * Lifetime  slices of a message are valid until the next call on the source; the info as long as the source is open.
+ * Probe     some clients first send `server/discover` to a separate process (mcp-wire.md 3.3). If
+ *           the previous session was such a probe of the same server, its messages come first.
+ * Rules     never writes. Messages that the client did not receive are left out: dropped lines,
+ *           noise, and the interposer's own messages to the server.
+ * Form      requests are compared in sanitized form, as the recording stores them:
+ *           source_sanitize_again() sanitizes a live message with the rules of the recording. A
+ *           recording without rules stores messages unchanged.
+ * Owns      the texts that it has read; the query of a session is borrowed and must outlive the
+ *           source.
+ * Lifetime  slices of a message are valid until the next call on the source; the info as long as
+ *           the source is open.
  * Errors    one sentence in `error` or source_error().
  * Blocks    on the disk. */
 #ifndef MI_REPLAY_SOURCE_RECORDING_H
@@ -44,8 +47,9 @@ struct source_message {
     enum call_status status; /* for an answer: how the call ended; else CALL_UNKNOWN */
 };
 
-/* Opens a session that query_session() or source_pick_session() returned; the slices of `session` are
- * invalid after the call. 0, MI_EINVAL (the session cannot be replayed), MI_ENOMEM or MI_ESTORE. */
+/* Opens a session that query_session() or source_pick_session() returned; the slices of `session`
+ * are invalid after the call. 0, MI_EINVAL (the session cannot be replayed), MI_ENOMEM or
+ * MI_ESTORE. */
 MI_MUST int source_open_session(struct source **ret, struct query *q,
                                 const struct query_session *session, struct buf *error);
 MI_MUST int source_open_cassette(struct source **ret, const char *path, struct buf *error);
@@ -57,14 +61,15 @@ void source_close(struct source *s); /* NULL is allowed */
 const struct source_info *source_info(const struct source *s);
 /* The next message. 0, MI_ENOENT (no more messages), MI_ESTORE, MI_EIO or MI_ENOMEM. */
 MI_MUST int source_next(struct source *s, struct source_message *ret);
-/* Appends the whole body to b. 0, MI_ENOENT (deleted or not recorded), MI_ESTORE, MI_EIO, MI_ENOMEM. */
+/* Appends the whole body to b. 0, MI_ENOENT (deleted or not recorded), MI_ESTORE, MI_EIO,
+ * MI_ENOMEM. */
 MI_MUST int source_read_body(struct source *s, uint64_t place, struct buf *b);
 const char *source_error(struct source *s);
 /* Sanitizes a message with the rules of the recording. *ret may be the message itself, and is valid
  * until the next call. 0 or MI_ENOMEM. */
 MI_MUST int source_sanitize_again(struct source *s, struct slice message, struct slice *ret);
-/* Whether another version of the sanitizer made the recording. If so, recorded messages must also pass
- * through source_sanitize_again() before they are compared. */
+/* Whether another version of the sanitizer made the recording. If so, recorded messages must also
+ * pass through source_sanitize_again() before they are compared. */
 bool source_form_is_old(const struct source *s);
 /* The `seq` of a message in its session. */
 uint64_t source_seq_of_place(uint64_t place);

@@ -3,7 +3,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Number of rows in the first page. It is small so that the mock server answers the first request soon. */
+/* Number of rows in the first page. It is small so that the mock server answers the first request
+ * soon. */
 #define FIRST_PAGE 48
 #define PROBE_ROWS 64
 #define NEAR 16    /* two bodies at most this many places apart count as read in order */
@@ -92,7 +93,8 @@ static struct part *source_part_of_place(struct source *s, uint64_t place)
     return &s->part[s->parts == 2 && place >= s->part[1].place ? 1 : 0];
 }
 
-/* Reads a page of bodies, if all messages were returned and the caller now reads bodies in order. */
+/* Reads a page of bodies, if all messages were returned and the caller now reads bodies in
+ * order. */
 static int read_ahead(struct source *s, uint64_t place)
 {
     struct page p = {.s = s, .part = source_part_of_place(s, place)};
@@ -247,8 +249,9 @@ static void add_session_part(struct source *s, const struct query_session *sessi
         memcpy(part->uid, session->uid.p, session->uid.n);
 }
 
-/* Adds the session's probe: an earlier session of the same command with only discover requests. Checks
- * several earlier sessions, because others may have started between the probe and the session. */
+/* Adds the session's probe: an earlier session of the same command with only discover requests.
+ * Checks several earlier sessions, because others may have started between the probe and the
+ * session. */
 static int add_probe(struct source *s, struct query_session of, struct slice command)
 {
     struct request_counts l;

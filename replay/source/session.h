@@ -1,4 +1,5 @@
-/* session.h - a session of the vault as a source: read page by page; bodies are read again when needed. */
+/* session.h - a session of the vault as a source: read page by page; bodies are read again when
+ * needed. */
 #ifndef MI_REPLAY_SOURCE_SESSION_H
 #define MI_REPLAY_SOURCE_SESSION_H
 

@@ -1,11 +1,12 @@
-/* source_rows.h - struct source: messages read but not yet returned, and the metadata of the session. */
+/* source_rows.h - struct source: messages read but not yet returned, and the metadata of the
+ * session. */
 #ifndef MI_REPLAY_SOURCE_SOURCE_ROWS_H
 #define MI_REPLAY_SOURCE_SOURCE_ROWS_H
 
 #include "replay/source/recording.h"
 
-/* A place has a part number in its high bits and the seq in its low bits, so the places of the probe
- * are lower than those of its session. */
+/* A place has a part number in its high bits and the seq in its low bits, so the places of the
+ * probe are lower than those of its session. */
 #define PLACE_BITS 40
 #define PLACE_PROBE ((uint64_t)1 << PLACE_BITS)
 #define PLACE_MAIN ((uint64_t)2 << PLACE_BITS)

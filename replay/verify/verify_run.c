@@ -98,8 +98,8 @@ static int request_was_cancelled(struct talk *t, uint32_t i, const struct rpc *a
     return 0;
 }
 
-/* *ret: why the request (item i) is not sent; NULL: it is sent. answer: the recorded answer; all zero
- * if there is none. */
+/* *ret: why the request (item i) is not sent; NULL: it is sent. answer: the recorded answer; all
+ * zero if there is none. */
 static int verify_find_skip(struct verify *v, uint32_t i, const struct rpc *request,
                             const struct rpc *answer, const struct verify_skip **ret)
 {
@@ -215,7 +215,8 @@ static int compare_answers(struct verify *v, const struct rpc *request, const st
 
 /* ---- the run ---- */
 
-/* Sets the verdict of a request without an answer. was_sent: false if the server had already ended. */
+/* Sets the verdict of a request without an answer. was_sent: false if the server had already
+ * ended. */
 static void note_missing_answer(struct verify *v, bool was_sent, struct verify_result *r)
 {
     bool ended = v->talk.ended;

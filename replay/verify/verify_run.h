@@ -2,16 +2,18 @@
  *
  * The client's messages are sent in recorded order, each request after the answer to the previous
  * one. The live server's own requests get the client's recorded answer to a request of that method.
- * Sent requests get new ids; cursors, request states and task ids are replaced with those of the live
- * server.
+ * Sent requests get new ids; cursors, request states and task ids are replaced with those of the
+ * live server.
  *
  * Sent      read-only requests, and calls of tools that are marked read-only or idempotent (by the
  *           live server if it lists the tool, else by the recorded server); with `all`, every
  *           request. Never sent: requests that the sanitizer changed, subscriptions/listen,
  *           requests that the recorded server did not answer.
- * Owns      a list of the recorded messages, 24 bytes each, and the handles and tools of the servers.
+ * Owns      a list of the recorded messages, 24 bytes each, and the handles and tools of the
+ *           servers.
  * Errors    MI_EIO (the server cannot be started), MI_ENOMEM, or an error of the source, with a
- *           sentence in `error`. A server that does not answer, or exits, is a result and not an error.
+ *           sentence in `error`. A server that does not answer, or exits, is a result and not an
+ *           error.
  * Blocks    until it has finished. SIGPIPE must be ignored. */
 #ifndef MI_REPLAY_VERIFY_VERIFY_RUN_H
 #define MI_REPLAY_VERIFY_VERIFY_RUN_H

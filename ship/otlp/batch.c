@@ -86,7 +86,8 @@ static void batch_note_refused(struct exporter *x, enum otlp_signal signal, int6
         log_warn("%s", buf_str(&x->refusal));
 }
 
-/* Reports items that the collector rejected, or the warning in its answer, although it took the batch. */
+/* Reports items that the collector rejected, or the warning in its answer, although it took the
+ * batch. */
 static void batch_note_accepted(struct exporter *x, enum otlp_signal signal, int status,
                                 struct slice text, int64_t rejected)
 {
@@ -158,8 +159,8 @@ static int batch_send_signal(struct exporter *x, enum otlp_signal signal)
     return st == 0 ? batch_judge_answer(x, signal, &answer) : st;
 }
 
-/* Saves the cursors. A failure ends the round, because a collector cannot say which data it has: the same
- * data would be sent again. */
+/* Saves the cursors. A failure ends the round, because a collector cannot say which data it has:
+ * the same data would be sent again. */
 static int batch_save_cursors(struct exporter *x)
 {
     struct cursor c[EXPORTER_WALKS];

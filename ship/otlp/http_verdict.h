@@ -1,4 +1,5 @@
-/* http_verdict.h - decides from a collector's answer whether a request was accepted (OTLP/HTTP specification). Pure. */
+/* http_verdict.h - decides from a collector's answer whether a request was accepted (OTLP/HTTP
+ * specification). Pure. */
 #ifndef MI_SHIP_OTLP_HTTP_VERDICT_H
 #define MI_SHIP_OTLP_HTTP_VERDICT_H
 
@@ -16,12 +17,13 @@ enum verdict {
 enum verdict verdict_by_http_status(int status, enum otlp_signal signal);
 
 #define VERDICT_WAIT_MAX_MS INT64_C(3600000)
-/* Returns how long to wait, at most one hour. retry_after_s: value of Retry-After; 0: there was none. */
+/* Returns how long to wait, at most one hour. retry_after_s: value of Retry-After; 0: there was
+ * none. */
 int64_t verdict_wait_ms(int64_t retry_after_s);
 
 #define VERDICT_COUNT_MAX 1000000 /* rejected items of a signal: more than a batch has */
-/* Reads the body of an answer. Appends its message, if there is one, to `text`. *ret_rejected: the number
- * of rejected items. A body that is not JSON has no message and no rejected items. */
+/* Reads the body of an answer. Appends its message, if there is one, to `text`. *ret_rejected: the
+ * number of rejected items. A body that is not JSON has no message and no rejected items. */
 void verdict_read(struct slice body, struct buf *text, int64_t *ret_rejected);
 
 #endif

@@ -78,8 +78,8 @@ int logs_add_message(struct reading *r, const struct query_message *m)
     return st;
 }
 
-/* The message to which a finding was added. If the message has a request, only number, time and direction
- * of the message are copied. */
+/* The message to which a finding was added. If the message has a request, only number, time and
+ * direction of the message are copied. */
 struct named {
     struct found f;
     struct query_message copy;

@@ -56,7 +56,8 @@ static int post_add_header(void *ctx, const char *header)
 
 static int post_add_headers(struct post *p, struct buf *error)
 {
-    /* "Expect:" removes this header; with it, libcurl waits a second for permission to send a large body. */
+    /* "Expect:" removes this header; with it, libcurl waits a second for permission to send a large
+     * body. */
     static const char *const own[] = {"Content-Type: application/json", "Expect:"};
     int st = 0;
     for (size_t i = 0; st == 0 && i < MI_COUNT(own); i++)

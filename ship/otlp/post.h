@@ -5,7 +5,8 @@
  *           certificates come from OTEL_EXPORTER_OTLP_HEADERS, OTEL_EXPORTER_OTLP_CERTIFICATE,
  *           OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE and OTEL_EXPORTER_OTLP_CLIENT_KEY.
  * Owns      the connection, which is kept for the next request.
- * Errors    TARGET_LOST, with a sentence in post_error(), if no complete answer arrived; TARGET_STOPPED; MI_ENOMEM.
+ * Errors    TARGET_LOST, with a sentence in post_error(), if no complete answer arrived;
+ *           TARGET_STOPPED; MI_ENOMEM.
  * Memory    POST_KEPT bytes of an answer are kept, and no more than POST_READ are read.
  * Blocks    on the network: POST_S at most. */
 #ifndef MI_SHIP_OTLP_POST_H
@@ -26,7 +27,8 @@ struct post_answer {
     struct slice body;     /* the beginning of the body; valid until the next request */
 };
 
-/* base: the result of url_make_base(). MI_EINVAL: the environment is invalid; `error` has the reason. */
+/* base: the result of url_make_base(). MI_EINVAL: the environment is invalid; `error` has the
+ * reason. */
 MI_MUST int post_new(struct post **ret, const char *base, const struct target *t,
                      struct buf *error);
 void post_free(struct post *p); /* NULL is fine */

@@ -96,8 +96,8 @@ static int otlp_reading_add_operation(struct reading *r, const struct listed_ope
 
 /* ---- a session ---- */
 
-/* Returns how long a session lasted. The times of start and end are of the wall clock, which may have
- * been set back, so the duration is at least the time of the last message. */
+/* Returns how long a session lasted. The times of start and end are of the wall clock, which may
+ * have been set back, so the duration is at least the time of the last message. */
 static int64_t session_duration_us(const struct reading *r)
 {
     int64_t us = r->s->s->ended_at_us - r->s->s->started_at_us;

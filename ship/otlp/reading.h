@@ -26,7 +26,8 @@ struct reading {
     int status;
 };
 
-/* Adds a log for each finding of a message, except findings that were added to the message later. */
+/* Adds a log for each finding of a message, except findings that were added to the message
+ * later. */
 MI_MUST int logs_add_message(struct reading *r, const struct query_message *m);
 /* Adds a log for an event. An added finding becomes a log of its message. */
 MI_MUST int logs_add_event(struct reading *r, const struct query_event *e);

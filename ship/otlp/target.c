@@ -46,8 +46,8 @@ static const char *otlp_target_refusal(void *x)
     return exporter_refusal_text(x);
 }
 
-/* A collector cannot report which data it has, and does not need the vault's log. If the cursors cannot be
- * saved, the round fails. So check, leaves, is_cut and is_unsaved are NULL. */
+/* A collector cannot report which data it has, and does not need the vault's log. If the cursors
+ * cannot be saved, the round fails. So check, leaves, is_cut and is_unsaved are NULL. */
 const struct target_kind otlp_target = {
     .form = "otlp+http://HOST:4318",
     .is_url = url_is_otlp,

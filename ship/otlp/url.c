@@ -71,8 +71,8 @@ static struct slice otlp_url_trim(struct slice s)
     return s;
 }
 
-/* Adds a value. A % that begins no escape stands for itself. Returns false if the value has a control
- * character, which could begin another header. */
+/* Adds a value. A % that begins no escape stands for itself. Returns false if the value has a
+ * control character, which could begin another header. */
 static bool otlp_url_add_value(struct buf *b, struct slice s)
 {
     for (size_t i = 0; i < s.n; i++) {

@@ -1,4 +1,5 @@
-/* chain.h - the hash by which two copies of a vault's log are compared: head = SHA-256(head before || leaf).
+/* chain.h - the hash by which two copies of a vault's log are compared: head = SHA-256(head before
+ * || leaf).
  *
  * Blocks    never. Pure. */
 #ifndef MI_SHIP_OUTBOX_CHAIN_H
@@ -14,8 +15,8 @@ struct chain {
 
 void chain_add(struct chain *c, struct slice leaf);
 
-/* Compares our log, which has `ours` leaves, with the log of the other store. known: the head of our
- * first theirs->n leaves, if our log has that many. */
+/* Compares our log, which has `ours` leaves, with the log of the other store. known: the head of
+ * our first theirs->n leaves, if our log has that many. */
 enum chain_verdict { CHAIN_EXTENDS, CHAIN_ROLLED_BACK, CHAIN_CHANGED };
 enum chain_verdict chain_compare(int64_t ours, const struct digest *known,
                                  const struct chain *theirs);

@@ -33,8 +33,8 @@ struct shipped_session *progress_find(struct progress *p, struct slice uid);
 /* Finds or adds the session. NULL: no memory, or not a uid. Invalidates pointers. */
 struct shipped_session *progress_add(struct progress *p, struct slice uid);
 
-/* Continues a hash (FNV-1a) over a cell of a row; the hash shows whether the row has changed. Begin with
- * PROGRESS_HASH. */
+/* Continues a hash (FNV-1a) over a cell of a row; the hash shows whether the row has changed. Begin
+ * with PROGRESS_HASH. */
 #define PROGRESS_HASH UINT64_C(14695981039346656037)
 uint64_t progress_hash(uint64_t hash, struct slice bytes);
 

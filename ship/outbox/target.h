@@ -44,7 +44,8 @@ struct target_kind {
     int (*round)(void *x, int64_t *ret_sent);
     const char *(*error)(void *x, int status);
     /* The following functions are NULL for a kind to which they do not apply. */
-    /* Checks that the other side still has all rows. If not, the next round sends the lost rows again. */
+    /* Checks that the other side still has all rows. If not, the next round sends the lost rows
+     * again. */
     int (*check)(void *x);
     bool (*is_cut)(void *x); /* whether the connection was closed, so that a check is due now */
     /* Whether the vault's cursors could not be written, so that another round must follow soon. */

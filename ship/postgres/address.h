@@ -1,7 +1,8 @@
-/* address.h - checks the URL of a store, and writes the connection string by which a router reaches a shard.
+/* address.h - checks the URL of a store, and writes the connection string by which a router reaches
+ * a shard.
  *
- * Rules     as in connection.h. The connection string has no role and no password: the router adds the
- *           role of the device or reader.
+ * Rules     as in connection.h. The connection string has no role and no password: the router adds
+ *           the role of the device or reader.
  * Blocks    never. */
 #ifndef MI_SHIP_POSTGRES_ADDRESS_H
 #define MI_SHIP_POSTGRES_ADDRESS_H

@@ -12,7 +12,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* How often statements that end in a deadlock are tried. PostgreSQL detects a deadlock after one second. */
+/* How often statements that end in a deadlock are tried. PostgreSQL detects a deadlock after one
+ * second. */
 #define RUN_TRIES 20
 #define SLICE_MS 200 /* interval at which a wait calls `stop` */
 
@@ -238,9 +239,15 @@ static int status_of_sqlstate(const char *state)
         const char *state; /* SQLSTATE, or its first characters */
         int status;
     } table[] = {
-        {"MI002", TARGET_AGAIN}, {"MI004", TARGET_AGAIN}, {"MI003", TARGET_DIFFERS},
-        {"MI", TARGET_REFUSED},  {"42", TARGET_REFUSED}, /* codes for: no such function, no permission */
-        {"3F", TARGET_REFUSED},  {"22", TARGET_REFUSED},  {"23", TARGET_REFUSED},
+        {"MI002", TARGET_AGAIN},
+        {"MI004", TARGET_AGAIN},
+        {"MI003", TARGET_DIFFERS},
+        /* codes for: no such function, no permission */
+        {"MI", TARGET_REFUSED},
+        {"42", TARGET_REFUSED},
+        {"3F", TARGET_REFUSED},
+        {"22", TARGET_REFUSED},
+        {"23", TARGET_REFUSED},
         {"P0", TARGET_REFUSED},
     };
     for (size_t i = 0; state != NULL && i < MI_COUNT(table); i++)

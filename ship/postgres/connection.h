@@ -13,8 +13,8 @@
  *           the vault's log again, which may state that the record was redacted, and send again.
  * Blocks    on the network. A connection: while a name is looked up, and connect_timeout for each
  *           address. A call: LINK_REPLY_S at most; without a limit after link_only_reads(), and in
- *           link_run(). All waits except the look-up end at link_set_deadline(), or when `stop` returns
- *           true. */
+ *           link_run(). All waits except the look-up end at link_set_deadline(), or when `stop`
+ *           returns true. */
 #ifndef MI_SHIP_POSTGRES_CONNECTION_H
 #define MI_SHIP_POSTGRES_CONNECTION_H
 
@@ -26,7 +26,8 @@
 
 struct link;
 
-/* Does not connect yet. stop: called several times a second while waiting; may be NULL. MI_ENOMEM. */
+/* Does not connect yet. stop: called several times a second while waiting; may be NULL.
+ * MI_ENOMEM. */
 MI_MUST int link_new(struct link **ret, const char *url, bool (*stop)(void));
 void link_free(struct link *l); /* NULL is fine */
 /* No call waits beyond this time (clock_mono_us()); 0: no limit. */

@@ -1,7 +1,7 @@
 /* handle.c - handles redactions and removals of sessions, which the vault's log states.
  *
- * The store remembers up to which leaf this is complete, so that after a failure the rest is handled
- * again. */
+ * The store remembers up to which leaf this is complete, so that after a failure the rest is
+ * handled again. */
 #include "ship/postgres/sender.h"
 
 #include "base/grow.h"

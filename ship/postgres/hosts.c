@@ -43,7 +43,8 @@ static void hosts_add(struct hosts *h, struct slice name, struct slice address, 
     h->list[h->n++].port = hosts_add_text(h, port);
 }
 
-/* Adds each address of a host name. Returns false if there is none, or if this is not a host name. */
+/* Adds each address of a host name. Returns false if there is none, or if this is not a host
+ * name. */
 static bool hosts_add_addresses(struct hosts *h, struct slice name, struct slice port)
 {
     const struct addrinfo wanted = {.ai_socktype = SOCK_STREAM};

@@ -29,8 +29,8 @@ struct hosts {
     PQconninfoOption *all;
 };
 
-/* Reads the hosts of c, a connection that was begun with the options, and that may have failed. After an
- * error, hosts_close() must be called as well. */
+/* Reads the hosts of c, a connection that was begun with the options, and that may have failed.
+ * After an error, hosts_close() must be called as well. */
 MI_MUST int hosts_open(struct hosts *h, PGconn *c);
 void hosts_close(struct hosts *h);
 /* Begins to connect to host i. The caller owns the connection. NULL: no memory. */

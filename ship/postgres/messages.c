@@ -52,8 +52,8 @@ static struct digest commitment_of_cell(const struct cell *cell)
     return d;
 }
 
-/* Whether a large body can be read. If not, the message is sent without its body, because otherwise all
- * later messages would wait. */
+/* Whether a large body can be read. If not, the message is sent without its body, because otherwise
+ * all later messages would wait. */
 static int large_body_is_readable(const struct batch *b, const struct cell *cell, bool *ret)
 {
     int st = unsent_has_body(b->s->from, b->x->uid, cell[MESSAGE_OFFSET].number,

@@ -1,5 +1,5 @@
-/* schema.h - the SQL of the central store, as text (begin.sql, schema.sql, calls.sql, functions.sql, views.sql,
- * operations.sql, reading.sql). */
+/* schema.h - the SQL of the central store, as text (begin.sql, schema.sql, calls.sql,
+ * functions.sql, views.sql, operations.sql, reading.sql). */
 #ifndef MI_SHIP_POSTGRES_SCHEMA_H
 #define MI_SHIP_POSTGRES_SCHEMA_H
 
@@ -22,8 +22,9 @@ extern const size_t reading_sql_n;
 
 /* Appends all of these texts, in order, to be run in one transaction. */
 void schema_write(struct buf *b);
-/* SQL to run separately after that of schema_write(): adds the calls of sessions that an older version has
- * stored, in many short transactions. Until then, the calls of these sessions are read from the messages. */
+/* SQL to run separately after that of schema_write(): adds the calls of sessions that an older
+ * version has stored, in many short transactions. Until then, the calls of these sessions are read
+ * from the messages. */
 #define SCHEMA_FILL "CALL mcp_interposer.fill_all_calls()"
 
 #endif

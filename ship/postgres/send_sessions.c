@@ -1,7 +1,8 @@
 /* send_sessions.c - the rows of sessions, which change until their end. */
 #include "ship/postgres/sender.h"
 
-/* The columns and the hash of the row, which precedes the columns that stores of the first version lack. */
+/* The columns and the hash of the row, which precedes the columns that stores of the first version
+ * lack. */
 #define ARRAYS (SESSION_COLUMNS + 1)
 
 /* clang-format off */
@@ -42,8 +43,8 @@ static int sender_sessions_on_session(void *ctx, const struct cell *cell)
     x->ended = cell[SESSION_ENDED_AT_US].type == CELL_INT;
     x->last_seq = cell[SESSION_SEQ].number;
     x->last_event = cell[SESSION_EVENT].number;
-    /* If the store has more messages than the vault, the vault was rolled back; but a session without
-     * any messages is being removed. */
+    /* If the store has more messages than the vault, the vault was rolled back; but a session
+     * without any messages is being removed. */
     if (x->last_seq > 0 && x->last_seq < x->seq)
         return sender_refuse(s,
                              "session %s has %lld messages, but the store has %lld of them: the "
@@ -64,7 +65,8 @@ static int sender_sessions_on_session(void *ctx, const struct cell *cell)
     return 0;
 }
 
-/* Sends sessions with from <= id <= to whose rows have changed. *ret_n: number of sessions in the range. */
+/* Sends sessions with from <= id <= to whose rows have changed. *ret_n: number of sessions in the
+ * range. */
 static int send_session_range(struct sender *s, int64_t from, int64_t to, int64_t *ret_n)
 {
     sender_begin_arrays(s, types, ARRAYS);

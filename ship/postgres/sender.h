@@ -53,8 +53,8 @@ void sender_open(struct sender *s, struct unsent *from, struct link *to, const c
 void sender_close(struct sender *s);
 /* Sends everything that is new. *ret_sent: number of rows. */
 MI_MUST int sender_run_round(struct sender *s, int64_t *ret_sent);
-/* Asks the store whether it still has all rows that were sent: a failover may have lost the last transactions. If so,
- * the next round sends the lost rows again. */
+/* Asks the store whether it still has all rows that were sent: a failover may have lost the last
+ * transactions. If so, the next round sends the lost rows again. */
 MI_MUST int sender_check(struct sender *s);
 const char *sender_error(struct sender *s, int status);
 
@@ -73,15 +73,16 @@ MI_MUST int sender_send_message_again(struct sender *s, struct shipped_session *
 /* Sends events with from <= id <= to, and advances the watermark. */
 MI_MUST int sender_send_events(struct sender *s, struct shipped_session *x, int64_t from,
                                int64_t to);
-/* send_words.c: adds the words of a message to the array SENDER_WORDS. Call it when the array of bodies
- * has the body. large: the body is in a file, and will be sent. */
+/* send_words.c: adds the words of a message to the array SENDER_WORDS. Call it when the array of
+ * bodies has the body. large: the body is in a file, and will be sent. */
 MI_MUST int sender_add_words(struct sender *s, const struct shipped_session *x,
                              const struct cell *cell, bool large);
 /* handle.c: redactions and removals that the log states */
 struct stated; /* the redactions and removals that unhandled leaves state */
 MI_MUST int sender_read_stated(struct sender *s, struct stated **ret);
 MI_MUST int sender_send_replaced(struct sender *s, const struct stated *t);
-/* Marks sessions with a redaction that the store does not have yet as not complete, even if their rows are. */
+/* Marks sessions with a redaction that the store does not have yet as not complete, even if their
+ * rows are. */
 void sender_hold_back_sessions(struct sender *s, const struct stated *t);
 MI_MUST int sender_send_redacted(struct sender *s, const struct stated *t);
 MI_MUST int sender_mark_handled(struct sender *s, struct stated *t);
@@ -91,8 +92,8 @@ int sender_refuse(struct sender *s, const char *fmt, ...) MI_FORMAT(2, 3); /* TA
 /* Begins a call that changes something: its first arguments are vault, head and number of calls. */
 void sender_begin_call(struct sender *s);
 MI_MUST int sender_run_call(struct sender *s, const char *function); /* ends such a call */
-void sender_begin_arrays(struct sender *s, const enum array_type *type,
-                         size_t n); /* empties them */
+/* empties them */
+void sender_begin_arrays(struct sender *s, const enum array_type *type, size_t n);
 /* adds them as arguments */
 void sender_add_arrays(struct sender *s, size_t n);
 /* Like unsent_read_rows(), but returns errors that connection.h knows. */

@@ -7,9 +7,9 @@
 
 #include <stdlib.h>
 
-/* SQL that makes rows for VALUES from the devices and readers of one database; the other databases get
- * these rows: (device, role), and (role, device), where a NULL device stands for all devices. The last
- * statement is for the router, whose table `readers` has names of devices. */
+/* SQL that makes rows for VALUES from the devices and readers of one database; the other databases
+ * get these rows: (device, role), and (role, device), where a NULL device stands for all devices.
+ * The last statement is for the router, whose table `readers` has names of devices. */
 #define ROWS(columns) "SELECT string_agg(format('(%L, %L)', " columns "), ', ') FROM "
 #define MEMBERS                                                                                    \
     "UNION ALL SELECT m.rolname, NULL FROM pg_auth_members a JOIN pg_roles m ON m.oid = a.member " \
@@ -232,8 +232,8 @@ static void write_router_schema(struct buf *b)
     buf_add(b, share_sql, share_sql_n);
 }
 
-/* Writes SQL by which a router without shards takes the identity that the shards know: such a router
- * replaces one that was lost. */
+/* Writes SQL by which a router without shards takes the identity that the shards know: such a
+ * router replaces one that was lost. */
 static int write_identity(struct router *r, struct buf *sql)
 {
     int st = run_on_shard(r, 0, "SELECT to_regclass('mcp_interposer.shard') IS NOT NULL");
@@ -248,7 +248,8 @@ static int write_identity(struct router *r, struct buf *sql)
     return st;
 }
 
-/* Writes the SQL of the router to r->script. with_schema: including the schema, which may not exist. */
+/* Writes the SQL of the router to r->script. with_schema: including the schema, which may not
+ * exist. */
 static int write_router(struct router *r, bool with_schema)
 {
     int st = 0;
@@ -284,8 +285,8 @@ static int make_schema(struct router *r)
     return st;
 }
 
-/* Makes the schema of shard i. id: the identity of the router. known: the address that the router has for
- * this shard, or NULL. */
+/* Makes the schema of shard i. id: the identity of the router. known: the address that the router
+ * has for this shard, or NULL. */
 static int make_shard(struct router *r, size_t i, const char *id, const char *known)
 {
     struct buf sql = {0};

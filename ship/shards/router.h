@@ -1,12 +1,14 @@
-/* router.h - makes or upgrades a central store that is spread over several databases: the shards, and the router in
- * front of them, a database with PL/Proxy that has the same functions (router.sql).
+/* router.h - makes or upgrades a central store that is spread over several databases: the shards,
+ * and the router in front of them, a database with PL/Proxy that has the same functions
+ * (router.sql).
  *
  * Rules     router_make() can be run again at any time, also after a failure. A shard keeps its
  *           number: a shard cannot be removed or replaced, and new shards are added at the end. A
  *           device or reader of one database is made on all databases. A lost router can be made
  *           again: the new router learns from the shards which vaults they have.
  * Owns      nothing; it borrows the plan.
- * Errors    MI_EINVAL: a URL is invalid; MI_EIO: an error of a database; `error` says which one, and why. MI_ENOMEM.
+ * Errors    MI_EINVAL: a URL is invalid; MI_EIO: an error of a database; `error` says which one,
+ *           and why. MI_ENOMEM.
  * Blocks    as in ship/postgres/connection.h. */
 #ifndef MI_SHIP_SHARDS_ROUTER_H
 #define MI_SHIP_SHARDS_ROUTER_H

@@ -1,4 +1,5 @@
-/* shard_list.h - a file that lists the shards of a router: one URL in each line, in the order of their numbers.
+/* shard_list.h - a file that lists the shards of a router: one URL in each line, in the order of
+ * their numbers.
  *
  * Form      a line that begins with `#` is a comment; spaces around a URL and empty lines are
  *           ignored.

@@ -1,4 +1,5 @@
-/* sql.h - the SQL of a router and its shards, as text (router.sql, shard.sql, share.sql, catalogue.sql). */
+/* sql.h - the SQL of a router and its shards, as text (router.sql, shard.sql, share.sql,
+ * catalogue.sql). */
 #ifndef MI_SHIP_SHARDS_SQL_H
 #define MI_SHIP_SHARDS_SQL_H
 

@@ -288,9 +288,9 @@ static int audited_check_records(struct audited *c)
     return st == 0 ? audited_compare_all(c, &first) : st;
 }
 
-/* Reports a session that the log calls removed, but whose first messages or whose row is still there. `prune`
- * adds the leaf in the transaction that removes the first messages, and removes the session's row
- * together with the last messages. */
+/* Reports a session that the log calls removed, but whose first messages or whose row is still
+ * there. `prune` adds the leaf in the transaction that removes the first messages, and removes the
+ * session's row together with the last messages. */
 static int report_session_not_removed(struct audited *c)
 {
     int64_t first;

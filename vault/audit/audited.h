@@ -1,11 +1,13 @@
 /* audited.h - compares one session with its commitments and with the log.
  *
- * audited_check_session() reads the session's row and the log in one transaction, then the events and messages in pages, each
- * in a transaction of its own. A writer may change the session between two pages. So if a fault is found, or if the session
- * has not ended, the whole session is read in one transaction.
+ * audited_check_session() reads the session's row and the log in one transaction, then the events
+ * and messages in pages, each in a transaction of its own. A writer may change the session between
+ * two pages. So if a fault is found, or if the session has not ended, the whole session is read in
+ * one transaction.
  *
  * Owns      everything it allocates; audited_close() frees it.
- * Errors    those of snapshot.h; MI_EIO also if a file in Bodies/ cannot be read. MI_ENOENT: the session has no row.
+ * Errors    those of snapshot.h; MI_EIO also if a file in Bodies/ cannot be read. MI_ENOENT: the
+ *           session has no row.
  * Blocks    on the database and on files in Bodies/. */
 #ifndef MI_VAULT_AUDIT_AUDITED_H
 #define MI_VAULT_AUDIT_AUDITED_H

@@ -1,5 +1,5 @@
-/* called.h - computes the calls of a session from its messages (model/calls.h) and compares them with the table `calls`
- * (docs/evidence.md, "Calls").
+/* called.h - computes the calls of a session from its messages (model/calls.h) and compares them
+ * with the table `calls` (docs/evidence.md, "Calls").
  *
  * Rules     each row is read once, in the order of ids, as soon as its call and all earlier calls
  *           have ended. So memory holds only calls from the first open call on.

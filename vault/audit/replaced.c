@@ -143,8 +143,8 @@ static bool replaced_row_is_wrong(const struct replaced *r, struct audit_wrong *
     return false;
 }
 
-/* Whether a row names a leaf that is not a redaction of this session; if so, sets *w. order: indexes
- * of the rows, sorted by leaf. */
+/* Whether a row names a leaf that is not a redaction of this session; if so, sets *w. order:
+ * indexes of the rows, sorted by leaf. */
 static bool replaced_leaf_is_foreign(const struct replaced *r, const size_t *order,
                                      const struct trail *t, size_t last, struct audit_wrong *w)
 {

@@ -1,4 +1,5 @@
-/* replaced.h - the first commitments of the redacted records of one session (docs/evidence.md, "Redacted records").
+/* replaced.h - the first commitments of the redacted records of one session (docs/evidence.md,
+ * "Redacted records").
  *
  *     replaced_load()               reads the session's rows of the table `replaced`
  *     replaced_first_commitment()   returns a record's first commitment; call it for each record

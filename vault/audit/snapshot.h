@@ -1,7 +1,8 @@
 /* snapshot.h - the database connection that verification uses.
  *
- * Rules     the vault is not changed (vault/store/read_only.h). A transaction is short, so that no checkpoint waits: a
- *           few thousand rows, except where one state of a whole session is needed.
+ * Rules     the vault is not changed (vault/store/read_only.h). A transaction is short, so that no
+ *           checkpoint waits: a few thousand rows, except where one state of a whole session is
+ *           needed.
  * Owns      the connection, its statements, the vault's directory.
  * Errors    MI_ESTORE, MI_EIO or MI_ENOMEM; for the first two, `error` has a sentence.
  * Blocks    on the disk, and up to 2 s on a locked database. */
@@ -62,8 +63,8 @@ enum {
     SESSION_RECORDS,
     SESSION_TREE,
     SESSION_HOST,
-    SESSION_SALT, /* index of the salt's column; the commitment and the fields of the record
-                   * follow */
+    /* index of the salt's column; the commitment and the fields of the record follow */
+    SESSION_SALT,
     SESSION_END_SALT = SESSION_SALT + 2 + BUNDLE_SESSION_ALL
 };
 enum { EVENT_ID, EVENT_PLACE, EVENT_SALT };

@@ -25,8 +25,8 @@ struct trail_leaf {
     int64_t n, at_us, records;
     struct digest digest; /* leaf `seal`: commitment of the record `end`; `redact`: its digest */
     struct digest root;   /* leaf `seal`: the root that it states */
-    char end[64];         /* leaf `seal`: end_reason, as JSON without quotes; a longer text is
-                           * truncated */
+    /* leaf `seal`: end_reason, as JSON without quotes; a longer text is truncated */
+    char end[64];
     bool has_end;
     size_t before; /* index of the previous leaf of this type and session, or TRAIL_NONE */
 };
@@ -36,8 +36,8 @@ struct trail_session {
     bool met;                 /* set by the caller when it has found the session's row */
     int64_t id;               /* id of the session, as its leaf `open` states */
     struct digest commitment; /* commitment of the session's record `session` */
-    size_t seals, redactions; /* indexes of the session's last `seal` and `redact` leaves, or
-                               * TRAIL_NONE */
+    /* indexes of the session's last `seal` and `redact` leaves, or TRAIL_NONE */
+    size_t seals, redactions;
 };
 
 struct trail_key {

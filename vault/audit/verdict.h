@@ -1,5 +1,5 @@
-/* verdict.h - the words of `audit verify`: the status of a session, and the kinds of change (docs/evidence.md,
- * "Verdict").
+/* verdict.h - the words of `audit verify`: the status of a session, and the kinds of change
+ * (docs/evidence.md, "Verdict").
  *
  * Owns      nothing.
  * Blocks    never. Pure. */
@@ -37,9 +37,10 @@ enum audit_kind {
 /* A fault: a rule of docs/evidence.md that the vault breaks. */
 struct audit_wrong {
     enum audit_kind kind; /* kind of the fault; AUDIT_NOTHING: no fault */
-    char record[48]; /* name of the record: "message 7", "event 3", "session", "end", "leaf 12",
-                      * "checkpoint 5"; "": the fault is not about one known record */
-    char text[200];  /* a clause about the record or the session; contains no text from the vault */
+    /* name of the record: "message 7", "event 3", "session", "end", "leaf 12", "checkpoint 5"; "":
+     * the fault is not about one known record */
+    char record[48];
+    char text[200]; /* a clause about the record or the session; contains no text from the vault */
 };
 
 /* The facts that determine the status of a session. */

@@ -1,14 +1,15 @@
-/* cassette_file.h - reads and writes cassettes: a recorded session as a text file of JSON lines, for version control
- * (docs/cassette.md).
+/* cassette_file.h - reads and writes cassettes: a recorded session as a text file of JSON lines,
+ * for version control (docs/cassette.md).
  *
- * Reading   passes sessions and messages to callbacks, in the types of vault/query/reader.h. A session has no id, pid,
- *           uid and host, and its command is "[]". Messages are numbered 1, 2, 3…; each body is in `body`, whatever
- *           its size. Values that a line omits are derived from its message: kind, id, method, target, error code, and
- *           the request that the message answers.
- * Strict    an invalid file is rejected with file, line, reason and remedy. Callbacks may have been called before:
- *           discard their results unless 0 is returned.
- * Writing   the same session gives the same bytes. Local paths, host names and process ids are omitted; control
- *           characters are escaped.
+ * Reading   passes sessions and messages to callbacks, in the types of vault/query/reader.h. A
+ *           session has no id, pid, uid and host, and its command is "[]". Messages are numbered 1,
+ *           2, 3…; each body is in `body`, whatever its size. Values that a line omits are derived
+ *           from its message: kind, id, method, target, error code, and the request that the
+ *           message answers.
+ * Strict    an invalid file is rejected with file, line, reason and remedy. Callbacks may have been
+ *           called before: discard their results unless 0 is returned.
+ * Writing   the same session gives the same bytes. Local paths, host names and process ids are
+ *           omitted; control characters are escaped.
  * Owns      arguments of callbacks are borrowed for the call.
  * Blocks    on the file. Memory: the longest line, and about 100 bytes per request. */
 #ifndef MI_VAULT_CASSETTE_CASSETTE_FILE_H
@@ -42,9 +43,9 @@ struct cassette_writer;
 
 MI_MUST int cassette_write_open(struct cassette_writer **ret, cassette_sink_fn sink, void *ctx);
 void cassette_write_close(struct cassette_writer *w); /* NULL is fine */
-/* Call cassette_write_session() once, cassette_write_message() for each message in order, then cassette_write_end().
- * 0, MI_ENOMEM or MI_EIO (the sink has failed). The body of a large message must be in m->body; m->size below 0 stands
- * for the size of the body. */
+/* Call cassette_write_session() once, cassette_write_message() for each message in order, then
+ * cassette_write_end(). 0, MI_ENOMEM or MI_EIO (the sink has failed). The body of a large message
+ * must be in m->body; m->size below 0 stands for the size of the body. */
 MI_MUST int cassette_write_session(struct cassette_writer *w, const struct query_session *s);
 MI_MUST int cassette_write_message(struct cassette_writer *w, const struct query_message *m);
 MI_MUST int cassette_write_end(struct cassette_writer *w);

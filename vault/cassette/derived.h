@@ -1,4 +1,5 @@
-/* derived.h - derives values from the body of a message, so that a line of a cassette need not repeat them. */
+/* derived.h - derives values from the body of a message, so that a line of a cassette need not
+ * repeat them. */
 #ifndef MI_VAULT_CASSETTE_DERIVED_H
 #define MI_VAULT_CASSETTE_DERIVED_H
 
@@ -12,8 +13,8 @@ struct cassette_derived {
     struct {
         MESSAGE_FIELDS(FIELD_MEMBER)
     };
-    struct rpc rpc; /* the parsed body; RPC_INVALID: the body is not a message, and the kind is
-                     * KIND_NOISE */
+    /* the parsed body; RPC_INVALID: the body is not a message, and the kind is KIND_NOISE */
+    struct rpc rpc;
 };
 
 /* Derives the values of a body. Returns 0 or MI_ENOMEM. Clears scratch. */

@@ -1,5 +1,5 @@
-/* foreign.h - reads recordings of other programs, in the JSON lines formats that docs/cassette.md lists. Unknown members
- * are ignored. */
+/* foreign.h - reads recordings of other programs, in the JSON lines formats that docs/cassette.md
+ * lists. Unknown members are ignored. */
 #ifndef MI_VAULT_CASSETTE_FOREIGN_H
 #define MI_VAULT_CASSETTE_FOREIGN_H
 

@@ -18,9 +18,9 @@ struct cassette_member {
 #define CASSETTE_ANY 0
 MI_MUST int cassette_read_members(struct slice line, const struct cassette_member *table, size_t n,
                                   int version, struct json_value *values, struct buf *why);
-/* Appends the text of a string value, with escapes resolved, to `texts`, and sets *ret to it. `texts` must have enough
- * space reserved, so that earlier slices stay valid. *ret is unchanged if the value is missing. 0, or MI_EPROTO: the
- * text contains a NUL. */
+/* Appends the text of a string value, with escapes resolved, to `texts`, and sets *ret to it.
+ * `texts` must have enough space reserved, so that earlier slices stay valid. *ret is unchanged if
+ * the value is missing. 0, or MI_EPROTO: the text contains a NUL. */
 MI_MUST int cassette_read_string(struct json_value v, const char *name, struct buf *texts,
                                  struct slice *ret, struct buf *why);
 /* Reads an integer that is not negative. *ret is unchanged if the value is missing. 0, or MI_EPROTO

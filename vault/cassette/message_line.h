@@ -1,4 +1,5 @@
-/* message_line.h - reads and writes the line of a message in a cassette (docs/cassette.md), with one table of the members.
+/* message_line.h - reads and writes the line of a message in a cassette (docs/cassette.md), with
+ * one table of the members.
  *
  * A line has only values that differ from those of struct cassette_derived, which are derived from
  * the body. Three fields have special values here:

@@ -1,11 +1,12 @@
 /* pairing.h - finds the request that a message answers or cancels, by ids only.
  *
- * Rules     an answer belongs to an unanswered request of the other direction that has the same id; if there is none, to
- *           one whose id is the same text in the other JSON type (mcp-wire.md 1.3). notifications/cancelled belongs to the
- *           pending request of the same direction that has the id in the params. A cancelled request still accepts one
- *           late answer. Of several requests with the same id, PAIRING_OLDEST takes the oldest that is not cancelled, or
- *           the oldest if all are cancelled, like the proxy (proxy/session/pending.h). PAIRING_NEWEST takes the newest, as
- *           docs/cassette.md requires for a line without `re`.
+ * Rules     an answer belongs to an unanswered request of the other direction that has the same id;
+ *           if there is none, to one whose id is the same text in the other JSON type (mcp-wire.md
+ *           1.3). notifications/cancelled belongs to the pending request of the same direction that
+ *           has the id in the params. A cancelled request still accepts one late answer. Of several
+ *           requests with the same id, PAIRING_OLDEST takes the oldest that is not cancelled, or
+ *           the oldest if all are cancelled, like the proxy (proxy/session/pending.h).
+ *           PAIRING_NEWEST takes the newest, as docs/cassette.md requires for a line without `re`.
  * Owns      its table of requests: about 100 bytes per request.
  * Errors    MI_ENOMEM.
  * Blocks    never. Pure. */
@@ -21,10 +22,10 @@ struct pairing_request {
     enum row_action action;
     size_t method_at, target_at; /* offsets in pairing.text; SIZE_MAX stands for {NULL, 0} */
     size_t method_n, target_n;
-    size_t key_at, key_n; /* range of pairing.text with direction and key of the id; key_n 0: the
-                           * request has no id */
-    size_t older, newer;  /* indexes of the next older and newer request in the chain; SIZE_MAX:
-                           * none */
+    /* range of pairing.text with direction and key of the id; key_n 0: the request has no id */
+    size_t key_at, key_n;
+    /* indexes of the next older and newer request in the chain; SIZE_MAX: none */
+    size_t older, newer;
     bool answered, cancelled;
 };
 
@@ -34,9 +35,9 @@ struct pairing {
     size_t open_n; /* number of client requests that pairing_only_open_request() counts */
     size_t oldest; /* index of a request before which no request is open */
     struct pairing_chain {
-        size_t newest, oldest; /* indexes of the chain's newest and oldest request; SIZE_MAX:
-                                * none */
-    } * chains;                /* owned; hash table of the unanswered requests, by key */
+        /* indexes of the chain's newest and oldest request; SIZE_MAX: none */
+        size_t newest, oldest;
+    } * chains; /* owned; hash table of the unanswered requests, by key */
     size_t chains_n;
     struct buf text; /* owned */
     struct buf key;  /* owned; scratch */

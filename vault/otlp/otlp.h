@@ -1,10 +1,10 @@
-/* otlp.h - writes sessions as OpenTelemetry data: requests of OTLP in JSON, by the conventions for MCP
- * (docs/mcp-wire.md, section 8).
+/* otlp.h - writes sessions as OpenTelemetry data: requests of OTLP in JSON, by the conventions for
+ * MCP (docs/mcp-wire.md, section 8).
  *
  *     otlp_begin_request(&r, OTLP_SPANS, &b, &text);
  *     otlp_begin_resource(&r, &session);                one or more sessions
- *     otlp_add_span(&r, &session, &call);               calls of the session (or logs, or durations)
- *     otlp_end_request(&r);
+ *     otlp_add_span(&r, &session, &call);               calls of the session (or logs, or
+ *     durations) otlp_end_request(&r);
  *
  * Rules     ids depend only on the session's uid and the message's seq, so data that is written
  *           again has the same ids. Arguments and results are written only if `content` of the
@@ -22,9 +22,9 @@ enum otlp_signal { OTLP_SPANS, OTLP_LOGS, OTLP_METRICS, OTLP_SIGNALS };
 
 struct otlp_session {
     const struct query_session *s; /* borrowed */
-    char trace[33]; /* trace id for calls to which the client gave no trace: lower-case
-                     * hexadecimal */
-    uint64_t seed;  /* seed for the span ids */
+    /* trace id for calls to which the client gave no trace: lower-case hexadecimal */
+    char trace[33];
+    uint64_t seed; /* seed for the span ids */
     /* Host and port of the remote server that the command names (base/server_url.h); "": none. */
     char address[254];
     int port;

@@ -26,10 +26,10 @@ struct prove {
     struct query *q;
     const struct prove_what *what;
     struct buf *error;
-    struct buf note;     /* owned; text of the checkpoint */
-    int64_t size;        /* number of leaves that the checkpoint covers */
-    struct digest *hash; /* owned; hashes of the leaves before `size`, then of the inner nodes
-                          * (tree_fill()) */
+    struct buf note; /* owned; text of the checkpoint */
+    int64_t size;    /* number of leaves that the checkpoint covers */
+    /* owned; hashes of the leaves before `size`, then of the inner nodes (tree_fill()) */
+    struct digest *hash;
     size_t hash_n, hash_cap;
     struct prove_leaf *leaf; /* owned; sorted by number */
     size_t leaf_n, leaf_cap;

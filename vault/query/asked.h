@@ -1,7 +1,7 @@
 /* asked.h - lists what servers have asked the user for, and how long each answer took.
  *
- * Rules     a server asks with a request (before 2026-07-28), or with an entry of `inputRequests` in
- *           an answer. Such entries are found through the operations of the session
+ * Rules     a server asks with a request (before 2026-07-28), or with an entry of `inputRequests`
+ *           in an answer. Such entries are found through the operations of the session
  *           (model/operations.h), so they are not found in a store.
  * Errors    MI_ENOMEM, and those of vault/query/reader.h.
  * Blocks    on the vault: reads its calls once, and the messages that ask or answer. */
@@ -16,8 +16,9 @@ struct asked {
     int64_t session_id, seq; /* session and seq of the message that asks */
     int64_t at_us;           /* time of the question */
     struct slice server;
-    struct slice method, target; /* method and target of the call during which the server asks;
-                                  * {NULL, 0}: unknown (model/asker.h) or none */
+    /* method and target of the call during which the server asks; {NULL, 0}: unknown
+     * (model/asker.h) or none */
+    struct slice method, target;
     struct slice what, mode, host, message; /* parts of struct input_request, without escapes */
     struct slice answer;                    /* the outcome: input_outcome_word(), or "never" */
     int64_t after_us;                       /* time until the answer; -1: no answer */
@@ -25,9 +26,9 @@ struct asked {
 
 /* The questions that asked_read() passes on. */
 struct asked_question {
-    const struct filter *filter; /* its `tool` selects the tool of the call, and its times select
-                                  * the time of the question */
-    bool sent;                   /* true: include sessions that `send` made */
+    /* its `tool` selects the tool of the call, and its times select the time of the question */
+    const struct filter *filter;
+    bool sent; /* true: include sessions that `send` made */
 };
 
 /* Returns false to stop. Texts are borrowed for the call. */

@@ -5,7 +5,8 @@
  *           version, the first question derives the calls from the messages (model/calls.h) into a
  *           temporary table, which the same statement reads. newest_first is for vaults only: ids
  *           of a store's sessions are in the order in which they were read.
- * Owns      the connection owns the temporary table; pages beyond SQLite's cache are in a file without a name.
+ * Owns      the connection owns the temporary table; pages beyond SQLite's cache are in a file
+ *           without a name.
  * Errors    MI_ENOMEM, or MI_ESTORE with a sentence in query_error().
  * Blocks    on the vault. */
 #ifndef MI_VAULT_QUERY_CALL_ROWS_H
@@ -26,8 +27,9 @@ MI_MUST int call_rows_each(struct query *q, const struct call_question *x, const
 
 /* *ret: whether the vault has operations. Returns 0 or an error. */
 MI_MUST int call_rows_check_operations(struct query *q, bool *ret);
-/* Derives the calls of the sessions that match and are not in the table. The functions above do so first; a caller that runs
- * several of them in one transaction must call it before the transaction. */
+/* Derives the calls of the sessions that match and are not in the table. The functions above do so
+ * first; a caller that runs several of them in one transaction must call it before the
+ * transaction. */
 MI_MUST int call_rows_prepare(struct query *q, const struct filter *f);
 
 #endif

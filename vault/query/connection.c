@@ -17,8 +17,9 @@
 
 static const struct db_kind reader = {
     .wait_ms = BUSY_MS,
-    /* temp_store: a temporary table of calls (call_rows.c) may be large. automatic_index: every table is read by its key,
-     * so an index that SQLite creates for one statement never saves time. */
+    /* temp_store: a temporary table of calls (call_rows.c) may be large. automatic_index: every
+     * table is read by its key, so an index that SQLite creates for one statement never saves
+     * time. */
     .settings = "PRAGMA temp_store = FILE; PRAGMA automatic_index = OFF",
     .sql = query_sql,
     .n = Q_COUNT,
@@ -39,8 +40,8 @@ static int read_version(struct query *q)
     return schema_version(q->d.db, &q->d.version) == 0 ? SQLITE_OK : failure_code(q->d.db);
 }
 
-/* Applies a rollback journal, which a proxy leaves if it is killed while it creates the database. SQLite does this only
- * on a connection that may write; no recorded row changes. */
+/* Applies a rollback journal, which a proxy leaves if it is killed while it creates the database.
+ * SQLite does this only on a connection that may write; no recorded row changes. */
 static int roll_back_journal(struct query *q)
 {
     sqlite3 *db = NULL;

@@ -15,18 +15,18 @@ struct query {
     bool has_operations;         /* the table `operations` has rows */
     bool has_derived_operations; /* the table temp.operations has rows */
     bool any;                    /* true: the database may have the schema of another program */
-    struct call_batch *derived;  /* owned; writes to temp.calls (call_rows.c); NULL: there is no
-                                  * such table yet */
-    struct remote *remote;       /* owned; connection to a store; NULL: `d` is a vault */
-    struct each each;            /* callback and its data for call_rows_each() */
-    int dir_fd;                  /* owned; directory of the vault; -1: there is none */
+    /* owned; writes to temp.calls (call_rows.c); NULL: there is no such table yet */
+    struct call_batch *derived;
+    struct remote *remote; /* owned; connection to a store; NULL: `d` is a vault */
+    struct each each;      /* callback and its data for call_rows_each() */
+    int dir_fd;            /* owned; directory of the vault; -1: there is none */
     char *path; /* owned; the vault's absolute path without symbolic links, or a store's name */
     struct page_row *session; /* owned; the row that query_session() returned last */
     struct buf error;         /* owned; errors of `d` */
 };
 
-/* Connects again if a writer has started since the database was opened without SQLite's files; this finalizes prepared
- * statements. Call it before a transaction. 0, MI_ESTORE or MI_ENOMEM. */
+/* Connects again if a writer has started since the database was opened without SQLite's files; this
+ * finalizes prepared statements. Call it before a transaction. 0, MI_ESTORE or MI_ENOMEM. */
 MI_MUST int query_refresh(struct query *q);
 /* Frees q->derived. Call it before the connection is closed, which deletes temp.calls. */
 void query_forget_derived(struct query *q);

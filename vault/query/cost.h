@@ -7,7 +7,8 @@
  *           requests. A tool is used if it is in the list and was called. The tokens of a result
  *           are counted when it is recorded (calls.result_tokens). uncounted: number of answered
  *           calls whose tokens are unknown, which are calls of a store, and results beyond 64 KiB
- *           that an older version has recorded. Images, audio and blobs of results are counted separately.
+ *           that an older version has recorded. Images, audio and blobs of results are counted
+ *           separately.
  * Owns      everything below struct cost; cost_close() frees it. Memory: 4 bytes for each call.
  * Units     estimated tokens; -1: not known. Times: microseconds since the epoch.
  * Errors    MI_ENOMEM, and those of vault/query/reader.h.
@@ -40,14 +41,14 @@ struct cost_binaries {
 
 struct cost_tool {
     struct slice name;
-    int64_t definition_tokens; /* tokens of the tool's definition; -1: the list does not have the
-                                * tool */
+    /* tokens of the tool's definition; -1: the list does not have the tool */
+    int64_t definition_tokens;
     int64_t calls, errors, uncounted;
     int64_t last_at_us; /* time of the last call; 0: the tool was never called */
     struct cost_results results;
-    int64_t result_tokens; /* sum of the tokens of all results; -1: unknown for all answered
-                            * calls */
-    int64_t p50, p95;      /* percentiles of the tokens of a result; -1: there are no results */
+    /* sum of the tokens of all results; -1: unknown for all answered calls */
+    int64_t result_tokens;
+    int64_t p50, p95; /* percentiles of the tokens of a result; -1: there are no results */
     struct cost_binaries binaries;
 };
 
@@ -61,9 +62,9 @@ struct cost_session {
 
 struct cost_server {
     struct slice server;
-    int64_t sessions;          /* number of sessions that match */
-    int64_t tools, used;       /* number of tools in the list, and how many of them were called; -1:
-                                * no list is known */
+    int64_t sessions; /* number of sessions that match */
+    /* number of tools in the list, and how many of them were called; -1: no list is known */
+    int64_t tools, used;
     int64_t definition_tokens; /* tokens of all tools in the list */
     int64_t never_used_tokens; /* tokens of the tools in the list that were never called */
     /* tokens of the instructions, of all prompts, and of all resources and templates; -1:
@@ -73,8 +74,8 @@ struct cost_server {
     int64_t result_tokens; /* sum of the tokens of all results, as in struct cost_tool */
     int64_t p50, p95;      /* percentiles of the tokens of a result */
     struct cost_binaries binaries;
-    struct cost_tool *tool; /* owned; sorted by name; tools in the list and tools that were
-                             * called */
+    /* owned; sorted by name; tools in the list and tools that were called */
+    struct cost_tool *tool;
     size_t tool_n, tool_cap;
     struct cost_session *session; /* owned; the newest sessions, at most TOOL_LIST_SESSIONS */
     size_t session_n, session_cap;
@@ -93,8 +94,8 @@ struct cost {
 
     struct cost_server *list; /* owned; sorted by definition_tokens, highest first */
     size_t n, cap;
-    bool left_out;       /* true: sessions were left out, because they were imported or made by
-                          * `send` */
+    /* true: sessions were left out, because they were imported or made by `send` */
+    bool left_out;
     struct intern names; /* owned; names of the servers */
 };
 

@@ -1,4 +1,5 @@
-/* cost_lists.h - counts the tokens of a server's lists and instructions (vault/query/cost.h), from its recorded sessions.
+/* cost_lists.h - counts the tokens of a server's lists and instructions (vault/query/cost.h), from
+ * its recorded sessions.
  *
  * Rules     Each list is taken from the newest session that has a complete list among its first
  *           TOOL_LIST_MESSAGES messages; of several, the last one. The instructions are those of

@@ -17,8 +17,8 @@ struct count {
     bool sent;        /* true: include sessions that `send` made */
     bool tokens;      /* true: count the tokens of results */
     bool repeats_too; /* true: also count the calls that repeat another call */
-    bool requests;    /* true: a call made of several requests (model/operations.h) counts once for
-                       * each request */
+    /* true: a call made of several requests (model/operations.h) counts once for each request */
+    bool requests;
     struct filter filter;
     bool (*goes_on)(void *ctx); /* as in struct call_question */
     void *ctx;

@@ -20,16 +20,16 @@ struct query_event;
 
 struct filter {
     const char *server, *client; /* borrowed; name of the server or client; NULL: any */
-    const char *project; /* borrowed; a directory, which includes its subdirectories, or a glob;
-                          * NULL: any */
+    /* borrowed; a directory, which includes its subdirectories, or a glob; NULL: any */
+    const char *project;
     const char *method, *tool; /* borrowed; method and tool of the call; NULL: any */
     bool failed;               /* true: only calls for which call_status_failed() is true */
-    unsigned statuses;         /* bits 1 << enum call_status: status of a call, or message_status()
-                                * of a message; 0: any */
-    unsigned kinds;            /* bits 1 << enum row_kind: kind of a message; 0: any */
-    int64_t slow_us;           /* shortest duration of a call; 0: any */
-    int64_t session_id;        /* id of the session; 0: any */
-    int64_t up_to_id;          /* highest id of a session; 0: any */
+    /* bits 1 << enum call_status: status of a call, or message_status() of a message; 0: any */
+    unsigned statuses;
+    unsigned kinds;     /* bits 1 << enum row_kind: kind of a message; 0: any */
+    int64_t slow_us;    /* shortest duration of a call; 0: any */
+    int64_t session_id; /* id of the session; 0: any */
+    int64_t up_to_id;   /* highest id of a session; 0: any */
     int64_t since_us, until_us;
     /* Borrowed: another filter that must match as well, but its project, session and times must be
      * those of FILTER_ANY. NULL: none. */
@@ -81,9 +81,10 @@ bool filter_selects_rows(const struct filter *f);
 /* SQL conditions, " AND … AND …", and the values of their parameters. The values borrow texts from
  * the filter. */
 struct where {
-    bool by_uid;  /* true: sessions are found by UID (in a store); a UID begins with the time of the
-                     * session, so old sessions can be skipped */
-    bool has_cwd; /* true: the table has the column `cwd` */
+    /* true: sessions are found by UID (in a store); a UID begins with the time of the session, so
+     * old sessions can be skipped */
+    bool by_uid;
+    bool has_cwd;   /* true: the table has the column `cwd` */
     struct buf sql; /* owned */
     struct cell value[WHERE_VALUES];
     size_t n;

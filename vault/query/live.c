@@ -1,4 +1,5 @@
-/* live.c - queries that a reader repeats while it waits for new rows. Each takes a few microseconds. */
+/* live.c - queries that a reader repeats while it waits for new rows. Each takes a few
+ * microseconds. */
 #include "vault/query/connection.h"
 
 #include "vault/store/running.h"

@@ -1,4 +1,5 @@
-/* page.h - rows copied out of the database, so that no transaction is open while a reader handles them.
+/* page.h - rows copied out of the database, so that no transaction is open while a reader handles
+ * them.
  *
  * Owns      the caller owns a page: page_free().
  * Limits    messages: QUERY_PAGE_ROWS, and about QUERY_PAGE_BYTES. Events: QUERY_PAGE_ROWS.

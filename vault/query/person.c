@@ -103,8 +103,8 @@ static int person_read_session(struct reading *r, struct query *q,
 {
     struct filter f = FILTER_ANY;
     struct call_question x = {.filter = &f,
-                              .side = CALLS_OF_ALL, /* no filter here: person_on_call() checks the
-                                                     * side */
+                              /* no filter here: person_on_call() checks the side */
+                              .side = CALLS_OF_ALL,
                               .from = a->first & ~SCHEMA_SEQ_MAX,
                               .up_to = a->last,
                               .goes_on = question->goes_on,

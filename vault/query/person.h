@@ -14,8 +14,8 @@
 #include "vault/query/reader.h"
 
 struct person_share {
-    int64_t ask, call;       /* ids of the server's request, and of the call or operation during
-                              * which it was sent */
+    /* ids of the server's request, and of the call or operation during which it was sent */
+    int64_t ask, call;
     int64_t us;              /* time of the call that a person used */
     uint32_t method, target; /* method and target of the call: person_text() returns them */
 };

@@ -1,5 +1,5 @@
-/* reader.h - reads sessions, messages, events and large bodies from a vault, or from a store of many vaults
- * (query_open_store()).
+/* reader.h - reads sessions, messages, events and large bodies from a vault, or from a store of
+ * many vaults (query_open_store()).
  *
  * Rules     the vault never changes, and no file is added to it (vault/store/read_only.h). Proxies
  *           may write to it meanwhile. Rows are copied in pages of about QUERY_PAGE_BYTES and
@@ -41,13 +41,14 @@ struct query_session {
     struct {
         SESSION_FIELDS(FIELD_MEMBER)
     };
-    int64_t id;     /* identifies the session in the functions below */
-    int64_t number; /* id of the session in its vault, for people; differs from `id` only in a
-                     * store */
+    int64_t id; /* identifies the session in the functions below */
+    /* id of the session in its vault, for people; differs from `id` only in a store */
+    int64_t number;
     enum query_evidence evidence;
-    size_t uid_unique;  /* length of the shortest prefix of uid that no other session has */
-    bool has_revisions; /* messages of the session may have their own revision; set from
-                         * query_has_revisions() or from the cassette's version */
+    size_t uid_unique; /* length of the shortest prefix of uid that no other session has */
+    /* messages of the session may have their own revision; set from query_has_revisions() or from
+     * the cassette's version */
+    bool has_revisions;
 };
 
 /* Whether the session was added by `import`, not recorded. */
@@ -56,8 +57,8 @@ static inline bool query_is_imported(const struct query_session *s)
     return s->pid == 0;
 }
 
-/* The fields of a message. `rpc_id` and `body` may be any text. is_large: the body is in the session's file in
- * VAULT/Bodies, at body_offset. */
+/* The fields of a message. `rpc_id` and `body` may be any text. is_large: the body is in the
+ * session's file in VAULT/Bodies, at body_offset. */
 struct query_message {
     struct {
         MESSAGE_FIELDS(FIELD_MEMBER)
@@ -79,10 +80,10 @@ struct query_summary {
     int64_t last_t_us;
     int64_t calls;
     int64_t by_status[CALL_UNKNOWN]; /* number of calls with each status */
-    int64_t operations;              /* number of calls; a call made of several requests counts
-                                      * once */
-    int64_t ended_as[CALL_UNKNOWN];  /* number of operations with each status */
-    int64_t person_us;               /* time that people took, summed over all operations */
+    /* number of calls; a call made of several requests counts once */
+    int64_t operations;
+    int64_t ended_as[CALL_UNKNOWN]; /* number of operations with each status */
+    int64_t person_us;              /* time that people took, summed over all operations */
     bool tools_changed; /* the server's tools differ from those of the previous session */
     bool unfinished;    /* the server left a line unfinished for a long time */
     uint64_t *waiting;  /* owned; bit N is set if request N is open; NULL: not requested */
@@ -99,8 +100,8 @@ struct query_call {
     /* The following members describe the operation if operations were requested
      * (model/operations.h), else the call. */
     int64_t requests, asked, server_us, person_us;
-    int64_t operation_seq; /* operation that this request continues: seq of its first request; 0:
-                            * none */
+    /* operation that this request continues: seq of its first request; 0: none */
+    int64_t operation_seq;
     int64_t started_at_us; /* start of the request */
 };
 
@@ -126,19 +127,20 @@ struct call_question {
     const struct filter *filter; /* its times are compared with the times of requests */
     bool any_time;               /* true: times in the filter select sessions only, not calls */
     enum call_side side;
-    bool operations;            /* true: a call made of several requests is one row */
-    bool several;               /* true: only calls made of several requests; without `operations`,
-                                 * only their requests after the first one */
-    bool recorded;              /* true: only recorded sessions, not imported ones */
-    bool not_sent;              /* true: only sessions that `send` did not make */
-    bool newest_first;          /* true: sort by descending id; false: by ascending id within each
-                                 * session */
-    int64_t from, up_to;        /* range of ids (query_call_id()); 0: no limit */
-    enum call_sort sort;        /* if set, newest_first must be false */
-    const char *around;         /* SQL in which @calls stands for the calls; NULL: read the calls
-                                 * themselves */
-    bool (*goes_on)(void *ctx); /* called before and between rows; false ends reading. May be
-                                 * NULL */
+    bool operations; /* true: a call made of several requests is one row */
+    /* true: only calls made of several requests; without `operations`, only their requests after
+     * the first one */
+    bool several;
+    bool recorded; /* true: only recorded sessions, not imported ones */
+    bool not_sent; /* true: only sessions that `send` did not make */
+    /* true: sort by descending id; false: by ascending id within each session */
+    bool newest_first;
+    int64_t from, up_to; /* range of ids (query_call_id()); 0: no limit */
+    enum call_sort sort; /* if set, newest_first must be false */
+    /* SQL in which @calls stands for the calls; NULL: read the calls themselves */
+    const char *around;
+    /* called before and between rows; false ends reading. May be NULL */
+    bool (*goes_on)(void *ctx);
     void *ctx;
     int64_t skip, limit; /* if sorted: number of rows to skip, and most rows to return */
 };
@@ -181,10 +183,10 @@ bool query_is_older(const struct query *q, const struct query_session *s, int64_
  * have been read. */
 bool query_is_newer(const struct query *q, int64_t a, int64_t b);
 /* Finds the session that `ref` names. `last` or NULL is the newest session with a message, or the
- * newest session if none has a message. A `ref` of digits is the number of a session; another is the
- * name of a server, which means the same choice among its sessions. If there is no such session,
- * `ref` is the first characters of a UID, in upper or lower case. *ret is valid until the next call. MI_ENOENT
- * and MI_EINVAL (ambiguous) set query_error(). */
+ * newest session if none has a message. A `ref` of digits is the number of a session; another is
+ * the name of a server, which means the same choice among its sessions. If there is no such
+ * session, `ref` is the first characters of a UID, in upper or lower case. *ret is valid until the
+ * next call. MI_ENOENT and MI_EINVAL (ambiguous) set query_error(). */
 MI_MUST int query_session(struct query *q, const char *ref, struct query_session *ret);
 /* Whether query_session() takes `ref` as a server's name. */
 MI_MUST int query_is_server(struct query *q, const char *ref, bool *ret);
@@ -298,8 +300,8 @@ struct query_seal {
 };
 MI_MUST int query_seal(struct query *q, const struct query_session *s, struct query_seal *ret);
 
-/* Appends the first `max` bytes of a large body to b. MI_EIO sets query_error(): the file is missing, too short or
- * not a regular file. MI_ESTORE: the store cannot be read. */
+/* Appends the first `max` bytes of a large body to b. MI_EIO sets query_error(): the file is
+ * missing, too short or not a regular file. MI_ESTORE: the store cannot be read. */
 MI_MUST int query_body(struct query *q, struct slice uid, const struct query_message *m, size_t max,
                        struct buf *b);
 

@@ -1,4 +1,5 @@
-/* scan.c - reads the messages of a session without copying them, for readers that read many messages and keep few. */
+/* scan.c - reads the messages of a session without copying them, for readers that read many
+ * messages and keep few. */
 #include "vault/query/connection.h"
 
 #include "vault/store/connect.h"

@@ -20,8 +20,9 @@
     " FROM messages m LEFT JOIN messages r ON r.id = (m.session_id << 36) + m.request_seq"         \
     " WHERE m.id BETWEEN ?1 AND ?2"
 
-/* The messages of a session are one range of the primary key: ?1 to ?2. seq is taken from the key, not from the column
- * `seq`, so that reading can continue after the last key even if the column is damaged. */
+/* The messages of a session are one range of the primary key: ?1 to ?2. seq is taken from the key,
+ * not from the column `seq`, so that reading can continue after the last key even if the column is
+ * damaged. */
 const char *const query_sql[Q_COUNT] = {
     [Q_SESSIONS] =
         SESSION_COLUMNS " WHERE s.id BETWEEN ?1 AND ?2" QUERY_WHERE " ORDER BY s.id DESC LIMIT ?3",

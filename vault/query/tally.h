@@ -14,8 +14,8 @@
 #define TALLY_BUCKETS 10
 
 struct tally_group {
-    int64_t calls, errors, timeouts, cancelled, interrupted, open; /* numbers of calls by status;
-                                                                    * `errors` includes timeouts */
+    /* numbers of calls by status; `errors` includes timeouts */
+    int64_t calls, errors, timeouts, cancelled, interrupted, open;
     int64_t request_bytes, response_bytes;
     int64_t server_us, person_us;    /* times that the server and people took, summed */
     int64_t result_tokens;           /* sum of the tokens of all results; -1: unknown for all */

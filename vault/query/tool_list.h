@@ -1,7 +1,7 @@
 /* tool_list.h - reads the tools of a server from a recorded session.
  *
- * Rules     the list of a session is the first complete answer to tools/list among the session's first TOOL_LIST_MESSAGES
- *           messages. It is read as recorded: secrets are replaced.
+ * Rules     the list of a session is the first complete answer to tools/list among the session's
+ *           first TOOL_LIST_MESSAGES messages. It is read as recorded: secrets are replaced.
  * Owns      a list owns its tools; tool_list_close() frees them.
  * Errors    MI_ENOENT: no session of that server has a complete list; and the errors of
  *           vault/query/reader.h.

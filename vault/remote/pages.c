@@ -309,8 +309,8 @@ void pages_keep(struct remote *r, int64_t session, const struct remote_ask *ask,
 struct group {
     size_t n;
     int64_t id[1 + REMOTE_SESSIONS_MORE];
-    struct slice uid[1 + REMOTE_SESSIONS_MORE]; /* uid[0] is not set; the others are borrowed from a
-                                                 * page of sessions */
+    /* uid[0] is not set; the others are borrowed from a page of sessions */
+    struct slice uid[1 + REMOTE_SESSIONS_MORE];
 };
 
 /* Adds the sessions that a statement will probably ask for next. A statement reads the sessions of

@@ -20,13 +20,13 @@
 
 struct page {
     int holders;
-    bool last;     /* true: the store has no rows after those of the page */
-    bool first;    /* true: no session is newer than those of the page (a page of sessions, newest
-                    * first) */
-    bool gapless;  /* true: the page omits no session between its first and its last one */
-    bool bounded;  /* true: older sessions may exist, but were not requested */
-    size_t n, cap; /* number of rows */
-    size_t width;  /* number of cells in a row */
+    bool last; /* true: the store has no rows after those of the page */
+    /* true: no session is newer than those of the page (a page of sessions, newest first) */
+    bool first;
+    bool gapless;      /* true: the page omits no session between its first and its last one */
+    bool bounded;      /* true: older sessions may exist, but were not requested */
+    size_t n, cap;     /* number of rows */
+    size_t width;      /* number of cells in a row */
     struct cell *cell; /* owned */
     struct buf text;   /* owned; texts of the cells */
 };

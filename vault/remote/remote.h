@@ -1,5 +1,6 @@
-/* remote.h - presents a store of many vaults like one vault: sessions, messages, events, leaves, calls and summaries are
- * virtual tables of SQLite, so that the statements of vault/query read a store as they read a vault.
+/* remote.h - presents a store of many vaults like one vault: sessions, messages, events, leaves,
+ * calls and summaries are virtual tables of SQLite, so that the statements of vault/query read a
+ * store as they read a vault.
  *
  * Rules     A session's uid is its key in a store. Here it also gets an `id`, in the order in which
  *           sessions are first read; its id in its vault is its `number`. Sessions are newest first
@@ -13,7 +14,8 @@
  *           in a join with sessions, calls of up to REMOTE_SESSIONS_MORE further sessions are read
  *           at once. Summaries are read in the same way: the table has one row for each session.
  * Owns      pages, and the ids of all sessions that were read: less than 100 bytes each.
- * Lifetime  texts that `read` and `search` pass on are borrowed for the call; the store is used until remote_free().
+ * Lifetime  texts that `read` and `search` pass on are borrowed for the call; the store is used
+ *           until remote_free().
  * Errors    errors of `read`: SQLite returns SQLITE_ERROR with the sentence of `error`.
  * Blocks    on `read`. */
 #ifndef MI_VAULT_REMOTE_REMOTE_H
@@ -45,8 +47,8 @@ enum remote_table {
 struct remote_shape {
     const char *name;  /* name of the table */
     const char *cells; /* types of the cells, one letter for each: "iitt" */
-    const char *sql;   /* SQL that selects the columns: an id made here, the cells, derived
-                        * values */
+    /* SQL that selects the columns: an id made here, the cells, derived values */
+    const char *sql;
 };
 extern const struct remote_shape remote_shape[REMOTE_TABLES];
 
@@ -120,8 +122,8 @@ MI_MUST int remote_has_several_vaults(struct remote *r, bool *ret);
 /* Calls `body` of the store. MI_ENOENT: the session was not read. */
 MI_MUST int remote_body(struct remote *r, struct slice uid, int64_t seq, size_t max,
                         struct buf *ret);
-/* Passes on every message with words that match, in sessions with first <= uid <= last, newest first. The callback may
- * read the store; it returns false to stop. */
+/* Passes on every message with words that match, in sessions with first <= uid <= last, newest
+ * first. The callback may read the store; it returns false to stop. */
 typedef bool (*remote_found_fn)(void *ctx, struct slice uid, int64_t seq);
 MI_MUST int remote_search(struct remote *r, struct slice first, struct slice last,
                           const char *match, remote_found_fn fn, void *ctx);

@@ -7,8 +7,8 @@
 
 #include "vault/remote/pages.h"
 
-/* The plan that plan_choose_index() makes for xFilter. idxNum: the flags; idxStr: two characters for each
- * argument, a column ('a' is the first) and an operator. */
+/* The plan that plan_choose_index() makes for xFilter. idxNum: the flags; idxStr: two characters
+ * for each argument, a column ('a' is the first) and an operator. */
 enum {
     PLAN_BACKWARDS = 1,
     PLAN_BODIES = 2, /* plan flag: also read the bodies of messages */

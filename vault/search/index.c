@@ -44,8 +44,9 @@ static void search_index_remove_file(int dir_fd, int64_t number)
     (void)unlinkat(dir_fd, journal, 0);
 }
 
-/* Deletes the file and overwrites its bytes, because it may contain words that newer rules treat as secrets. The name
- * is removed first, because closing the descriptor releases SQLite's lock on the file (POSIX). */
+/* Deletes the file and overwrites its bytes, because it may contain words that newer rules treat as
+ * secrets. The name is removed first, because closing the descriptor releases SQLite's lock on the
+ * file (POSIX). */
 static void search_index_overwrite_file(int dir_fd, int64_t number)
 {
     static const char zeros[1 << 16];

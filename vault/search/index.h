@@ -1,16 +1,18 @@
-/* index.h - the index of words of a vault, in files VAULT/Search/NNNN.db. A store has its own index.
+/* index.h - the index of words of a vault, in files VAULT/Search/NNNN.db. A store has its own
+ * index.
  *
- * Each file indexes the sessions 64 N to 64 N + 63 in a contentless FTS5 table without positions: it finds the
- * messages that contain all given words. The caller verifies every result in the database. A file that is missing,
- * outdated or broken is created again. Proxies never use the index; a search updates the files that it needs.
+ * Each file indexes the sessions 64 N to 64 N + 63 in a contentless FTS5 table without positions:
+ * it finds the messages that contain all given words. The caller verifies every result in the
+ * database. A file that is missing, outdated or broken is created again. Proxies never use the
+ * index; a search updates the files that it needs.
  *
- * Rules     the table `done` of a file has the last indexed message of each session (id and uid); it is updated in
- *           the same transaction as the words. A session that was removed from the database, or whose id was given
- *           to another session, invalidates the file.
+ * Rules     the table `done` of a file has the last indexed message of each session (id and uid);
+ *           it is updated in the same transaction as the words. A session that was removed from the
+ *           database, or whose id was given to another session, invalidates the file.
  * Owns      a connection to one file at a time.
  * Errors    MI_EIO if a file is broken or cannot be written: then read the messages instead.
- * Blocks    on the disk, and up to SEARCH_WAIT_MS while another process adds to the same file; for a store, on the
- *           network. */
+ * Blocks    on the disk, and up to SEARCH_WAIT_MS while another process adds to the same file; for
+ *           a store, on the network. */
 #ifndef MI_VAULT_SEARCH_INDEX_H
 #define MI_VAULT_SEARCH_INDEX_H
 

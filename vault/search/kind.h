@@ -23,13 +23,13 @@ struct search {
     const struct search_kind *kind;
     struct query *q; /* borrowed */
     /* for the files of a vault: */
-    char *path;       /* owned; path of VAULT/Search; NULL: the folder cannot be opened or
-                       * created */
-    int dir_fd;       /* owned; descriptor of VAULT/Search; -1: not open */
-    int64_t number;   /* number of the open index file */
-    struct db d;      /* owned; d.db NULL: no file is open */
-    struct buf why;   /* owned; errors of `d`, which are not reported because the file is created
-                       * again */
+    /* owned; path of VAULT/Search; NULL: the folder cannot be opened or created */
+    char *path;
+    int dir_fd;     /* owned; descriptor of VAULT/Search; -1: not open */
+    int64_t number; /* number of the open index file */
+    struct db d;    /* owned; d.db NULL: no file is open */
+    /* owned; errors of `d`, which are not reported because the file is created again */
+    struct buf why;
     struct buf text;  /* owned; text of a message */
     struct buf large; /* owned; a large body */
 };

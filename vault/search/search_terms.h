@@ -2,7 +2,8 @@
  *
  * Text      the text of a message is its body with JSON escapes resolved, at most SEARCH_TEXT_MAX
  *           bytes. Lines of stderr and noise are not unescaped.
- * Words     defined in vault/search/words.h. A term of several words matches these words in sequence.
+ * Words     defined in vault/search/words.h. A term of several words matches these words in
+ *           sequence.
  * Exact     an exact term matches byte for byte; a term without any word is always exact.
  * Owns      the terms; search_terms_close() frees them.
  * Blocks    never. */

@@ -1,6 +1,7 @@
 /* words.h - splits a text into words.
  *
- * Words     the tokens of SQLite's FTS5 tokenizer `unicode61`: letters and digits, without case and diacritics.
+ * Words     the tokens of SQLite's FTS5 tokenizer `unicode61`: letters and digits, without case and
+ *           diacritics.
  * Keys      what the index of a store contains in place of words: the first SEARCH_KEY_MAX bytes of
  *           each word, without duplicates, ordered by their bytes. A text that lacks the key of a
  *           word lacks the word.

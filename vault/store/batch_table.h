@@ -1,4 +1,5 @@
-/* batch_table.h - rows in memory as a virtual table of SQLite, so that one INSERT ... SELECT stores all of them.
+/* batch_table.h - rows in memory as a virtual table of SQLite, so that one INSERT ... SELECT stores
+ * all of them.
  *
  * Write NAME() after FROM, like the call of a function. The statement fails if the database has a
  * table or a view of this name.

@@ -1,6 +1,7 @@
 /* bodies.h - large bodies: one append-only file per session, VAULT/Bodies/<uid>.
  *
- * Form      the bodies one after another, each followed by '\n', which is not counted in its length.
+ * Form      the bodies one after another, each followed by '\n', which is not counted in its
+ *           length.
  * Owns      the file's descriptor.
  * Errors    MI_EIO, errno kept; the next body overwrites the failed one.
  * Blocks    on the disk only. */

@@ -1,5 +1,5 @@
-/* call_batch.h - rows of the tables `calls` (model/calls.h) and `operations` (model/operations.h), which follow from the
- * messages that a transaction stores.
+/* call_batch.h - rows of the tables `calls` (model/calls.h) and `operations` (model/operations.h),
+ * which follow from the messages that a transaction stores.
  *
  * A call that begins and ends within one batch is inserted once. A call that is still open at the
  * end of the batch is inserted as `open`, and written again by the batch that ends it. For that,
@@ -42,17 +42,18 @@ struct call_batch {
     sqlite3_stmt *q[CALL_STATEMENTS]; /* owned; each statement is prepared at its first use */
     int64_t session_id;               /* 0: no session is remembered */
     bool on;                          /* true: the table `calls` has rows of this session */
-    bool knows_own;                   /* true: member `calls` has the requests that the proxy sent
-                                       * before this batch */
-    bool knows_operations;            /* true: member `operations` has the operations before this
-                                       * batch */
-    struct call_set calls;            /* the calls that begin in this batch */
-    struct kept_call *kept;           /* owned; the last open calls, sorted by seq */
+    /* true: member `calls` has the requests that the proxy sent before this batch */
+    bool knows_own;
+    /* true: member `operations` has the operations before this batch */
+    bool knows_operations;
+    struct call_set calls;  /* the calls that begin in this batch */
+    struct kept_call *kept; /* owned; the last open calls, sorted by seq */
     size_t kept_n;
     uint16_t ended[CALL_KEPT_MAX]; /* indexes in `kept` of calls that this batch has ended */
     size_t ended_n;
-    struct call_message *late; /* owned; room for CALL_BATCH_MAX messages: each may end a call of
-                                * an earlier batch that is not in `kept` */
+    /* owned; room for CALL_BATCH_MAX messages: each may end a call of an earlier batch that is not
+     * in `kept` */
+    struct call_message *late;
     size_t late_n;
     size_t n;                      /* number of messages in the batch */
     struct operations *operations; /* owned; NULL: no message so far belongs to an operation */

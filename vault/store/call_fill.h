@@ -1,4 +1,5 @@
-/* call_fill.h - adds the rows of `calls` to sessions that were recorded by an older version, newest first.
+/* call_fill.h - adds the rows of `calls` to sessions that were recorded by an older version, newest
+ * first.
  *
  * Each step reads some messages and writes their calls in one transaction. So it never writes back
  * text that another process redacts meanwhile. The last step of a session sets `calls` of the

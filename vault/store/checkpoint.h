@@ -1,7 +1,7 @@
 /* checkpoint.h - checkpoints the write-ahead log.
  *
- * Most pages are moved without blocking writers; a short last step then restarts the log, so that it does not grow for
- * ever while several processes write.
+ * Most pages are moved without blocking writers; a short last step then restarts the log, so that
+ * it does not grow for ever while several processes write.
  * Blocks    on disk I/O (files are synced), and up to CHECKPOINT_WAIT_US for locks. */
 #ifndef MI_VAULT_STORE_CHECKPOINT_H
 #define MI_VAULT_STORE_CHECKPOINT_H

@@ -1,6 +1,7 @@
 /* columns.h - the fields of records (model/records.h) as columns of a statement.
  *
- * Names with @ in the text of a statement stand for columns; those of several columns begin with a comma:
+ * Names with @ in the text of a statement stand for columns; those of several columns begin with a
+ * comma:
  *
  *   @session, @message, @event     all fields of the tables s, m and e (of m and e without the key)
  *   @session_record, @message_record, @event_record, @end_record
@@ -26,7 +27,8 @@
 /* The SQL type of a column, by the type of the field in it. */
 #define COLUMN_TYPE(type) FIELD_EITHER(FIELD_NUMBER_##type, " INTEGER", " TEXT")
 
-/* Appends the statement. version: of the schema; store: the tables are those of a store (vault/remote/remote.h). */
+/* Appends the statement. version: of the schema; store: the tables are those of a store
+ * (vault/remote/remote.h). */
 void columns_expand(const char *sql, int64_t version, bool store, struct buf *ret);
 /* Prepares a statement for the current version of the schema. NULL: see failure_text(). */
 sqlite3_stmt *columns_prepare(sqlite3 *db, const char *sql);

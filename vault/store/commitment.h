@@ -1,4 +1,5 @@
-/* commitment.h - commitments of records whose fields are columns (docs/evidence.md, "Record"; vault/store/columns.h).
+/* commitment.h - commitments of records whose fields are columns (docs/evidence.md, "Record";
+ * vault/store/columns.h).
  *
  * A row gives the same commitment when it is read as when it was stored, because each column is
  * hashed with its type: NULL, a number or a text.

@@ -1,7 +1,8 @@
 /* connect.h - connections to a database that another program may have created.
  *
- * Rules     the file is untrusted: its schema cannot run code (SQLite, "Defense Against The Dark Arts"), its triggers and
- *           views have no effect, symbolic links are not followed, and a statement has a budget.
+ * Rules     the file is untrusted: its schema cannot run code (SQLite, "Defense Against The Dark
+ *           Arts"), its triggers and views have no effect, symbolic links are not followed, and a
+ *           statement has a budget.
  * Budget    in a damaged or forged file a page can be part of a table many times, so that a
  *           statement that reads the table runs for years. So a statement that takes many more
  *           steps of SQLite's virtual machine than a valid file needs fails with SQLITE_INTERRUPT
@@ -20,7 +21,8 @@
 #include <limits.h>
 #include <sqlite3.h>
 
-/* flags: SQLITE_OPEN_READWRITE, or with another VFS SQLITE_OPEN_READONLY (read_only.h). vfs: NULL is connect_vfs(). */
+/* flags: SQLITE_OPEN_READWRITE, or with another VFS SQLITE_OPEN_READONLY (read_only.h). vfs: NULL
+ * is connect_vfs(). */
 MI_MUST int connect_open(sqlite3 **ret, const char *path, const char *vfs, int flags, int wait_ms);
 /* Whether SQLite may open this name. false: opening it could block for ever, as with a fifo. A
  * missing file is allowed, and so is a symbolic link, because SQLite does not follow it, and NULL,
@@ -32,8 +34,8 @@ const char *connect_vfs(void);
 /* Protects a connection that was opened in another way (vault/store/open.c) against the schema of
  * its database. */
 MI_MUST int connect_guard(sqlite3 *db);
-/* Reads the number in the first column of a statement's first row; arg is bound to ?1 if the statement has it.
- * SQLITE_OK, SQLITE_DONE (no row) or an error code. */
+/* Reads the number in the first column of a statement's first row; arg is bound to ?1 if the
+ * statement has it. SQLITE_OK, SQLITE_DONE (no row) or an error code. */
 MI_MUST int connect_number(sqlite3 *db, const char *sql, int64_t arg, int64_t *ret);
 /* Binds a text, which is borrowed until the parameter is bound again; {NULL, 0} binds NULL. */
 void connect_bind(sqlite3_stmt *q, int i, struct slice text);

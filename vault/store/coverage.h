@@ -7,7 +7,8 @@
  * `journals`. The larger of the two numbers is the newer one. The transaction that stores the end
  * of the session also adds a seal to the log.
  *
- * A session that was begun by a program without evidence is not covered: its records get no commitment.
+ * A session that was begun by a program without evidence is not covered: its records get no
+ * commitment.
  *
  * Owns      a statement on the caller's connection: call coverage_close() before the connection is
  *           closed.
@@ -25,9 +26,9 @@
 struct coverage {
     int64_t session_id; /* 0: no session is remembered */
     bool covered;
-    bool ended;        /* true: the end of the session is stored */
-    bool changed;      /* true: the tree or the number of records has changed and is not saved
-                        * yet */
+    bool ended; /* true: the end of the session is stored */
+    /* true: the tree or the number of records has changed and is not saved yet */
+    bool changed;
     uint64_t last_seq; /* seq of the last message that is stored */
     struct places places;
     struct salts salts;

@@ -1,4 +1,5 @@
-/* db.h - a connection to a database of the vault: how it is opened, its statements, its transactions, its errors.
+/* db.h - a connection to a database of the vault: how it is opened, its statements, its
+ * transactions, its errors.
  *
  *     static const char *const sql[] = {[Q_ONE] = "SELECT … WHERE id = ?1"};
  *     static const struct db_kind kind = {.sql = sql, .n = MI_COUNT(sql), .can_not = "read"};
@@ -27,9 +28,9 @@ struct db_kind {
     int wait_ms;
     const char *settings; /* PRAGMAs that each connection runs first; NULL: none */
     const char *const *sql;
-    size_t n;            /* number of statements */
-    const char *can_not; /* verb for the sentence of an error, as in "can not read": "read", "use"
-                          * or "change" */
+    size_t n; /* number of statements */
+    /* verb for the sentence of an error, as in "can not read": "read", "use" or "change" */
+    const char *can_not;
 };
 
 /* Number of statements of db_ask_text() that stay prepared. */

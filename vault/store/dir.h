@@ -1,7 +1,8 @@
-/* dir.h - the vault's directory: finds or creates it, keeps it private, and opens files in it safely.
+/* dir.h - the vault's directory: finds or creates it, keeps it private, and opens files in it
+ * safely.
  *
- * Rules     the vault is 0700 and its files 0600. Below it no symbolic link is followed, and file names are never
- *           taken from messages.
+ * Rules     the vault is 0700 and its files 0600. Below it no symbolic link is followed, and file
+ *           names are never taken from messages.
  * Owns      a descriptor of the directory.
  * Errors    one sentence in `error` with the object, the reason and the remedy.
  * Blocks    on the file system only. */

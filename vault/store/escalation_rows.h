@@ -1,8 +1,8 @@
-/* escalation_rows.h - the table `escalations`: the problems that have an escalation file, and how often each has
- * occurred.
+/* escalation_rows.h - the table `escalations`: the problems that have an escalation file, and how
+ * often each has occurred.
  *
- * Rules     two problems are the same if cause, server and tool are equal; without a tool, the method is compared.
- *           Callers pass sanitized texts.
+ * Rules     two problems are the same if cause, server and tool are equal; without a tool, the
+ *           method is compared. Callers pass sanitized texts.
  *           Each call is a separate transaction: the writer must not have one open.
  * Errors    MI_ESTORE: nothing was changed; writer_error() says why.
  * Blocks    for the write lock, up to the time set by writer_set_wait(); then on the disk. */

@@ -17,8 +17,8 @@
  * invalid data: then the reason is that the database is damaged, unless a reason is kept already.
  * Returns MI_ESTORE. */
 int failure_keep(sqlite3 *db);
-/* The error of the last call on db, with the system's reason for an I/O error; if that call succeeded, the kept
- * reason. NULL: out of memory. The text is valid until the next call. */
+/* The error of the last call on db, with the system's reason for an I/O error; if that call
+ * succeeded, the kept reason. NULL: out of memory. The text is valid until the next call. */
 const char *failure_text(sqlite3 *db);
 int failure_code(sqlite3 *db); /* an extended result code; never SQLITE_OK */
 

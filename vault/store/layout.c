@@ -17,14 +17,15 @@ _Static_assert(SCHEMA_VERSION == SCHEMA_BINARIES,
 #define BEFORE_BINARIES SCHEMA_CALLS, SCHEMA_BINARIES - 1
 #define WITH_BINARIES SCHEMA_BINARIES, SCHEMA_VERSION
 
-/* What schema_make_ready() makes; a test compares the two. To add a table, add its rows here, and describe them in
- * docs/evidence.md.
+/* What schema_make_ready() makes; a test compares the two. To add a table, add its rows here, and
+ * describe them in docs/evidence.md.
  *
- * key      of a table: its primary key, and columns that are hidden or generated, with their types and positions in the
- *          key. Statements find rows by this key, so readers compare it in each version.
- * text     of a table: its columns in any order, because their order differs between vaults; "!" is NOT NULL. Of an
- *          index: its SQL; of an index that SQLite makes: its columns, whether it is unique, and its origin. Of a view:
- *          the SHA-256 of its SQL.
+ * key      of a table: its primary key, and columns that are hidden or generated, with their types
+ *          and positions in the key. Statements find rows by this key, so readers compare it in
+ *          each version.
+ * text     of a table: its columns in any order, because their order differs between vaults; "!" is
+ *          NOT NULL. Of an index: its SQL; of an index that SQLite makes: its columns, whether it
+ *          is unique, and its origin. Of a view: the SHA-256 of its SQL.
  * end      of a table: the end of its SQL */
 #define MARK_NOT_NULL "!"
 #define MARK_NO_TEXT
@@ -157,7 +158,8 @@ static bool is_our_table(struct slice name)
     return false;
 }
 
-/* ---- the SQL of a table ----------------------------------------------------------------------- */
+/* ---- the SQL of a table
+ * ----------------------------------------------------------------------- */
 
 static bool is_word_char(char c)
 {

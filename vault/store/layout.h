@@ -4,9 +4,10 @@
  *           table, or put a view in place of a table: SQLite then answers one statement from the
  *           forged part and another from the genuine one.
  * What      names, columns, types, keys, indexes, the words in the SQL of tables, and the SQL of
- *           views (docs/evidence.md, "The database"). In vaults of a version without evidence, only what
- *           `misleads` is compared.
- * Owns      nothing; the connection is the caller's. Arguments of a callback are borrowed for the call.
+ *           views (docs/evidence.md, "The database"). In vaults of a version without evidence, only
+ *           what `misleads` is compared.
+ * Owns      nothing; the connection is the caller's. Arguments of a callback are borrowed for the
+ *           call.
  * Errors    MI_ESTORE (see failure_text()).
  * Blocks    on the database; less than 1 ms. */
 #ifndef MI_VAULT_STORE_LAYOUT_H
@@ -20,14 +21,15 @@ enum layout_kind { LAYOUT_ADDED, LAYOUT_REMOVED, LAYOUT_CHANGED };
 
 struct layout_fault {
     enum layout_kind kind;
-    const char *type;   /* "table", "index", "view", "trigger", "object" */
-    struct slice name;  /* name of the object, read from the file: any bytes */
-    struct slice table; /* index: name of its table, read from the file; other objects: their own
-                         * name */
-    bool deceives;      /* true: the object is a table of this program, or an index of such a
-                         * table */
-    bool misleads; /* true: the kind, key or an index of the table can make queries return values
-                    * that its rows do not have */
+    const char *type;  /* "table", "index", "view", "trigger", "object" */
+    struct slice name; /* name of the object, read from the file: any bytes */
+    /* index: name of its table, read from the file; other objects: their own name */
+    struct slice table;
+    /* true: the object is a table of this program, or an index of such a table */
+    bool deceives;
+    /* true: the kind, key or an index of the table can make queries return values that its rows do
+     * not have */
+    bool misleads;
 };
 
 typedef void (*layout_fn)(void *ctx, const struct layout_fault *f);

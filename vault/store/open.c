@@ -135,7 +135,8 @@ static int writer_prepare_statements(struct writer *s)
     return 0;
 }
 
-/* Callback for PRAGMA journal_mode: SQLite returns the resulting mode, and no error if it is not WAL. */
+/* Callback for PRAGMA journal_mode: SQLite returns the resulting mode, and no error if it is not
+ * WAL. */
 static int on_journal_mode(void *ctx, int n, char **value, char **name)
 {
     (void)name;

@@ -15,8 +15,8 @@
 
 /* Our data, which follows SQLite's own data of a file. */
 struct reader_data {
-    const char *name;    /* borrowed from SQLite; name of the database file; NULL: another kind of
-                          * file */
+    /* borrowed from SQLite; name of the database file; NULL: another kind of file */
+    const char *name;
     struct stat at_lock; /* status of the file when it was locked */
 };
 

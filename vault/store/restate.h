@@ -1,10 +1,13 @@
-/* restate.h - makes new commitments for records that were redacted (docs/evidence.md, "Redacted records").
+/* restate.h - makes new commitments for records that were redacted (docs/evidence.md, "Redacted
+ * records").
  *
- * Call restate_records() after the rows were changed, in the same transaction. The old commitments move to the table
- * `replaced`, and the log gets a leaf `redact`. Records without evidence are skipped.
+ * Call restate_records() after the rows were changed, in the same transaction. The old commitments
+ * move to the table `replaced`, and the log gets a leaf `redact`. Records without evidence are
+ * skipped.
  *
  * Owns      nothing; the connection is the caller's.
- * Errors    MI_ESTORE (see failure_text()), MI_ENOMEM, MI_EIO (no random bytes, or a body cannot be read).
+ * Errors    MI_ESTORE (see failure_text()), MI_ENOMEM, MI_EIO (no random bytes, or a body cannot be
+ *           read).
  * Blocks    on the database, and on the file of bodies. */
 #ifndef MI_VAULT_STORE_RESTATE_H
 #define MI_VAULT_STORE_RESTATE_H

@@ -3,7 +3,8 @@
  * One INSERT ... SELECT from this table takes about two thirds of the time of one statement for
  * each row, because each statement binds 20 values and searches the B-tree (`make bench-parts`).
  *
- * Owns      copies of the texts, in memory that is reserved once: pages that were never used are not allocated.
+ * Owns      copies of the texts, in memory that is reserved once: pages that were never used are
+ *           not allocated.
  * Limit     ROW_BATCH_ROWS rows; a batch with ROW_BATCH_BYTES of texts is full.
  * Errors    MI_ENOMEM; MI_EFULL: the row does not fit.
  * Blocks    never. */

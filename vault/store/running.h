@@ -1,5 +1,6 @@
-/* running.h - the table `running`: the running proxies and their servers, so that the processes of a killed proxy can
- * be found and stopped; and the facts that say whether a session runs (model/liveness.h).
+/* running.h - the table `running`: the running proxies and their servers, so that the processes of
+ * a killed proxy can be found and stopped; and the facts that say whether a session runs
+ * (model/liveness.h).
  *
  * The table has one row for each session that has not ended. A process is identified by its id and
  * start time, within one boot of the machine and one PID namespace; if these differ, its state is
@@ -25,9 +26,9 @@
 struct running_row {
     int64_t session_id;
     char uid[32], name[80], host[256], client[80]; /* `client` is clientInfo.name, or "" */
-    int64_t started_at_us, last_at_us; /* `last_at_us` is the time of the last message, or of the
-                                        * start */
-    bool ended;                        /* true: the session is closed, but its row still exists */
+    /* `last_at_us` is the time of the last message, or of the start */
+    int64_t started_at_us, last_at_us;
+    bool ended; /* true: the session is closed, but its row still exists */
     struct running r;
 };
 

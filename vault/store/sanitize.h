@@ -19,8 +19,8 @@
 /* A name in which the sanitizer has found nothing. It is remembered because the same few names
  * occur again and again. */
 struct clean_name {
-    const struct redact *rules; /* rules with which the name was searched for secrets; NULL: there
-                                 * is no name yet */
+    /* rules with which the name was searched for secrets; NULL: there is no name yet */
+    const struct redact *rules;
     size_t n;
     char p[64];
 };

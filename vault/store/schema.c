@@ -65,7 +65,8 @@ static const char tables[] =
     "CREATE TABLE events (id INTEGER PRIMARY KEY, session_id INTEGER NOT NULL"
     EVENT_FIELDS(UNKEYED) ", place INTEGER, salt BLOB, commitment BLOB) STRICT;"
     "CREATE INDEX events_by_session ON events (session_id, id);"
-    /* Messages that end a request: its answer, from the server or the interposer, or the client's cancellation. */
+    /* Messages that end a request: its answer, from the server or the interposer, or the client's
+     * cancellation. */
     "CREATE VIEW closings AS"
     " SELECT * FROM messages WHERE request_seq IS NOT NULL AND action = 'forwarded' AND"
     " (direction = 's2c' AND kind IN ('result', 'error')"
@@ -103,7 +104,8 @@ static const char version_4[] =
     SESSION_FIELDS(ADD_TO_SESSIONS) "ALTER TABLE sessions ADD COLUMN calls INTEGER;" MESSAGE_FIELDS(
         ADD_TO_MESSAGES) CALLS_OF_VERSION_4 "PRAGMA user_version = 4;";
 
-/* New: the number and size of images, audio and blobs in a result. Rows of older versions have NULL. */
+/* New: the number and size of images, audio and blobs in a result. Rows of older versions have
+ * NULL. */
 static const char version_5[] = CALL_RESERVED_FIELDS(ADD_TO_CALLS) "PRAGMA user_version = 5;";
 
 const char schema_calls[] = CALLS;

@@ -1,9 +1,12 @@
-/* schema.h - the SQL schema of the vault's database. It is an interface: docs/vault.md describes it.
+/* schema.h - the SQL schema of the vault's database. It is an interface: docs/vault.md describes
+ * it.
  *
- * Version   PRAGMA user_version. A new database is created or an old one upgraded in one transaction.
+ * Version   PRAGMA user_version. A new database is created or an old one upgraded in one
+ *           transaction.
  * Additions tables that older programs can ignore, and views that were extended. They do not change
- *           the version, so that older programs continue to use the vault. schema_make_ready() creates
- *           missing additions. Code that reads a vault without it checks schema_has_table() first.
+ *           the version, so that older programs continue to use the vault. schema_make_ready()
+ *           creates missing additions. Code that reads a vault without it checks schema_has_table()
+ *           first.
  * Owns      nothing; the connection is the caller's.
  * Blocks    on the database, as long as its busy handler waits. */
 #ifndef MI_VAULT_STORE_SCHEMA_H
@@ -32,8 +35,8 @@
 #define SCHEMA_OLD_5 0
 #define SCHEMA_NEW_4 0
 #define SCHEMA_NEW_5 1
-/* messages.id = session_id * 2^SCHEMA_SEQ_BITS + seq: the primary key serves look-ups by session, so that no further
- * index is needed. */
+/* messages.id = session_id * 2^SCHEMA_SEQ_BITS + seq: the primary key serves look-ups by session,
+ * so that no further index is needed. */
 #define SCHEMA_SEQ_BITS 36
 #define SCHEMA_SEQ_MAX (((int64_t)1 << SCHEMA_SEQ_BITS) - 1)
 #define SCHEMA_SESSION_MAX (INT64_MAX >> SCHEMA_SEQ_BITS)

@@ -7,8 +7,9 @@
  * Owns      a connection. Its commits are synced to the disk, with all commits before them: a
  *           checkpoint that is anchored elsewhere must not be ahead of the vault after a power
  *           failure.
- * Errors    MI_ENOENT (there is no vault), MI_EINVAL (the log must not be signed), MI_EBUSY (locked), MI_ESTORE, MI_EIO,
- *           MI_ENOMEM; with one sentence in `error`, except for MI_ENOMEM.
+ * Errors    MI_ENOENT (there is no vault), MI_EINVAL (the log must not be signed), MI_EBUSY
+ *           (locked), MI_ESTORE, MI_EIO, MI_ENOMEM; with one sentence in `error`, except for
+ *           MI_ENOMEM.
  * Blocks    on the database, up to SIGNING_WAIT_MS for a lock. */
 #ifndef MI_VAULT_STORE_SIGNING_H
 #define MI_VAULT_STORE_SIGNING_H
@@ -35,8 +36,8 @@ struct signing {
     sqlite3 *db;       /* owned */
     const char *vault; /* borrowed; path of the vault's directory */
     struct buf *error; /* borrowed */
-    bool changed;      /* true: the log is damaged, or does not continue the log that was signed
-                        * before */
+    /* true: the log is damaged, or does not continue the log that was signed before */
+    bool changed;
     /* Set by the caller after signing_open(): the log must continue each of these. */
     const struct signing_kept *kept; /* borrowed */
     size_t kept_n;

@@ -1,15 +1,17 @@
-/* writer.h - writes to the database: one connection, prepared statements, one transaction at a time.
+/* writer.h - writes to the database: one connection, prepared statements, one transaction at a
+ * time.
  *
  * Owns      the connection, its statements and the file of large bodies.
- * Errors    MI_ESTORE; writer_error() is the reason, writer_is_busy() says whether another process held the lock.
- *           A failed call inside a transaction ends the transaction: call writer_rollback().
+ * Errors    MI_ESTORE; writer_error() is the reason, writer_is_busy() says whether another process
+ *           held the lock. A failed call inside a transaction ends the transaction: call
+ *           writer_rollback().
  * Batches   writer_add() collects rows, and inserts many with one statement: in writer_commit() at
  *           the latest. So an error may concern an earlier row.
  * Blocks    writer_begin() waits for the write lock up to wait_us; otherwise on disk I/O only.
  *           After writer_begin_later(), the first call that needs the lock waits for it: the call
  *           that inserts rows, or any call except writer_add().
- * Evidence  each record gets its commitment (vault/store/coverage.h). Messages of a session must be added in the order of
- *           seq.
+ * Evidence  each record gets its commitment (vault/store/coverage.h). Messages of a session must be
+ *           added in the order of seq.
  *           Automatic checkpoints are off: the caller decides when to call writer_checkpoint(). */
 #ifndef MI_VAULT_STORE_WRITER_H
 #define MI_VAULT_STORE_WRITER_H
@@ -26,7 +28,8 @@
 struct writer;
 
 /* sync_full: every commit survives a power cut. Returns 0, MI_ENOMEM, MI_ESTORE, MI_EBUSY, or
- * MI_EPROTO if SQLite calls the database damaged (aside_move_database()). The last three set `error`. */
+ * MI_EPROTO if SQLite calls the database damaged (aside_move_database()). The last three set
+ * `error`. */
 MI_MUST int writer_open(struct writer **ret, const struct vault_dir *dir, bool sync_full,
                         struct buf *error);
 void writer_close(struct writer *s); /* NULL is fine */
@@ -57,8 +60,8 @@ MI_MUST int writer_session_update(struct writer *s, int64_t id, const struct ses
 /* Sets the session's row in the table `running`; NULL removes it. */
 MI_MUST int writer_store_running(struct writer *s, int64_t session_id, const struct running *r);
 /* Store, read and remove the position up to which the journal of a session is stored. Call
- * writer_store_position() in the transaction that stores the entries before it, so that each entry is
- * stored exactly once. writer_position_read() gives 0 if there is no position. */
+ * writer_store_position() in the transaction that stores the entries before it, so that each entry
+ * is stored exactly once. writer_position_read() gives 0 if there is no position. */
 MI_MUST int writer_store_position(struct writer *s, int64_t session_id, uint64_t position);
 MI_MUST int writer_position_read(struct writer *s, int64_t session_id, uint64_t *ret);
 MI_MUST int writer_position_remove(struct writer *s, int64_t session_id);
@@ -103,8 +106,8 @@ bool writer_database_vanished(const struct writer *s, const char *vault);
 /* Returns the number of pages in the write-ahead log after the last commit. */
 int64_t writer_wal_pages(const struct writer *s);
 /* Checkpoints and restarts the write-ahead log (vault/store/checkpoint.h); waits for the disk. Call
- * it outside a transaction. 0, or MI_ESTORE; if writer_is_busy(), another process prevents it now, and
- * the log grows until a later call. */
+ * it outside a transaction. 0, or MI_ESTORE; if writer_is_busy(), another process prevents it now,
+ * and the log grows until a later call. */
 MI_MUST int writer_checkpoint(struct writer *s);
 
 #endif

@@ -46,8 +46,8 @@ MI_MUST int cursors_next(struct unsent *u, struct slice url, int64_t after, stru
 
 /* How much is missing at a target. */
 struct target_lag {
-    int64_t sessions; /* number of sessions of which messages, events, the end or a redaction were
-                       * not sent */
+    /* number of sessions of which messages, events, the end or a redaction were not sent */
+    int64_t sessions;
     int64_t messages, events, bytes;
     int64_t oldest_at_us; /* time of the oldest message that was not sent; 0: there is none */
 };

@@ -24,10 +24,10 @@ struct unsent {
     struct db d;          /* owned */
     struct vault_dir dir; /* owned */
     struct buf error;     /* owned; errors of `d` */
-    int64_t synced;       /* unsent_version() when all commits so far were synced to the disk; -1:
-                           * never */
-    int lock_fd;          /* owned; descriptor of the lock file; -1: none */
-    int body_fd;          /* owned; descriptor of the file of body_uid; -1: none */
+    /* unsent_version() when all commits so far were synced to the disk; -1: never */
+    int64_t synced;
+    int lock_fd; /* owned; descriptor of the lock file; -1: none */
+    int body_fd; /* owned; descriptor of the file of body_uid; -1: none */
     char body_uid[UID_LEN + 1];
 };
 

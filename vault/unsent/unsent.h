@@ -1,11 +1,13 @@
-/* unsent.h - reads rows of a vault that another store does not have yet, as cells in the order of its columns.
+/* unsent.h - reads rows of a vault that another store does not have yet, as cells in the order of
+ * its columns.
  *
  * Rules     a batch is read in one short transaction. It has at most UNSENT_ROWS rows and about
  *           UNSENT_BYTES, including large bodies; a longer row is a batch of its own. Rows are
  *           synced to the disk before they are sent: after a power failure, the vault still has
  *           all rows that the other store has. The cursors (cursors.h) use the same connection.
  * Owns      the connection. Cells are borrowed for the call.
- * Errors    MI_ESTORE, with one sentence in unsent_error(). MI_ENOENT: there is no such row or body any more.
+ * Errors    MI_ESTORE, with one sentence in unsent_error(). MI_ENOENT: there is no such row or body
+ *           any more.
  * Blocks    on the disk, and up to UNSENT_WAIT_MS for a locked database. */
 #ifndef MI_VAULT_UNSENT_UNSENT_H
 #define MI_VAULT_UNSENT_UNSENT_H
@@ -20,7 +22,8 @@
 
 struct unsent;
 
-/* Kinds of rows. ?1, ?2 and ?3 stand for the numbers a, b and c in the key of unsent_read_rows(). */
+/* Kinds of rows. ?1, ?2 and ?3 stand for the numbers a, b and c in the key of
+ * unsent_read_rows(). */
 enum unsent_rows {
     /* sessions with a <= id <= b; columns: SESSION_…, the last of which are not sent. If c is not
      * 0, without the arguments of the command and the rules of the sanitizer. */
@@ -29,8 +32,9 @@ enum unsent_rows {
     UNSENT_EVENTS,      /* events of session a with b <= id <= c; columns: EVENT_… */
     UNSENT_LEAVES,      /* leaves with n >= a; columns: n, leaf */
     UNSENT_CHECKPOINTS, /* checkpoints with size > a; columns: size, at_us, note */
-    UNSENT_REPLACED,    /* replaced commitments of session a and leaf b, without the first c rows;
-                         * columns: record, leaf, commitment, session_id, and the number in `record` */
+    /* replaced commitments of session a and leaf b, without the first c rows; columns: record,
+     * leaf, commitment, session_id, and the number in `record` */
+    UNSENT_REPLACED,
     UNSENT_KINDS
 };
 
@@ -47,8 +51,8 @@ enum {
     SESSION_ID,
     SESSION_UID,
     SESSION_FIELDS(SESSION_FIRST)
-    SESSION_EVIDENCE, /* first column of the evidence: salt, commitment, end_salt, end_commitment,
-                       * records, tree */
+    /* first column of the evidence: salt, commitment, end_salt, end_commitment, records, tree */
+    SESSION_EVIDENCE,
     SESSION_BEFORE_LATER = SESSION_EVIDENCE + 5,
     SESSION_FIELDS(SESSION_LAST)
     SESSION_COLUMNS,
@@ -66,8 +70,8 @@ enum {
     MESSAGE_COLUMNS,
     MESSAGE_KIND = MESSAGE_kind,
     MESSAGE_BODY = MESSAGE_body,
-    MESSAGE_LENGTH = MESSAGE_body_length, /* column: length of a body in a file; NULL: the body is
-                                           * in the row */
+    /* column: length of a body in a file; NULL: the body is in the row */
+    MESSAGE_LENGTH = MESSAGE_body_length,
     MESSAGE_OFFSET = MESSAGE_body_offset  /* column: offset of the body in that file */
 };
 /* clang-format on */

@@ -16,12 +16,14 @@
 struct health {
     int64_t version; /* version of the database's schema; 0: no tables yet */
     int64_t db_bytes, wal_bytes, free_bytes;
-    int64_t sessions, gaps; /* `gaps` is the number of events `gap`, each of which reports something
-                             * that was not recorded */
+    /* `gaps` is the number of events `gap`, each of which reports something that was not
+     * recorded */
+    int64_t sessions, gaps;
     bool journal_is_wal;
 };
 
-/* 0, MI_ENOENT (no database), MI_ESTORE or MI_EBUSY (locked; both with a sentence in error) or MI_ENOMEM. */
+/* 0, MI_ENOENT (no database), MI_ESTORE or MI_EBUSY (locked; both with a sentence in error) or
+ * MI_ENOMEM. */
 MI_MUST int health_read(const char *vault, struct health *ret, struct buf *error);
 /* Counts the sessions that have ended and have no rows in `calls` yet. Returns 0 also if the
  * database cannot be read: health_check() says why. */

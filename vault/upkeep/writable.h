@@ -2,8 +2,9 @@
  * it: root passes every check of permissions, and a mount may be read-only, a file immutable or the
  * disk full.
  *
- * Rules     each directory must have WRITABLE_BYTES of disk space for a new file (file_test_space()); the files of the
- *           database are opened for writing. Nothing in the vault changes.
+ * Rules     each directory must have WRITABLE_BYTES of disk space for a new file
+ *           (file_test_space()); the files of the database are opened for writing. Nothing in the
+ *           vault changes.
  * Owns      nothing.
  * Blocks    on the file system only. */
 #ifndef MI_VAULT_UPKEEP_WRITABLE_H

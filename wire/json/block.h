@@ -15,7 +15,8 @@
 #endif
 
 #define JSON_BLOCK 64
-/* After this many escapes and other special bytes in a string, reading blocks is faster than reading bytes. */
+/* After this many escapes and other special bytes in a string, reading blocks is faster than
+ * reading bytes. */
 #define JSON_BLOCK_AFTER 8
 
 #if JSON_BLOCKS

@@ -1,7 +1,7 @@
 /* decimal.h - exact comparison of JSON numbers of any length.
  *
- * Rules     digits are compared, because 2^53 and 2^53 + 1 are equal as doubles (RFC 8259, 6). Numbers must have
- *           passed json_scan(). Exponents are limited to 10^15.
+ * Rules     digits are compared, because 2^53 and 2^53 + 1 are equal as doubles (RFC 8259, 6).
+ *           Numbers must have passed json_scan(). Exponents are limited to 10^15.
  * Owns      nothing: digits point into the caller's text.
  * Blocks    never. Pure. */
 #ifndef MI_WIRE_JSON_DECIMAL_H
@@ -9,8 +9,8 @@
 
 #include "base/base.h"
 
-/* A number as its digits without trailing zeros, possibly with a point, and the power of ten of the last digit. Zero
- * has no digits. */
+/* A number as its digits without trailing zeros, possibly with a point, and the power of ten of the
+ * last digit. Zero has no digits. */
 struct decimal {
     struct slice digits;
     int64_t exp10;

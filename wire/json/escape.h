@@ -1,4 +1,5 @@
-/* escape.h - decodes the escapes of JSON strings (RFC 8259, section 7), in text that was checked before.
+/* escape.h - decodes the escapes of JSON strings (RFC 8259, section 7), in text that was checked
+ * before.
  *
  * Owns      nothing.
  * Units     bytes.
@@ -8,8 +9,8 @@
 
 #include "base/base.h"
 
-/* Decodes one escape, or copies one byte: advances *p, writes up to JSON_CHAR_MAX bytes to ret and returns their
- * number. A decoded escape is never longer than the escape itself. */
+/* Decodes one escape, or copies one byte: advances *p, writes up to JSON_CHAR_MAX bytes to ret and
+ * returns their number. A decoded escape is never longer than the escape itself. */
 #define JSON_CHAR_MAX 4
 size_t json_decode_char(const char **p, const char *end, char *ret);
 /* Unescapes a string without its quotes; raw.n bytes always suffice. A lone surrogate becomes

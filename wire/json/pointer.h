@@ -1,6 +1,8 @@
-/* pointer.h - writes and reads JSON Pointers (RFC 6901), and matches them while descending into a value.
+/* pointer.h - writes and reads JSON Pointers (RFC 6901), and matches them while descending into a
+ * value.
  *
- * Rules     `/arguments/path`, with ~0 for ~ and ~1 for /. As a pattern, the token `*` matches any member or element.
+ * Rules     `/arguments/path`, with ~0 for ~ and ~1 for /. As a pattern, the token `*` matches any
+ *           member or element.
  * Owns      struct pointers owns the tokens, unescaped; pointers_close() frees them.
  * Limits    POINTERS_MAX pointers of POINTER_DEPTH_MAX tokens.
  * Blocks    never. Pure. */
@@ -41,15 +43,15 @@ struct pointers {
 
 typedef uint64_t pointer_set; /* one bit for each pointer that matches so far */
 
-/* Adds the pointer `below` followed by `text`; `below` may be "". Returns 0, MI_EINVAL or MI_EFULL with a message
- * in error, or MI_ENOMEM. */
+/* Adds the pointer `below` followed by `text`; `below` may be "". Returns 0, MI_EINVAL or MI_EFULL
+ * with a message in error, or MI_ENOMEM. */
 MI_MUST int pointers_add(struct pointers *p, const char *below, struct slice text,
                          struct buf *error);
 void pointers_close(struct pointers *p);
 
 /* These return the pointers that match so far. At the root all pointers match. One level further
- * down, a pointer of `from` matches if its token at this depth (0: the first token) names this member
- * or element. */
+ * down, a pointer of `from` matches if its token at this depth (0: the first token) names this
+ * member or element. */
 pointer_set pointers_at_root(const struct pointers *p);
 pointer_set pointers_below_member(const struct pointers *p, pointer_set from, size_t depth,
                                   struct slice member);

@@ -9,8 +9,8 @@
 #include <emmintrin.h>
 #endif
 
-/* The state of one scan. The position is not part of it: every function takes a pointer to the next byte and returns one
- * past what it has read, or NULL after a fault. */
+/* The state of one scan. The position is not part of it: every function takes a pointer to the next
+ * byte and returns one past what it has read, or NULL after a fault. */
 struct scanner {
     const char *end;
     const char *fault_at;
@@ -68,7 +68,8 @@ static inline unsigned find_special_bytes(const char *p)
 }
 #endif
 
-/* Skips to the next special byte of a string: a quote, a backslash, a control character or a byte from 0x80 up. */
+/* Skips to the next special byte of a string: a quote, a backslash, a control character or a byte
+ * from 0x80 up. */
 static inline const char *skip_plain(const char *p, const char *end)
 {
 #ifdef PLAIN_BLOCK
@@ -112,8 +113,8 @@ static const char *scan_wide(struct scanner *s, const char *p)
 }
 
 #if JSON_BLOCKS
-/* Whether the non-ASCII bytes `wide` of a block are valid UTF-8. Sets *ret_carry to the bytes of the
- * next block that belong to the last character of this block. */
+/* Whether the non-ASCII bytes `wide` of a block are valid UTF-8. Sets *ret_carry to the bytes of
+ * the next block that belong to the last character of this block. */
 static bool are_valid_characters(const struct scanner *s, const char *p, uint64_t wide,
                                  uint64_t *ret_carry)
 {
@@ -130,8 +131,8 @@ static bool are_valid_characters(const struct scanner *s, const char *p, uint64_
     return true;
 }
 
-/* Skips valid blocks inside a string. Returns where the scan must go on byte by byte: before the end of the string, a
- * fault, an escape that begins with \u, or the last bytes. */
+/* Skips valid blocks inside a string. Returns where the scan must go on byte by byte: before the
+ * end of the string, a fault, an escape that begins with \u, or the last bytes. */
 static const char *skip_blocks(struct scanner *s, const char *p)
 {
     uint64_t escaped_first = 0, wide_first = 0;
@@ -184,7 +185,8 @@ static const char *scan_long_string(struct scanner *s, const char *p)
     return NULL;
 }
 
-/* Scans a string. p points to the opening quote. Short strings without escapes, which are the most frequent, end here. */
+/* Scans a string. p points to the opening quote. Short strings without escapes, which are the most
+ * frequent, end here. */
 static inline const char *scan_string(struct scanner *s, const char *p)
 {
     s->escaped = false;
@@ -263,7 +265,8 @@ static inline uint64_t load1(const char *p)
     return (unsigned char)*p;
 }
 
-/* Uses both halves of the product: with the upper half alone, the hashes of numbered keys would collide. */
+/* Uses both halves of the product: with the upper half alone, the hashes of numbered keys would
+ * collide. */
 static inline uint64_t mix_hash(uint64_t h, uint64_t w)
 {
     __extension__ unsigned __int128 m = (unsigned __int128)(h ^ w) * 0xFF51AFD7ED558CCDu;
@@ -287,7 +290,8 @@ static inline uint32_t hash_key(struct slice key)
     return (uint32_t)h;
 }
 
-/* Hashes the unescaped key. Returns false if the key is longer than the buffer: such keys are not checked. */
+/* Hashes the unescaped key. Returns false if the key is longer than the buffer: such keys are not
+ * checked. */
 static __attribute__((noinline)) bool hash_escaped_key(struct slice key, uint32_t *ret)
 {
     char plain[256];
@@ -298,9 +302,9 @@ static __attribute__((noinline)) bool hash_escaped_key(struct slice key, uint32_
     return true;
 }
 
-/* Compares the hash of a key with those of the earlier keys of its object. One in 2^32 pairs of different
- * keys has the same hash, which leads to a false finding. Keys beyond the two limits of scan.h are not
- * checked, so the search takes at most JSON_OBJECT_KEYS_MAX comparisons per key. */
+/* Compares the hash of a key with those of the earlier keys of its object. One in 2^32 pairs of
+ * different keys has the same hash, which leads to a false finding. Keys beyond the two limits of
+ * scan.h are not checked, so the search takes at most JSON_OBJECT_KEYS_MAX comparisons per key. */
 static void check_duplicate_key(struct scanner *s, struct slice key)
 {
     uint32_t from = s->keys_from[s->open.depth];
@@ -368,8 +372,8 @@ static inline const char *scan_key(struct scanner *s, const char *p)
     return p;
 }
 
-/* Scans the root value, at p. Returns one past its end. Jumps from each token to the tokens that may follow
- * the token: a loop over tokens would have to test the previous token each time. */
+/* Scans the root value, at p. Returns one past its end. Jumps from each token to the tokens that
+ * may follow the token: a loop over tokens would have to test the previous token each time. */
 static const char *scan_root(struct scanner *s, const char *p)
 {
     bool object = false; /* the innermost open container is an object */
@@ -392,7 +396,8 @@ value:
         return p;
 
 ended:
-    /* Members of the root object are reported, and at depth 2 those of objects in the root object. */
+    /* Members of the root object are reported, and at depth 2 those of objects in the root
+     * object. */
     if (object && s->open.depth <= 2 && s->on_member != NULL && (s->open.is_object[0] & 1) != 0 &&
         (s->open.depth == 1 || (s->open.is_object[0] & 2) != 0))
         report_ended_member(s, p);

@@ -1,10 +1,13 @@
-/* scan.h - checks in one pass that a text is exactly one valid JSON value, and reports members of the top two levels.
+/* scan.h - checks in one pass that a text is exactly one valid JSON value, and reports members of
+ * the top two levels.
  *
- * Rules     RFC 8259 grammar, UTF-8 (RFC 3629), exactly one value, no byte order mark, no raw NUL or
- *           other control character in a string, at most JSON_MAX_DEPTH levels. Lone surrogate escapes
- *           and duplicate keys are valid JSON: the former are accepted, the latter reported.
- * Depth     a few bytes for each level, and no recursion. Code that descends into values by recursion, or keeps
- *           more for each level, stops at JSON_TREE_DEPTH levels and says in its header what follows.
+ * Rules     RFC 8259 grammar, UTF-8 (RFC 3629), exactly one value, no byte order mark, no raw NUL
+ *           or other control character in a string, at most JSON_MAX_DEPTH levels. Lone surrogate
+ *           escapes and duplicate keys are valid JSON: the former are accepted, the latter
+ *           reported.
+ * Depth     a few bytes for each level, and no recursion. Code that descends into values by
+ *           recursion, or keeps more for each level, stops at JSON_TREE_DEPTH levels and says in
+ *           its header what follows.
  * Owns      nothing. All slices point into the caller's text.
  * Errors    the kind of fault and the offset of the byte where it was detected.
  * Blocks    never. Pure; uses 30 KiB of stack and allocates nothing. */
@@ -50,9 +53,9 @@ struct json_value {
     struct slice text; /* the value as written, strings with their quotes */
 };
 
-/* A member of the root object (depth 1), or of an object inside it (depth 2; `outer` is that object's key).
- * Reported at the end of its value, so the members of an object come before the object itself.
- * Keys are raw text without quotes; compare them with json_key_is(). */
+/* A member of the root object (depth 1), or of an object inside it (depth 2; `outer` is that
+ * object's key). Reported at the end of its value, so the members of an object come before the
+ * object itself. Keys are raw text without quotes; compare them with json_key_is(). */
 struct json_member {
     int depth;
     struct slice key;

@@ -30,8 +30,8 @@ static bool read_index(struct slice token, size_t *ret)
     return true;
 }
 
-/* Returns the element with this index; type JSON_NONE if there is none: then *ret_n is the number of
- * elements of the array. */
+/* Returns the element with this index; type JSON_NONE if there is none: then *ret_n is the number
+ * of elements of the array. */
 static struct json_value json_set_element(struct json_value array, size_t index, size_t *ret_n)
 {
     struct json_walk w = json_walk_begin(array);

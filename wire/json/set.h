@@ -4,7 +4,8 @@
  *           is used. A member that is missing is added to its object, and so are the objects that
  *           lead to it; null counts as missing. An element of an array must exist, or be the next
  *           one: its index, or `-`.
- * Errors    MI_EINVAL with the reason in `error`, which continues a sentence that begins with the pointer.
+ * Errors    MI_EINVAL with the reason in `error`, which continues a sentence that begins with the
+ *           pointer.
  * Blocks    never. Pure. */
 #ifndef MI_WIRE_JSON_SET_H
 #define MI_WIRE_JSON_SET_H

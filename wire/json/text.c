@@ -178,7 +178,8 @@ struct json_value json_get(struct json_value object, const char *name)
     return found;
 }
 
-/* Reads an integer of up to 18 characters without a fraction or an exponent: most integers are written like this. */
+/* Reads an integer of up to 18 characters without a fraction or an exponent: most integers are
+ * written like this. */
 static bool read_short_integer(struct json_value v, int64_t *ret)
 {
     int64_t i = 0;

@@ -1,7 +1,7 @@
 /* text.h - reads values in JSON text that json_scan() has accepted.
  *
- * The functions do not check their input: pass only text that json_scan() accepted, or values that it reported.
- * No tree is built: each look-up walks the text.
+ * The functions do not check their input: pass only text that json_scan() accepted, or values that
+ * it reported. No tree is built: each look-up walks the text.
  *
  * Owns      nothing. Slices point into the caller's text.
  * Blocks    never. Pure. */
@@ -16,8 +16,8 @@
 void json_unescape(struct buf *b, struct slice raw);
 /* Returns a string value without its quotes, with escapes as written; {NULL, 0} for other types. */
 struct slice json_string_raw(struct json_value v);
-/* Used by json_key_is() if raw is longer than the text: then they can be equal only if raw has escapes.
- * n: length of the text. */
+/* Used by json_key_is() if raw is longer than the text: then they can be equal only if raw has
+ * escapes. n: length of the text. */
 bool json_key_is_escaped(struct slice raw, const char *text, size_t n);
 /* Whether raw, unescaped, is exactly this text. {NULL, 0} equals nothing. Inline, so that the
  * compiler knows the length of a constant. */
@@ -30,9 +30,10 @@ static inline bool json_key_is(struct slice raw, const char *text)
     return json_key_is_escaped(raw, text, n);
 }
 
-/* Iterates over an object or array. json_walk_peek() returns the start of the next value without searching for its
- * end, so reading only the head of a long value is cheap; json_walk_next() advances past the value.
- * Both return false if there are no more values. In an array, keys are {NULL, 0}. */
+/* Iterates over an object or array. json_walk_peek() returns the start of the next value without
+ * searching for its end, so reading only the head of a long value is cheap; json_walk_next()
+ * advances past the value. Both return false if there are no more values. In an array, keys are
+ * {NULL, 0}. */
 struct json_walk {
     const char *p; /* position after the last value or the opening bracket; NULL: not a container */
     bool object;

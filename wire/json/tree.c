@@ -10,8 +10,8 @@
 
 #define SHORT 64 /* tokens; most arguments of calls have fewer */
 
-/* Makes a node for each token, except keys of objects. node_of: the node of each token; last: the last child
- * of each node. */
+/* Makes a node for each token, except keys of objects. node_of: the node of each token; last: the
+ * last child of each node. */
 static void link_nodes(struct json_tree *t, const char *text, const jsmntok_t *tok, size_t n,
                        uint32_t *node_of, uint32_t *last)
 {
@@ -56,9 +56,9 @@ static int build_nodes(struct json_tree *t, struct slice text, const jsmntok_t *
     return 0;
 }
 
-/* Whether the text has too many levels, or too many values in deep levels. Call it before jsmn runs:
- * at the end of each array and object, jsmn climbs from the last token to the token that ends, so the
- * time of jsmn is quadratic in the number of levels. */
+/* Whether the text has too many levels, or too many values in deep levels. Call it before jsmn
+ * runs: at the end of each array and object, jsmn climbs from the last token to the token that
+ * ends, so the time of jsmn is quadratic in the number of levels. */
 static bool is_too_deep(struct slice text)
 {
     size_t depth = 0, last = 0, climbed = 0; /* last: the level of the last token */

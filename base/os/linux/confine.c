@@ -6,8 +6,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* The calls and constants are part of the kernel's stable interface. They are defined here because libc has no functions
- * for them, and headers are often older than the kernel. */
+/* The calls and constants are part of the kernel's stable interface. They are defined here because
+ * libc has no functions for them, and headers are often older than the kernel. */
 #ifndef SYS_landlock_create_ruleset
 #define SYS_landlock_create_ruleset 444
 #define SYS_landlock_add_rule 445

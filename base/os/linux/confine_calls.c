@@ -90,7 +90,8 @@ static int confine_calls_add(scmp_filter_ctx filter, uint32_t action, const char
     return 0;
 }
 
-/* Allows some calls with certain arguments only: for isatty(3), for abort(3), and to kill the server's process group. */
+/* Allows some calls with certain arguments only: for isatty(3), for abort(3), and to kill the
+ * server's process group. */
 static int allow_conditional_calls(scmp_filter_ctx filter)
 {
     int st =

@@ -29,7 +29,8 @@ int file_open_dir(const char *path, int flags)
     return open(path, O_PATH | O_DIRECTORY | O_CLOEXEC | flags);
 }
 
-/* faccessat(3) of glibc calls faccessat2(2), which older filters of system calls do not know and deny. */
+/* faccessat(3) of glibc calls faccessat2(2), which older filters of system calls do not know and
+ * deny. */
 int file_may_write(int dir, const char *name)
 {
     return syscall(SYS_faccessat, dir, name, R_OK | W_OK) == 0 ? 0 : MI_EIO;

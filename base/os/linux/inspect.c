@@ -89,8 +89,8 @@ static int read_fd_link(pid_t pid, int fd, char *to, size_t max)
     return n > 0 ? 0 : MI_EIO;
 }
 
-/* Reads the type of a descriptor from the link's text: "pipe:[123]" is a pipe, "/etc/passwd" a file. The name of a
- * file is not reported, because it may be private. */
+/* Reads the type of a descriptor from the link's text: "pipe:[123]" is a pipe, "/etc/passwd" a
+ * file. The name of a file is not reported, because it may be private. */
 static void read_fd_kind(pid_t pid, int fd, char *ret, size_t max)
 {
     static const char *const kinds[] = {"pipe", "socket", "eventfd", "eventpoll", "inotify"};
@@ -107,8 +107,8 @@ static void read_fd_kind(pid_t pid, int fd, char *ret, size_t max)
     snprintf(ret, max, "%s", kind);
 }
 
-/* /proc/PID/syscall has the number and the arguments of the system call, such as "0 0x3 0x7ffd… …"; outside of a call
- * it has "running" or "-1 …". */
+/* /proc/PID/syscall has the number and the arguments of the system call, such as "0 0x3 0x7ffd… …";
+ * outside of a call it has "running" or "-1 …". */
 static void read_system_call(pid_t pid, struct inspect_wait *w)
 {
     char text[256], *end = NULL;

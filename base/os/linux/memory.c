@@ -30,7 +30,8 @@ bool memory_contains_file(int fd)
     return fstatfs(fd, &fs) == 0 && (unsigned long)fs.f_type == TMPFS_MAGIC;
 }
 
-/* The system's setting vm.memfd_noexec can require MFD_NOEXEC_SEAL; older kernels do not know this flag. */
+/* The system's setting vm.memfd_noexec can require MFD_NOEXEC_SEAL; older kernels do not know this
+ * flag. */
 int memory_file(const char *title)
 {
     int fd = memfd_create(title, MFD_CLOEXEC | MFD_NOEXEC_SEAL);
@@ -71,8 +72,8 @@ void memory_touch(void *p, size_t n)
 
 /* ---- malloc() ------------------------------------------------------------------------------- */
 
-/* Blocks of LARGE_BLOCK bytes or more are mapped separately. By default glibc raises the threshold after the first large
- * message, and keeps the memory of later messages. */
+/* Blocks of LARGE_BLOCK bytes or more are mapped separately. By default glibc raises the threshold
+ * after the first large message, and keeps the memory of later messages. */
 void memory_return_large_blocks(void)
 {
     (void)mallopt(M_MMAP_THRESHOLD, LARGE_BLOCK);

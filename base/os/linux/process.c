@@ -38,8 +38,8 @@ static ssize_t read_small_file(const char *path, char *to, size_t max)
     return n;
 }
 
-/* Returns the text after the name, or NULL. The name is in parentheses and may contain any characters, even parentheses
- * and blanks. */
+/* Returns the text after the name, or NULL. The name is in parentheses and may contain any
+ * characters, even parentheses and blanks. */
 static const char *parse_process_name(const char *text, struct process *p)
 {
     const char *open = strchr(text, '('), *close = strrchr(text, ')');
@@ -82,8 +82,8 @@ int process_read(pid_t pid, struct process *ret)
     return 0;
 }
 
-/* Parses the numbers before the last blank of `text`, and leaves the rest in `text`: "12 13 1" becomes
- * "1". */
+/* Parses the numbers before the last blank of `text`, and leaves the rest in `text`: "12 13 1"
+ * becomes "1". */
 static size_t parse_complete_pids(char *text, size_t *text_n, pid_t *ret, size_t max)
 {
     size_t n = 0;

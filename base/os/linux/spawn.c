@@ -19,8 +19,8 @@ static void spawn_become(char *const argv[], const sigset_t *mask, spawn_fn prep
     _exit(127);
 }
 
-/* The duration of vfork(2) does not depend on the size of this process. No signal handler may run before
- * exec. */
+/* The duration of vfork(2) does not depend on the size of this process. No signal handler may run
+ * before exec. */
 int spawn(char *const argv[], const sigset_t *mask, spawn_fn prepare, const void *ctx, pid_t *ret)
 {
     sigset_t all, before;

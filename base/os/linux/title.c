@@ -14,8 +14,8 @@ static size_t area_n;
  * pointer. */
 __attribute__((used)) static char **copies;
 
-/* Returns the number of strings. Moves *end past those of them that lie directly one after another in memory from *end
- * on. */
+/* Returns the number of strings. Moves *end past those of them that lie directly one after another
+ * in memory from *end on. */
 static size_t count_adjacent_strings(char **v, char **end)
 {
     size_t n = 0;
@@ -72,8 +72,9 @@ void title_set(const char *short_name, const char *fmt, ...)
     for (char *p = text; *p != '\0'; p++)
         if ((unsigned char)*p < ' ' || *p == 0x7f)
             *p = '?';
-    /* If the last byte of the arguments is not NUL, the kernel shows a text that continues into the environment, up to
-     * the first NUL. Otherwise the kernel shows all arguments. So the whole area is cleared first. */
+    /* If the last byte of the arguments is not NUL, the kernel shows a text that continues into the
+     * environment, up to the first NUL. Otherwise the kernel shows all arguments. So the whole area
+     * is cleared first. */
     size_t used = size_min(strlen(text), area_n - 1);
     memset(area, 0, area_n);
     memcpy(area, text, used);

@@ -222,8 +222,8 @@ static struct mcpfile_server *find_or_add_server(struct mcpfile_scan *s, size_t 
     return new;
 }
 
-/* Returns the limit that the last key of the path sets in an object `timeout`; MCPFILE_NLIMITS if the
- * key is unknown. */
+/* Returns the limit that the last key of the path sets in an object `timeout`; MCPFILE_NLIMITS if
+ * the key is unknown. */
 static enum mcpfile_limit limit_of_timeout_key(struct mcpfile_scan *s)
 {
     for (size_t i = 0; i < MI_COUNT(timeouts); i++)

@@ -6,8 +6,8 @@
 
 #include <ctype.h>
 
-/* Returns the length of the white space character at the current position; 0 if there is none. JSON5
- * has more white space characters than JSON. */
+/* Returns the length of the white space character at the current position; 0 if there is none.
+ * JSON5 has more white space characters than JSON. */
 static size_t json5_space_len(const struct mcpfile_scan *s)
 {
     static const char *const wide[] = {

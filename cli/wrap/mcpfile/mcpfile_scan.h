@@ -1,5 +1,5 @@
-/* mcpfile_scan.h - the state of a scan of a client's configuration file: position, path of keys, first
- * error.
+/* mcpfile_scan.h - the state of a scan of a client's configuration file: position, path of keys,
+ * first error.
  *
  * Errors    functions return false after mcpfile_fail(), which ends the scan. */
 #ifndef MI_CLI_WRAP_MCPFILE_MCPFILE_SCAN_H

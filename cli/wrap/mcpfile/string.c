@@ -36,8 +36,8 @@ static void append_yaml_string(struct slice token, struct buf *b)
         buf_slice_add(b, token); /* a plain scalar on one line has no escapes */
 }
 
-/* Appends the character of a TOML escape. p: the character after the backslash. Returns the position
- * after the escape. */
+/* Appends the character of a TOML escape. p: the character after the backslash. Returns the
+ * position after the escape. */
 static const char *append_toml_escape(struct buf *b, const char *p, const char *end)
 {
     static const char plain[256] = {['b'] = '\b', ['f'] = '\f', ['n'] = '\n',  ['r'] = '\r',

@@ -10,12 +10,12 @@
  *           removed if it was last written before `older_us` and before the oldest remaining
  *           session. If the vault is larger than `max_bytes`, log files of past days are removed
  *           before sessions as long as log files take more than all other data.
- * How       in steps of a few milliseconds: one short transaction, or one file. While proxies run, call prune_step()
- *           only when prune_is_quiet().
- *           If the steps stop early, a session without its first messages or a file in Bodies/ without a session
- *           may remain; the next run removes both.
- * Disk      removing files frees space at once. The database keeps its size, and new messages use its free pages; it
- *           is shrunk at the end if no proxy runs.
+ * How       in steps of a few milliseconds: one short transaction, or one file. While proxies run,
+ *           call prune_step() only when prune_is_quiet().
+ *           If the steps stop early, a session without its first messages or a file in Bodies/
+ *           without a session may remain; the next run removes both.
+ * Disk      removing files frees space at once. The database keeps its size, and new messages use
+ *           its free pages; it is shrunk at the end if no proxy runs.
  * Owns      a connection and the plan.
  * Blocks    on the disk, and up to PRUNE_WAIT_MS for a locked database. */
 #ifndef MI_VAULT_UPKEEP_PRUNE_REMOVE_H
@@ -29,9 +29,10 @@
 /* The rules. A rule that is 0 is not set; but if keep_last is 0, one session is kept. */
 struct retention {
     int64_t older_us, keep_last, max_bytes;
-    int64_t session;    /* id of the only session to remove; 0: choose sessions by the rules */
-    const char *target; /* borrowed; remove only sessions that were completely sent to this target
-                         * an hour ago; NULL: all sessions */
+    int64_t session; /* id of the only session to remove; 0: choose sessions by the rules */
+    /* borrowed; remove only sessions that were completely sent to this target an hour ago; NULL:
+     * all sessions */
+    const char *target;
 };
 
 struct prune_report {

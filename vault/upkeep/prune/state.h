@@ -41,8 +41,8 @@ struct prune {
     int64_t index;               /* number of the index file that was counted last, plus 1 */
     int64_t version;             /* PRAGMA data_version at the last prune_is_quiet() */
     bool forgotten;              /* true: the search index of session[at] was removed */
-    bool stated;                 /* true: the log has a leaf that states the removal of
-                                  * session[at] */
+    /* true: the log has a leaf that states the removal of session[at] */
+    bool stated;
 };
 
 #endif

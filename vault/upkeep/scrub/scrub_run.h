@@ -3,12 +3,12 @@
  * Data      a session's row, its messages with their large bodies, its events, the lines of the log
  *           directory and the escalations. Ids are not changed; recording does not change them
  *           either.
- * Apply     secrets are replaced, a few hundred rows per transaction. Old bytes do not remain: pages of the database
- *           are overwritten (secure_delete), and the write-ahead log is emptied at the end. A changed large body is
- *           appended to its file before its row refers to it; then all bytes that no row refers to are overwritten.
- *           Log files and escalations are rewritten; the search index of the session is removed
- *           (vault/search/index.h). An interrupted run can be repeated. The applied rules are stored in the
- *           session's row.
+ * Apply     secrets are replaced, a few hundred rows per transaction. Old bytes do not remain:
+ *           pages of the database are overwritten (secure_delete), and the write-ahead log is
+ *           emptied at the end. A changed large body is appended to its file before its row refers
+ *           to it; then all bytes that no row refers to are overwritten. Log files and escalations
+ *           are rewritten; the search index of the session is removed (vault/search/index.h). An
+ *           interrupted run can be repeated. The applied rules are stored in the session's row.
  * Rules     do not call it for a running session: its proxy writes to the same files.
  * Owns      with `apply`, a second connection. The query is borrowed, and must outlive it.
  * Errors    negative, with one sentence in scrub_error().
@@ -23,14 +23,15 @@
 struct scrub_hit {
     int64_t session_id; /* id of the session; 0: the secret is in a file */
     int64_t seq;        /* seq of the message; 0: the secret is elsewhere */
-    const char *where;  /* where the secret is: "body", "method", "target", "session", "event",
-                         * "stderr", "noise", "line" or "escalation" */
-    const char *file;   /* path of the file in the vault, if the secret is in a line of a file;
-                         * otherwise NULL */
-    size_t line;        /* number of the line: 1, 2, … */
-    struct slice rules; /* rules that found secrets, with their counts: "github-token, password
-                         * 2" */
-    size_t n;           /* number of secrets found at this place */
+    /* where the secret is: "body", "method", "target", "session", "event", "stderr", "noise",
+     * "line" or "escalation" */
+    const char *where;
+    /* path of the file in the vault, if the secret is in a line of a file; otherwise NULL */
+    const char *file;
+    size_t line; /* number of the line: 1, 2, … */
+    /* rules that found secrets, with their counts: "github-token, password 2" */
+    struct slice rules;
+    size_t n; /* number of secrets found at this place */
 };
 typedef void (*scrub_fn)(void *ctx, const struct scrub_hit *hit);
 

@@ -36,13 +36,13 @@ struct scrub {
     struct vault_dir dir; /* owned */
     scrub_fn fn;
     void *ctx;
-    struct redact *rules;                         /* borrowed: the active rules */
-    struct redact_lines lines[2];                 /* state of the search in the lines of noise and
-                                                   * of stderr */
+    struct redact *rules; /* borrowed: the active rules */
+    /* state of the search in the lines of noise and of stderr */
+    struct redact_lines lines[2];
     struct buf clean, second, body, names, error; /* owned */
     size_t waiting; /* number of rows changed since the last commit; 0: no transaction is open */
-    struct restated changed[SCRUB_BATCH]; /* records of the session that this transaction has
-                                           * changed */
+    /* records of the session that this transaction has changed */
+    struct restated changed[SCRUB_BATCH];
     size_t changed_n;
     struct salts salts;
     int bodies_fd;              /* descriptor of the session's file in Bodies/; -1: none */
