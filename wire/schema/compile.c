@@ -13,8 +13,8 @@ static const struct {
     const char *name;
     enum keyword word;
     enum inner inner;
-    enum dialect since,
-        until; /* until: 0 is DIALECT_2020, which also accepts the older spellings */
+    /* The first and the last dialect with the keyword. until 0: DIALECT_2020, which also accepts older keywords. */
+    enum dialect since, until;
 } words[] = {
     {"$ref", KW_REF, INNER_NONE},
     {"$dynamicRef", KW_DYNAMIC_REF, INNER_NONE, DIALECT_2020},
@@ -63,36 +63,24 @@ static const struct {
     {"definitions", KW_DEFS, INNER_MAP},
 };
 
-/* bytes of a `$schema` that is unescaped; each character may be \uXXXX */
+/* A longer `$schema` with escapes is an unknown dialect. Each character may be escaped as \uXXXX. */
 #define DIALECT_URI_MAX 512
-/* Returns the number of steps that count for compiling a pattern that needs this much memory; a
+/* The steps that are counted for compiling a pattern with a text of text_n bytes that takes this many bytes of memory. A
  * step takes 4 to 13 ns (tests/unit/wire/test_schema_limits.c). */
 #define PATTERN_STEPS(text_n, bytes) (200 + 20 * (text_n) + (bytes) / 2)
 
 /* ---- keywords ------------------------------------------------------------------------------- */
 
-static int add_keyword(struct schema *s, enum keyword word, uint32_t at)
+/* Compiles the pattern of a node. An invalid pattern stays NULL, which matches everything. Time and memory depend on the
+ * expanded pattern: `(a{99}){99}` stands for 9801 letters. */
+static int compile_pattern(struct schema *s, uint32_t at, struct slice raw)
 {
-    if (!GROW(s->keyword, s->keywords, s->keywords_cap))
-        return MI_ENOMEM;
-    s->keyword[s->keywords++] = (struct schema_keyword){.at = at, .word = (uint8_t)word};
-    return 0;
-}
-
-/* No JIT: an expression is compiled once and used only a few times. */
-static struct pattern_rules schema_pattern_rules(struct schema *s)
-{
-    return (struct pattern_rules){.ecma = true,
+    /* without JIT, because a pattern is compiled once and used only a few times */
+    struct pattern_rules rules = {.ecma = true,
                                   .steps = 100000,
                                   .depth = 1000,
                                   .heap_kib = 1024,
                                   .quota = &s->limits->memory};
-}
-
-/* A pattern that is invalid matches everything. Compiling one takes time for what it expands to: `(a{99}){99}`. */
-static int compile_pattern(struct schema *s, uint32_t at, struct slice raw)
-{
-    struct pattern_rules rules = schema_pattern_rules(s);
     struct buf text = {0};
     size_t before = s->limits->memory.used;
     if (s->pattern[at] != NULL)
@@ -202,16 +190,16 @@ static int compare_keywords_by_word(const void *a, const void *b)
     return (int)x->word - (int)y->word;
 }
 
-/* Whether the limit is exclusive. In draft-04 exclusiveMinimum is true or false, and changes the
- * meaning of minimum. */
+/* Whether the schema in this node has a true exclusiveMinimum or exclusiveMaximum (`name`) of draft-04, which makes its
+ * minimum or maximum exclusive. In later dialects these keywords are numbers. */
 static bool limit_is_exclusive(const struct schema *s, uint32_t at, const char *name)
 {
     uint32_t beside = s->dialect == DIALECT_DRAFT4 ? json_tree_get(&s->tree, at, name) : 0;
     return beside != 0 && schema_node(s, beside)->value.type == JSON_TRUE;
 }
 
-/* The keywords of one schema are contiguous: first they are all added, then their contents are compiled. */
-static int compile_object(struct schema *s, uint32_t at, struct schema_rule *rule)
+/* Adds all keywords of a schema, so that they are contiguous. schema_compile() compiles their values afterwards. */
+static int add_keywords_of_object(struct schema *s, uint32_t at, struct schema_rule *rule)
 {
     enum inner inner;
     bool only_ref = s->dialect <= DIALECT_DRAFT7 && json_tree_get(&s->tree, at, "$ref") != 0;
@@ -225,10 +213,11 @@ static int compile_object(struct schema *s, uint32_t at, struct schema_rule *rul
         if (word == KW_MAXIMUM && limit_is_exclusive(s, at, "exclusiveMaximum"))
             word = KW_EXCLUSIVE_MAXIMUM;
         rule->unevaluated |= word == KW_UNEVALUATED_PROPERTIES || word == KW_UNEVALUATED_ITEMS;
-        if (word == KW_DIALECT) /* in that dialect, other keywords may have another meaning */
+        if (word == KW_DIALECT) /* the other keywords may have another meaning in that dialect */
             s->keywords = rule->first;
-        if (add_keyword(s, word, c) < 0)
+        if (!GROW(s->keyword, s->keywords, s->keywords_cap))
             return MI_ENOMEM;
+        s->keyword[s->keywords++] = (struct schema_keyword){.at = c, .word = (uint8_t)word};
         if (word == KW_DIALECT)
             break;
     }
@@ -248,10 +237,8 @@ int schema_compile(struct schema *s, uint32_t at)
     struct schema_rule rule = {.never = type == JSON_FALSE};
     if (!work_count_steps(&s->work, 1 + schema_node(s, at)->count))
         return MI_EFULL;
-    s->rule_of[at] =
-        (uint32_t)
-            s->rules++; /* cannot overflow, because there are at most as many rules as nodes */
-    if (type == JSON_OBJECT && compile_object(s, at, &rule) < 0)
+    s->rule_of[at] = (uint32_t)s->rules++; /* fits: there are at most as many rules as nodes */
+    if (type == JSON_OBJECT && add_keywords_of_object(s, at, &rule) < 0)
         return MI_ENOMEM;
     s->rule[s->rule_of[at]] = rule;
     s->unevaluated |= rule.unevaluated;

@@ -1,19 +1,21 @@
 /* compile.h - compiles a JSON Schema once, and checks values against it.
  *
- * Rules     draft-04, draft-06, draft-07, 2019-09 and 2020-12, selected by `$schema`; the default is 2020-12, as in MCP, which
- *           also accepts the older spellings. All keywords of validation, and $ref, $dynamicRef, $recursiveRef, $anchor, $id.
- *           Of format: date-time, date, uri, email, uuid; other formats, content… and other keywords allow any value.
+ * Rules     draft-04, draft-06, draft-07, 2019-09 and 2020-12, selected by `$schema`; the default is 2020-12, as in MCP. Schemas
+ *           of 2020-12 may also use older keywords, such as `definitions`. All keywords of validation are checked, and $ref,
+ *           $dynamicRef, $recursiveRef, $anchor and $id. Formats: date-time, date, uri, email, uuid; other formats, content…
+ *           and unknown keywords allow any value.
  * Unknown   a check that depends on another document (nothing is fetched), an unknown dialect or an
  *           unsupported pattern returns SCHEMA_UNKNOWN, unless the value fails anyway.
  * Limits    For compiling: SCHEMA_TEXT_MAX bytes of text, SCHEMA_BYTES_MAX bytes of memory for all
  *           schemas that share a quota, SCHEMA_OPEN_STEPS steps. Time and memory are linear in the
  *           length of the text; the memory of its patterns is counted as well. For a check:
  *           SCHEMA_VALUE_MAX bytes of value, SCHEMA_STEPS steps, SCHEMA_DEPTH nested schemas. A
- *           check that exceeds a limit returns SCHEMA_UNKNOWN. A step of a pattern is a step of the
- *           check. Its memory is that of the value's tree and, with unevaluated…, 4 bytes for each
- *           of its nodes and 8 for each step at most.
- * Time      SCHEMA_STEPS are about 5 ms, at most 18 ms in `make fuzz-schemas` on a busy machine: every element of the schema
- *           and of the value that is looked at is a step. `cpu_us` is a second limit, for a live connection; without it the result is the same on every machine.
+ *           check that exceeds a limit returns SCHEMA_UNKNOWN. Each step of a pattern search counts as a
+ *           step of the check. A check allocates a tree of the value; if the schema has an unevaluated…
+ *           keyword, also 4 bytes for each node of this tree and at most 8 bytes for each step.
+ * Time      SCHEMA_STEPS steps take about 5 ms, at most 18 ms in `make fuzz-schemas` on a busy machine. Reading an element of
+ *           the schema or of the value is a step. `cpu_us` is a second limit, for live connections; without it, the result is
+ *           the same on every machine.
  * Owns      a copy of its text and everything compiled from it.
  * Blocks    never. Pure, but for the CPU time of this thread. */
 #ifndef MI_WIRE_SCHEMA_COMPILE_H
@@ -35,10 +37,10 @@ struct schema;
 enum schema_result {
     SCHEMA_FITS,
     SCHEMA_FAILS,
-    SCHEMA_UNKNOWN, /* a limit was exceeded (also of a pattern), something cannot be checked, or out of memory */
+    SCHEMA_UNKNOWN, /* a limit of the check or of a pattern was exceeded, a keyword cannot be checked, or memory ran out */
 };
 
-/* The first failure, appended to both buffers. The reason never contains text of the value. For
+/* The first failure; a check appends it to both buffers. The reason never contains text of the value. For
  * SCHEMA_UNKNOWN the reason says which limit was exceeded, or what cannot be checked. */
 struct schema_fault {
     struct buf pointer; /* JSON Pointer into the value, JSON-escaped: "" is the value itself */
@@ -48,7 +50,7 @@ void schema_fault_close(struct schema_fault *f);
 
 /* Limits for all schemas of one owner together. */
 struct schema_limits {
-    struct quota memory; /* max is SCHEMA_BYTES_MAX unless it was set */
+    struct quota memory; /* if its max is 0, schema_open() sets it to SCHEMA_BYTES_MAX */
     int64_t cpu_us;      /* limit for one compilation, and for one check; 0: no limit */
 };
 
@@ -59,8 +61,8 @@ MI_MUST int schema_open(struct schema **ret, struct slice text, struct schema_li
                         struct buf *why);
 void schema_close(struct schema *s); /* accepts NULL */
 
-/* The value must have passed json_scan(). fault may be NULL; it is set on SCHEMA_FAILS, and on SCHEMA_UNKNOWN with the
- * limit. */
+/* The value must have passed json_scan(). fault may be NULL. It gets the failure on SCHEMA_FAILS, and only a reason on
+ * SCHEMA_UNKNOWN. */
 enum schema_result schema_check(struct schema *s, struct slice value, struct schema_fault *fault);
 
 #endif

@@ -7,8 +7,8 @@
 
 #include <arpa/inet.h>
 
-/* Reads n digits and advances s; -1: there are fewer. */
-static int schema_format_number(struct slice *s, int n)
+/* Reads the n digits at the start of s and removes them. Returns -1 if there are fewer digits. */
+static int consume_number(struct slice *s, int n)
 {
     int v = 0;
     for (; n > 0; n--) {
@@ -21,7 +21,8 @@ static int schema_format_number(struct slice *s, int n)
     return v;
 }
 
-static bool schema_format_consume(struct slice *s, const char *any_of)
+/* Removes the first character of s if it is one of these. */
+static bool consume_char(struct slice *s, const char *any_of)
 {
     if (s->n == 0 || *s->p == '\0' || strchr(any_of, *s->p) == NULL)
         return false;
@@ -33,42 +34,42 @@ static bool schema_format_consume(struct slice *s, const char *any_of)
 static bool consume_date(struct slice *s)
 {
     static const int days[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
-    int y = schema_format_number(s, 4);
-    if (y < 0 || !schema_format_consume(s, "-"))
+    int y = consume_number(s, 4);
+    if (y < 0 || !consume_char(s, "-"))
         return false;
-    int m = schema_format_number(s, 2);
-    if (m < 1 || m > 12 || !schema_format_consume(s, "-"))
+    int m = consume_number(s, 2);
+    if (m < 1 || m > 12 || !consume_char(s, "-"))
         return false;
-    int d = schema_format_number(s, 2);
+    int d = consume_number(s, 2);
     bool leap = (y % 4 == 0 && y % 100 != 0) || y % 400 == 0;
     return d >= 1 && d <= days[m - 1] + (m == 2 && leap);
 }
 
 static bool consume_time(struct slice *s)
 {
-    int h = schema_format_number(s, 2);
-    if (h < 0 || h > 23 || !schema_format_consume(s, ":"))
+    int h = consume_number(s, 2);
+    if (h < 0 || h > 23 || !consume_char(s, ":"))
         return false;
-    int m = schema_format_number(s, 2);
-    if (m < 0 || m > 59 || !schema_format_consume(s, ":"))
+    int m = consume_number(s, 2);
+    if (m < 0 || m > 59 || !consume_char(s, ":"))
         return false;
-    int sec = schema_format_number(s, 2), off_h = 0, off_m = 0, sign = 1;
+    int sec = consume_number(s, 2), off_h = 0, off_m = 0, sign = 1;
     if (sec < 0 || sec > 60)
         return false;
-    if (schema_format_consume(s, ".")) {
-        if (schema_format_number(s, 1) < 0)
+    if (consume_char(s, ".")) {
+        if (consume_number(s, 1) < 0)
             return false;
         while (s->n > 0 && char_is_digit(*s->p))
-            (void)schema_format_number(s, 1);
+            (void)consume_number(s, 1);
     }
-    if (!schema_format_consume(s, "Zz")) {
+    if (!consume_char(s, "Zz")) {
         sign = s->n > 0 && *s->p == '-' ? -1 : 1;
-        if (!schema_format_consume(s, "+-"))
+        if (!consume_char(s, "+-"))
             return false;
-        off_h = schema_format_number(s, 2);
-        if (off_h < 0 || off_h > 23 || !schema_format_consume(s, ":"))
+        off_h = consume_number(s, 2);
+        if (off_h < 0 || off_h > 23 || !consume_char(s, ":"))
             return false;
-        off_m = schema_format_number(s, 2);
+        off_m = consume_number(s, 2);
         if (off_m < 0 || off_m > 59)
             return false;
     }
@@ -82,9 +83,9 @@ static bool text_is_date(struct slice s)
     return consume_date(&s) && s.n == 0;
 }
 
-static bool is_date_time(struct slice s)
+static bool text_is_date_time(struct slice s)
 {
-    return consume_date(&s) && schema_format_consume(&s, "Tt") && consume_time(&s) && s.n == 0;
+    return consume_date(&s) && consume_char(&s, "Tt") && consume_time(&s) && s.n == 0;
 }
 
 static bool text_is_uuid(struct slice s)
@@ -97,7 +98,7 @@ static bool text_is_uuid(struct slice s)
     return true;
 }
 
-/* Whether the text is an address of version 4 or 6. */
+/* Whether the text is an IP address of this family, AF_INET or AF_INET6. */
 static bool text_is_ip_address(struct slice s, int family)
 {
     char text[INET6_ADDRSTRLEN];
@@ -109,7 +110,7 @@ static bool text_is_ip_address(struct slice s, int family)
     return inet_pton(family, text, binary) == 1;
 }
 
-/* Whether s is a user, a host and a port with characters that a URI allows. */
+/* Whether s is the authority of a URI, [USER@]HOST[:PORT]. text_is_uri() has checked its characters. */
 static bool text_is_authority(struct slice s)
 {
     const char *at = s.n > 0 ? slice_find_last(s, '@') : NULL;
@@ -146,7 +147,7 @@ static bool text_is_uri(struct slice s)
         i++;
     if (i == s.n || s.p[i] != ':')
         return false;
-    size_t host = i + 3, end = 0; /* the authority */
+    size_t host = i + 3, end = 0; /* the authority is from host to end; end 0: there is none */
     if (slice_begins((struct slice){s.p + i, s.n - i}, "://"))
         for (end = host; end < s.n && strchr("/?#", s.p[end]) == NULL;)
             end++;
@@ -205,7 +206,7 @@ static const struct {
     const char *name, *words;
     bool (*fits)(struct slice s);
 } formats[] = {
-    {"date-time", "a date and time as in RFC 3339", is_date_time},
+    {"date-time", "a date and time as in RFC 3339", text_is_date_time},
     {"date", "a date as in RFC 3339", text_is_date},
     {"uri", "a URI", text_is_uri},
     {"email", "an e-mail address", text_is_email},
@@ -220,7 +221,7 @@ bool schema_format_fits(struct slice format, struct slice text)
     return true;
 }
 
-const char *schema_format_name(struct slice format)
+const char *schema_format_in_words(struct slice format)
 {
     for (size_t i = 0; i < MI_COUNT(formats); i++)
         if (json_key_is(format, formats[i].name))

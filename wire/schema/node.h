@@ -10,7 +10,7 @@
 #include "wire/json/tree.h"
 #include "wire/schema/compile.h"
 
-/* The order is that of their introduction: a keyword of a later dialect is unknown in an earlier one. */
+/* In the order of publication: a keyword of a later dialect is unknown in an earlier one. */
 enum dialect {
     DIALECT_DRAFT4,
     DIALECT_DRAFT6,
@@ -66,24 +66,24 @@ enum keyword {
     KW_ELSE,
     KW_UNEVALUATED_PROPERTIES,
     KW_UNEVALUATED_ITEMS,
-    KW_DEFS, /* only holds schemas for $ref */
+    KW_DEFS, /* $defs or definitions: only contains schemas for $ref */
     KW_COUNT
 };
 
 struct schema_keyword {
-    uint32_t at;    /* node of its value */
-    uint32_t rule;  /* for a reference: number of the target rule plus one; 0: not in this
-                    * document */
-    uint32_t group; /* for KW_DYNAMIC_REF: group of the anchors with its name; 0: treated like
-                     * $ref */
-    uint8_t word;   /* enum keyword */
+    uint32_t at; /* node of its value */
+    /* for a reference: number of the target rule plus one; 0: the target is not in this document */
+    uint32_t rule;
+    /* for KW_DYNAMIC_REF: group of the anchors with its name; 0: the reference is treated like $ref */
+    uint32_t group;
+    uint8_t word; /* enum keyword */
 };
 
 struct schema_rule {
     uint32_t first, n; /* its keywords */
     uint32_t base; /* the resource that contains the rule; set only if there are dynamic anchors */
-    bool never;    /* the schema `false` */
-    bool unevaluated; /* has one of the KW_UNEVALUATED_… */
+    bool never;    /* the schema is `false` */
+    bool unevaluated; /* the rule has one of the KW_UNEVALUATED_… */
 };
 
 /* A place where a KW_DYNAMIC_REF may lead, if the resource `base` is being evaluated. */
@@ -98,7 +98,7 @@ struct schema {
     size_t text_n;
     struct json_tree tree;
     enum dialect dialect;
-    bool unevaluated;         /* some rule has one of the KW_UNEVALUATED_… */
+    bool unevaluated;         /* a rule has one of the KW_UNEVALUATED_… */
     struct schema_rule *rule; /* rule[0] is the root */
     size_t rules;
     struct schema_keyword *keyword;
@@ -129,8 +129,7 @@ MI_MUST int schema_link(struct schema *s);
 
 /* Whether the text has this format. Always true for an unknown format. */
 bool schema_format_fits(struct slice format, struct slice text);
-/* Returns the name of a format with its article, "a date-time"; NULL if the format is not
- * checked. */
-const char *schema_format_name(struct slice format);
+/* Returns a format in words, such as "a date as in RFC 3339"; NULL if the format is not checked. */
+const char *schema_format_in_words(struct slice format);
 
 #endif

@@ -200,11 +200,11 @@ static bool check_format(struct check *c, const struct json_node *k, const struc
 {
     struct json_value v = schema_value_node(c, here->at)->value;
     struct slice format = json_string_raw(k->value);
-    if (v.type != JSON_STRING || schema_format_name(format) == NULL ||
+    if (v.type != JSON_STRING || schema_format_in_words(format) == NULL ||
         !schema_count_steps(c, 1 + v.text.n / 16) ||
         schema_format_fits(format, schema_unescape(c, 0, json_string_raw(v))))
         return true;
-    SAY(c, here, "must be %s", schema_format_name(format));
+    SAY(c, here, "must be %s", schema_format_in_words(format));
     return false;
 }
 
