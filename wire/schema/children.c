@@ -2,7 +2,7 @@
 #include "wire/json/text.h"
 #include "wire/schema/check.h"
 
-/* Returns the next child of a value; each child costs a step. */
+/* Returns the next child of a value, or 0. Each call costs a step; 0 also if the limit is exceeded. */
 static uint32_t next_child_of_value(struct check *c, uint32_t at)
 {
     return schema_count_steps(c, 1) ? schema_value_node(c, at)->next : 0;
@@ -10,6 +10,7 @@ static uint32_t next_child_of_value(struct check *c, uint32_t at)
 
 /* ---- objects -------------------------------------------------------------------------------- */
 
+/* Compares raw keys. Only a key with an escape can equal a key that has other bytes. */
 static bool schema_keys_equal(struct check *c, struct slice a, struct slice b)
 {
     if (a.n == b.n && memcmp(a.p, b.p, a.n) == 0)
@@ -21,9 +22,9 @@ static bool schema_keys_equal(struct check *c, struct slice a, struct slice b)
            slice_eq(schema_unescape(c, 0, a), schema_unescape(c, 1, b));
 }
 
-/* Returns the last member with this name, in a value or in the schema; 0: none. */
-static uint32_t schema_children_find_member(struct check *c, const struct json_tree *t,
-                                            uint32_t object, struct slice name)
+/* Returns the last member of an object with this name, in the tree of the value or of the schema; 0: there is none. */
+static uint32_t find_last_member(struct check *c, const struct json_tree *t, uint32_t object,
+                                 struct slice name)
 {
     uint32_t found = 0;
     if (t->node[object].value.type != JSON_OBJECT || !schema_count_steps(c, t->node[object].count))
@@ -34,13 +35,13 @@ static uint32_t schema_children_find_member(struct check *c, const struct json_t
     return found;
 }
 
+/* Whether the object has a member for each of these names; otherwise reports the first one that is missing. */
 static bool value_has_all_names(struct check *c, const struct json_node *names,
                                 const struct place *here)
 {
     for (uint32_t i = names->child; i != 0; i = schema_next_sibling(c, i)) {
         struct slice name = json_string_raw(schema_node(c->s, i)->value);
-        if (name.p == NULL || schema_children_find_member(c, c->v, here->at, name) != 0 ||
-            c->gave_up)
+        if (name.p == NULL || find_last_member(c, c->v, here->at, name) != 0 || c->gave_up)
             continue;
         SAY(c, here, "\"%.*s\" is missing", (int)size_min(name.n, 100), name.p);
         return false;
@@ -48,8 +49,8 @@ static bool value_has_all_names(struct check *c, const struct json_node *names,
     return true;
 }
 
-static bool check_count(struct check *c, enum keyword word, const struct json_node *k,
-                        const struct place *here)
+static bool check_children_count(struct check *c, enum keyword word, const struct json_node *k,
+                                 const struct place *here)
 {
     int64_t limit;
     const struct json_node *v = schema_value_node(c, here->at);
@@ -64,7 +65,7 @@ static bool check_count(struct check *c, enum keyword word, const struct json_no
     return good;
 }
 
-static struct place schema_children_place_below(const struct place *here, uint32_t at)
+static struct place member_place(const struct place *here, uint32_t at)
 {
     return (struct place){.up = here, .at = at};
 }
@@ -72,8 +73,8 @@ static struct place schema_children_place_below(const struct place *here, uint32
 static bool check_properties(struct check *c, const struct json_node *k, const struct place *here)
 {
     for (uint32_t i = k->child; i != 0; i = schema_next_sibling(c, i)) {
-        uint32_t m = schema_children_find_member(c, c->v, here->at, schema_node(c->s, i)->key);
-        struct place there = schema_children_place_below(here, m);
+        uint32_t m = find_last_member(c, c->v, here->at, schema_node(c->s, i)->key);
+        struct place there = member_place(here, m);
         if (m != 0 && !schema_fits_at(c, i, &there))
             return false;
         if (m != 0)
@@ -82,7 +83,8 @@ static bool check_properties(struct check *c, const struct json_node *k, const s
     return true;
 }
 
-static bool check_patterns(struct check *c, const struct json_node *k, const struct place *here)
+static bool check_pattern_properties(struct check *c, const struct json_node *k,
+                                     const struct place *here)
 {
     for (uint32_t i = k->child; i != 0; i = schema_next_sibling(c, i)) {
         if (c->s->pattern[i] == NULL && schema_value_node(c, here->at)->count > 0) {
@@ -91,7 +93,7 @@ static bool check_patterns(struct check *c, const struct json_node *k, const str
         }
         for (uint32_t m = schema_value_node(c, here->at)->child; m != 0;
              m = next_child_of_value(c, m)) {
-            struct place there = schema_children_place_below(here, m);
+            struct place there = member_place(here, m);
             if (!schema_pattern_matches(c, c->s->pattern[i], schema_value_node(c, m)->key))
                 continue;
             if (!schema_fits_at(c, i, &there))
@@ -106,7 +108,7 @@ static bool member_is_additional(struct check *c, const struct schema_rule *r, s
 {
     const struct schema_keyword *named = schema_find_sibling_keyword(c, r, KW_PROPERTIES);
     const struct schema_keyword *like = schema_find_sibling_keyword(c, r, KW_PATTERN_PROPERTIES);
-    if (named != NULL && schema_children_find_member(c, &c->s->tree, named->at, key) != 0)
+    if (named != NULL && find_last_member(c, &c->s->tree, named->at, key) != 0)
         return false;
     uint32_t i = like != NULL ? schema_node(c->s, like->at)->child : 0;
     for (; i != 0; i = schema_next_sibling(c, i))
@@ -115,13 +117,13 @@ static bool member_is_additional(struct check *c, const struct schema_rule *r, s
     return true;
 }
 
-static bool check_additional(struct check *c, const struct schema_rule *r, uint32_t at,
-                             const struct place *here)
+static bool check_additional_properties(struct check *c, const struct schema_rule *r, uint32_t at,
+                                        const struct place *here)
 {
     uint32_t rule = c->s->rule_of[at];
     for (uint32_t m = schema_value_node(c, here->at)->child; m != 0;
          m = next_child_of_value(c, m)) {
-        struct place there = schema_children_place_below(here, m);
+        struct place there = member_place(here, m);
         if (rule == SCHEMA_NO_RULE || !member_is_additional(c, r, schema_value_node(c, m)->key) ||
             c->gave_up)
             continue;
@@ -136,8 +138,8 @@ static bool check_additional(struct check *c, const struct schema_rule *r, uint3
     return true;
 }
 
-/* Checks the name of a member as a value: a tree of one node. */
-static bool check_names(struct check *c, uint32_t at, const struct place *here)
+/* Checks propertyNames. The name of each member is checked like a value, in a tree of one node. */
+static bool check_member_names(struct check *c, uint32_t at, const struct place *here)
 {
     for (uint32_t m = schema_value_node(c, here->at)->child; m != 0;
          m = next_child_of_value(c, m)) {
@@ -154,19 +156,19 @@ static bool check_names(struct check *c, uint32_t at, const struct place *here)
         c->unsure = inner.unsure;
         if (good)
             continue;
-        struct place there = schema_children_place_below(here, m);
+        struct place there = member_place(here, m);
         SAY(c, &there, "member name not allowed");
         return false;
     }
     return true;
 }
 
-/* Checks dependencies: if a member is present, others are required, or a schema applies. */
-static bool check_dependent(struct check *c, const struct json_node *k, const struct place *here)
+/* Checks dependencies: if a member is present, other members are required, or a schema applies. */
+static bool check_dependencies(struct check *c, const struct json_node *k, const struct place *here)
 {
     for (uint32_t i = k->child; i != 0; i = schema_next_sibling(c, i)) {
         const struct json_node *d = schema_node(c->s, i);
-        if (schema_children_find_member(c, c->v, here->at, d->key) == 0)
+        if (find_last_member(c, c->v, here->at, d->key) == 0)
             continue;
         if (d->value.type == JSON_ARRAY ? !value_has_all_names(c, d, here)
                                         : !schema_fits_at(c, i, here))
@@ -177,7 +179,7 @@ static bool check_dependent(struct check *c, const struct json_node *k, const st
 
 /* ---- arrays --------------------------------------------------------------------------------- */
 
-/* Checks the items from an index on against one schema. */
+/* Checks all items but the first `skip` items against one schema. */
 static bool check_items(struct check *c, uint32_t at, uint32_t skip, const struct place *here)
 {
     uint32_t index = 0;
@@ -193,7 +195,7 @@ static bool check_items(struct check *c, uint32_t at, uint32_t skip, const struc
     return true;
 }
 
-static bool check_prefix(struct check *c, const struct json_node *k, const struct place *here)
+static bool check_prefix_items(struct check *c, const struct json_node *k, const struct place *here)
 {
     uint32_t i = k->child, index = 0;
     for (uint32_t m = schema_value_node(c, here->at)->child; m != 0 && i != 0;
@@ -227,7 +229,7 @@ static bool check_contains(struct check *c, const struct schema_rule *r, uint32_
         most = INT64_MAX;
     for (uint32_t m = schema_value_node(c, here->at)->child; m != 0;
          m = next_child_of_value(c, m)) {
-        struct place there = schema_children_place_below(here, m);
+        struct place there = member_place(here, m);
         enum truth t = schema_judge_quietly(c, at, &there, &unsure);
         n += t == TRUTH_YES;
         maybe += t == TRUTH_MAYBE;
@@ -245,7 +247,7 @@ static bool check_contains(struct check *c, const struct schema_rule *r, uint32_
     return false;
 }
 
-static bool check_unique(struct check *c, const struct json_node *k, const struct place *here)
+static bool check_unique_items(struct check *c, const struct json_node *k, const struct place *here)
 {
     const struct json_node *v = schema_value_node(c, here->at);
     if (k->value.type != JSON_TRUE || v->value.type != JSON_ARRAY)
@@ -266,7 +268,7 @@ static bool check_unique(struct check *c, const struct json_node *k, const struc
 }
 
 /* Checks the children that no keyword of the same schema has evaluated, at any depth. */
-static bool check_unevaluated(struct check *c, uint32_t at, const struct place *here)
+static bool check_unevaluated_children(struct check *c, uint32_t at, const struct place *here)
 {
     uint32_t rule = c->s->rule_of[at], index = 0;
     const struct json_node *v = schema_value_node(c, here->at);
@@ -298,15 +300,15 @@ static bool check_member_keyword(struct check *c, const struct schema_rule *r,
     case KW_PROPERTIES:
         return !map || check_properties(c, k, here);
     case KW_PATTERN_PROPERTIES:
-        return !map || check_patterns(c, k, here);
+        return !map || check_pattern_properties(c, k, here);
     case KW_ADDITIONAL_PROPERTIES:
-        return check_additional(c, r, kw->at, here);
+        return check_additional_properties(c, r, kw->at, here);
     case KW_PROPERTY_NAMES:
-        return check_names(c, kw->at, here);
+        return check_member_names(c, kw->at, here);
     case KW_UNEVALUATED_PROPERTIES:
-        return check_unevaluated(c, kw->at, here);
-    default: /* the three kinds of dependencies */
-        return !map || check_dependent(c, k, here);
+        return check_unevaluated_children(c, kw->at, here);
+    default: /* dependentRequired, dependentSchemas, dependencies */
+        return !map || check_dependencies(c, k, here);
     }
 }
 
@@ -320,11 +322,11 @@ bool schema_children_fit(struct check *c, const struct schema_rule *r,
     case KW_MAX_ITEMS:
     case KW_MIN_PROPERTIES:
     case KW_MAX_PROPERTIES:
-        return check_count(c, (enum keyword)kw->word, k, here);
+        return check_children_count(c, (enum keyword)kw->word, k, here);
     case KW_UNIQUE_ITEMS:
-        return check_unique(c, k, here);
+        return check_unique_items(c, k, here);
     case KW_PREFIX_ITEMS:
-        return type != JSON_ARRAY || check_prefix(c, k, here);
+        return type != JSON_ARRAY || check_prefix_items(c, k, here);
     case KW_ADDITIONAL_ITEMS: /* ignored unless items is a list */
         return type != JSON_ARRAY || schema_find_sibling_keyword(c, r, KW_PREFIX_ITEMS) == NULL ||
                check_items(c, kw->at, count_prefix_items(c, r), here);
@@ -333,7 +335,7 @@ bool schema_children_fit(struct check *c, const struct schema_rule *r,
     case KW_CONTAINS:
         return type != JSON_ARRAY || check_contains(c, r, kw->at, here);
     case KW_UNEVALUATED_ITEMS:
-        return type != JSON_ARRAY || check_unevaluated(c, kw->at, here);
+        return type != JSON_ARRAY || check_unevaluated_children(c, kw->at, here);
     default:
         return type != JSON_OBJECT || check_member_keyword(c, r, kw, here);
     }

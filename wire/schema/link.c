@@ -5,8 +5,8 @@
 
 #include <stdlib.h>
 
-/* Dynamic anchors of one name are a group. */
-struct group_name {
+/* A dynamic anchor. The anchors with one name are a group. */
+struct named_anchor {
     struct slice text;
     uint32_t base, node;
 };
@@ -14,18 +14,18 @@ struct group_name {
 struct linking {
     struct schema *s;
     struct schema_names names;
-    struct group_name *named; /* owned; one for each of s->anchors, in the same order */
+    struct named_anchor *named; /* owned; one for each of s->anchors, in the same order */
 };
 
-static int compare_group_names(const void *a, const void *b)
+static int compare_named_anchors(const void *a, const void *b)
 {
-    const struct group_name *x = a, *y = b;
+    const struct named_anchor *x = a, *y = b;
     int c = slice_cmp(x->text, y->text);
     return c != 0 ? c : (x->base > y->base) - (x->base < y->base);
 }
 
-/* The table of dynamic anchors. It is made for the first dynamic reference that needs it. */
-static int make_anchors(struct linking *l)
+/* Makes the table of dynamic anchors, unless it was made for an earlier reference. */
+static int make_anchor_table(struct linking *l)
 {
     struct schema *s = l->s;
     const struct schema_name_list *from = &l->names.dynamic;
@@ -41,8 +41,8 @@ static int make_anchors(struct linking *l)
         return MI_ENOMEM;
     for (size_t i = 0; i < from->n; i++)
         l->named[i] =
-            (struct group_name){from->name[i].text, from->name[i].scope, from->name[i].node};
-    qsort(l->named, from->n, sizeof *l->named, compare_group_names);
+            (struct named_anchor){from->name[i].text, from->name[i].scope, from->name[i].node};
+    qsort(l->named, from->n, sizeof *l->named, compare_named_anchors);
     uint32_t group = 0;
     for (size_t i = 0; i < from->n; i++) {
         if (i == 0 || !slice_eq(l->named[i].text, l->named[i - 1].text))
@@ -54,13 +54,14 @@ static int make_anchors(struct linking *l)
     return 0;
 }
 
+/* Returns the group of the dynamic anchors with this name, of which there is at least one. */
 static uint32_t anchor_group_of_name(const struct linking *l, struct slice name)
 {
     size_t low = 0, high = l->s->anchors;
-    struct group_name want = {name, 0, 0};
+    struct named_anchor want = {name, 0, 0};
     while (low < high) {
         size_t mid = low + (high - low) / 2;
-        if (compare_group_names(&l->named[mid], &want) < 0)
+        if (compare_named_anchors(&l->named[mid], &want) < 0)
             low = mid + 1;
         else
             high = mid;
@@ -68,7 +69,7 @@ static uint32_t anchor_group_of_name(const struct linking *l, struct slice name)
     return l->s->anchor[low].group;
 }
 
-/* Links a dynamic reference. It is dynamic only if its static target is a dynamic anchor. */
+/* Links a $dynamicRef or $recursiveRef. It remains a plain reference unless its static target is a dynamic anchor. */
 static int link_dynamic(struct linking *l, size_t i, struct slice ref, uint32_t target)
 {
     struct schema *s = l->s;
@@ -76,15 +77,15 @@ static int link_dynamic(struct linking *l, size_t i, struct slice ref, uint32_t 
     struct slice name = {"", 0};
     if (hash != NULL)
         name = (struct slice){hash + 1, (size_t)(ref.p + ref.n - hash) - 1};
-    if (!schema_names_dynamic(&l->names, target, name))
+    if (!schema_names_is_dynamic(&l->names, target, name))
         return 0;
-    int st = make_anchors(l);
+    int st = make_anchor_table(l);
     if (st == 0)
         s->keyword[i].group = anchor_group_of_name(l, name);
     return st;
 }
 
-/* Links a reference. Its target may not be compiled yet, and may itself contain references. */
+/* Links a reference. Compiles its target if necessary; schema_link() then also links the references that this adds. */
 static int link_ref(struct linking *l, size_t i)
 {
     struct schema *s = l->s;

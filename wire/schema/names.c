@@ -1,5 +1,6 @@
 #include "wire/schema/names.h"
 
+#include "base/chars.h"
 #include "base/grow.h"
 #include "wire/json/pointer.h"
 #include "wire/json/text.h"
@@ -23,8 +24,7 @@ static struct slice uri_without_fragment(struct slice uri)
     return (struct slice){uri.p, hash != NULL ? (size_t)(hash - uri.p) : uri.n};
 }
 
-/* Returns the unescaped name: a part of the schema, or a copy in n->texts, which has room for
- * it. */
+/* Returns the unescaped name: the raw text itself, or a copy in n->texts, where reserve_texts() has made room. */
 static struct slice schema_names_unescape(struct schema_names *n, struct slice raw)
 {
     size_t from = n->texts.n;
@@ -58,8 +58,7 @@ static bool schema_names_add(struct schema_name_list *l, struct schema_name name
     return true;
 }
 
-/* Determines the bases of all nodes, and their addresses. Parents come before their children in a
- * tree. */
+/* Sets the base of each node, and the address of each base. A parent comes before its children in the tree. */
 static int add_addresses(struct schema_names *n)
 {
     for (uint32_t at = 0; at < n->tree->n; at++) {
@@ -83,9 +82,8 @@ static int add_addresses(struct schema_names *n)
     return 0;
 }
 
-/* Reserves room for all indexes and unescaped names, so that texts do not move. Unescaping never
- * makes a text longer. An `$id` is counted twice, because it is read as an address and as an
- * anchor. */
+/* Reserves room in n->texts for all indexes and unescaped names, so that they never move. Unescaping never makes a text
+ * longer. An `$id` is counted twice, because it is read as an address and as an anchor. */
 static bool reserve_texts(struct schema_names *n)
 {
     static const char *const names[] = {"$id", "id", "$anchor", "$dynamicAnchor"};
@@ -149,48 +147,33 @@ static bool add_anchor(struct schema_names *n, uint32_t at)
 
 /* ---- sorting and finding ------------------------------------------------------------------------ */
 
-static int compare_text(struct slice a, struct slice b)
+static int compare_name_to_key(const struct schema_name *a, uint32_t scope, struct slice text)
 {
-    size_t n = size_min(a.n, b.n);
-    int c = n > 0 ? memcmp(a.p, b.p, n) : 0;
-    return c != 0 ? c : (a.n > b.n) - (a.n < b.n);
-}
-
-static int schema_names_compare(const struct schema_name *a, uint32_t scope, struct slice text)
-{
-    return a->scope != scope ? (a->scope > scope) - (a->scope < scope)
-                             : compare_text(a->text, text);
+    return a->scope != scope ? (a->scope > scope) - (a->scope < scope) : slice_cmp(a->text, text);
 }
 
 static int compare_schema_names(const void *a, const void *b)
 {
     const struct schema_name *x = a, *y = b;
-    int c = schema_names_compare(x, y->scope, y->text);
+    int c = compare_name_to_key(x, y->scope, y->text);
     return c != 0 ? c : (x->rank > y->rank) - (x->rank < y->rank);
 }
 
-/* Returns the index of the first name that is not less. */
-static size_t schema_names_lower_bound(const struct schema_name_list *l, uint32_t scope,
-                                       struct slice text)
+/* Finds the node with this name. If there are several, they are sorted by rank, and the first one is used. */
+static bool schema_names_lookup(const struct schema_name_list *l, uint32_t scope, struct slice text,
+                                uint32_t *ret)
 {
     size_t low = 0, high = l->n;
     while (low < high) {
         size_t mid = low + (high - low) / 2;
-        if (schema_names_compare(&l->name[mid], scope, text) < 0)
+        if (compare_name_to_key(&l->name[mid], scope, text) < 0)
             low = mid + 1;
         else
             high = mid;
     }
-    return low;
-}
-
-static bool schema_names_lookup(const struct schema_name_list *l, uint32_t scope, struct slice text,
-                                uint32_t *ret)
-{
-    size_t i = schema_names_lower_bound(l, scope, text);
-    if (i == l->n || schema_names_compare(&l->name[i], scope, text) != 0)
+    if (low == l->n || compare_name_to_key(&l->name[low], scope, text) != 0)
         return false;
-    *ret = l->name[i].node;
+    *ret = l->name[low].node;
     return true;
 }
 
@@ -234,13 +217,6 @@ void schema_names_close(struct schema_names *n)
 
 /* ---- following a $ref --------------------------------------------------------------------------- */
 
-static int schema_names_hex_digit(char c)
-{
-    return c >= '0' && c <= '9'                     ? c - '0'
-           : (c | 0x20) >= 'a' && (c | 0x20) <= 'f' ? (c | 0x20) - 'a' + 10
-                                                    : -1;
-}
-
 /* Reads a token of a JSON Pointer in a URI fragment: decodes %XX first, then ~1 and ~0. */
 static struct slice read_token(struct schema_names *n, struct slice raw)
 {
@@ -248,10 +224,9 @@ static struct slice read_token(struct schema_names *n, struct slice raw)
     buf_clear(&n->want);
     for (size_t i = 0; i < raw.n; i++) {
         char c = raw.p[i];
-        if (c == '%' && i + 2 < raw.n && schema_names_hex_digit(raw.p[i + 1]) >= 0 &&
-            schema_names_hex_digit(raw.p[i + 2]) >= 0) {
-            c = (char)(schema_names_hex_digit(raw.p[i + 1]) << 4 |
-                       schema_names_hex_digit(raw.p[i + 2]));
+        if (c == '%' && i + 2 < raw.n && char_hex(raw.p[i + 1]) >= 0 &&
+            char_hex(raw.p[i + 2]) >= 0) {
+            c = (char)(char_hex(raw.p[i + 1]) << 4 | char_hex(raw.p[i + 2]));
             i += 2;
         }
         buf_addc(&n->part, c);
@@ -259,18 +234,6 @@ static struct slice read_token(struct schema_names *n, struct slice raw)
     (void)pointer_unescape(&n->want, buf_slice(&n->part));
     n->want.failed |= n->part.failed;
     return buf_slice(&n->want);
-}
-
-static bool follow_pointer(struct schema_names *n, uint32_t at, struct slice pointer, uint32_t *ret)
-{
-    struct slice raw;
-    while (pointer_next(&pointer, &raw)) {
-        struct slice token = read_token(n, raw);
-        if (n->want.failed || !schema_names_lookup(&n->members, at, token, &at))
-            return false;
-    }
-    *ret = at;
-    return true;
 }
 
 bool schema_names_find(struct schema_names *n, uint32_t from, struct slice ref, uint32_t *ret)
@@ -288,15 +251,20 @@ bool schema_names_find(struct schema_names *n, uint32_t from, struct slice ref, 
         if (n->want.failed || !schema_names_lookup(&n->addresses, 0, buf_slice(&n->want), &base))
             return false;
     }
-    if (fragment.n == 0) {
-        *ret = base;
-        return true;
+    if (fragment.n > 0 && *fragment.p != '/')
+        return schema_names_lookup(&n->anchors, base, fragment, ret);
+    /* a JSON Pointer, or "" for the base itself */
+    uint32_t at = base;
+    for (struct slice raw; pointer_next(&fragment, &raw);) {
+        struct slice token = read_token(n, raw);
+        if (n->want.failed || !schema_names_lookup(&n->members, at, token, &at))
+            return false;
     }
-    return *fragment.p == '/' ? follow_pointer(n, base, fragment, ret)
-                              : schema_names_lookup(&n->anchors, base, fragment, ret);
+    *ret = at;
+    return true;
 }
 
-bool schema_names_dynamic(const struct schema_names *n, uint32_t node, struct slice name)
+bool schema_names_is_dynamic(const struct schema_names *n, uint32_t node, struct slice name)
 {
     uint32_t found;
     return schema_names_lookup(&n->dynamic, n->base[node], name, &found) && found == node;

@@ -52,6 +52,6 @@ void schema_names_close(struct schema_names *n); /* safe to call twice */
  * document, or does not exist. */
 bool schema_names_find(struct schema_names *n, uint32_t from, struct slice ref, uint32_t *ret);
 /* Whether the node is the target of a dynamic anchor with this name. */
-bool schema_names_dynamic(const struct schema_names *n, uint32_t node, struct slice name);
+bool schema_names_is_dynamic(const struct schema_names *n, uint32_t node, struct slice name);
 
 #endif

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-/* The arrays with an element for each node. */
+/* Allocates the arrays that have an element for each node. */
 static int schema_allocate_arrays(struct schema *s)
 {
     size_t n = s->tree.n, node = sizeof *s->tree.node + sizeof *s->rule + sizeof *s->rule_of +
@@ -45,7 +45,7 @@ static int schema_open_prepare(struct schema *s, struct slice text, struct buf *
     return schema_allocate_arrays(s);
 }
 
-/* Says which limit was exceeded. */
+/* Appends which limit was exceeded, unless `why` has a reason already. */
 static void schema_open_explain(const struct schema *s, struct buf *why)
 {
     if (why->n > 0)

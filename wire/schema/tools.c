@@ -30,20 +30,13 @@ void tools_close(struct tools *t)
     *t = (struct tools){0};
 }
 
-static int compare_tool_names(struct slice a, struct slice b)
-{
-    size_t n = size_min(a.n, b.n);
-    int c = n > 0 ? memcmp(a.p, b.p, n) : 0;
-    return c != 0 ? c : (a.n > b.n) - (a.n < b.n);
-}
-
-/* Returns the index of the name, or the index at which it must be inserted. */
+/* Returns whether a tool has this name. *ret: its index, or else the index at which it must be inserted. */
 static bool tools_find_slot(const struct tools *t, struct slice name, size_t *ret)
 {
     size_t low = 0, high = t->n;
     while (low < high) {
         size_t mid = low + (high - low) / 2;
-        int c = compare_tool_names(t->tool[mid].name, name);
+        int c = slice_cmp(t->tool[mid].name, name);
         if (c == 0) {
             *ret = mid;
             return true;
@@ -71,7 +64,7 @@ struct tool *tools_find(struct tools *t, struct slice raw)
     return found ? &t->tool[at] : NULL;
 }
 
-/* Copies name and definition into one block. */
+/* Makes a tool with copies of its name and definition. Returns false if out of memory. */
 static bool tool_open(struct tool *ret, struct slice name, struct slice text)
 {
     *ret = (struct tool){.data = malloc(name.n + 1 + text.n)};
@@ -104,7 +97,7 @@ static void tools_remove_unlisted(struct tools *t)
     t->swept = t->generation;
 }
 
-static void tools_put(struct tools *t, struct slice name, struct slice text)
+static void tools_add_or_replace(struct tools *t, struct slice name, struct slice text)
 {
     size_t at;
     struct tool new;
@@ -112,8 +105,7 @@ static void tools_put(struct tools *t, struct slice name, struct slice text)
     bool full = t->n == TOOLS_MAX || name.n + text.n > TOOLS_BYTES_MAX - t->bytes;
     if (!known && full && t->swept != t->generation) {
         tools_remove_unlisted(t);
-        (void)tools_find_slot(t, name,
-                              &at); /* the tool is still absent, but its index has changed */
+        (void)tools_find_slot(t, name, &at); /* still absent, but its index has changed */
     }
     if (known && slice_eq(t->tool[at].text, text)) {
         t->tool[at].generation = t->generation;
@@ -162,7 +154,7 @@ void tools_add_page(struct tools *t, const struct rpc *m, uint64_t cursor)
         if (name.failed)
             t->overflow = true;
         else
-            tools_put(t, buf_slice(&name), tool.text);
+            tools_add_or_replace(t, buf_slice(&name), tool.text);
     }
     buf_close(&name);
     t->next = m->next_cursor.type == JSON_STRING ? rpc_id_hash_json(m->next_cursor) : 0;
@@ -175,7 +167,7 @@ bool tools_are_complete(const struct tools *t)
     return t->begun && t->next == 0 && !t->overflow;
 }
 
-/* Compiles the schema when it is needed first. A schema that is invalid is ignored. */
+/* Compiles the schema, unless this was done before. An invalid schema is ignored. */
 static enum tool_schema_state tools_compile_schema(struct tools *t, struct tool_schema *s,
                                                    struct schema_fault *fault)
 {
@@ -203,21 +195,7 @@ enum schema_result tools_check_arguments(struct tools *t, struct tool *tool,
     return state == TOOL_SCHEMA_NONE ? SCHEMA_FITS : SCHEMA_UNKNOWN;
 }
 
-static enum schema_result check_result(struct tools *t, struct tool *tool,
-                                       struct json_value structured, struct schema_fault *fault)
-{
-    enum tool_schema_state state = tools_compile_schema(t, &tool->output, fault);
-    if (state != TOOL_SCHEMA_READY)
-        return state == TOOL_SCHEMA_NONE ? SCHEMA_FITS : SCHEMA_UNKNOWN;
-    if (structured.type != JSON_NONE)
-        return schema_check(tool->output.schema, structured.text, fault);
-    buf_adds(&fault->reason,
-             "the tool has an outputSchema, but the result has no structuredContent");
-    return SCHEMA_FAILS;
-}
-
-/* Returns the finding for the result of a check. For each tool, it is noted only once that the
- * tool cannot be checked. */
+/* Returns the rule that the result of a check violates: `failed`, or once for each tool schema-not-checked. */
 static breaches tools_breach_of_result(struct tool *tool, enum schema_result result,
                                        enum rule failed)
 {
@@ -241,21 +219,25 @@ breaches tools_check_call(struct tools *t, const struct rpc *m, struct tool **re
     return tools_breach_of_result(*ret, result, RULE_INVALID_ARGUMENTS);
 }
 
-/* Whether this is an ordinary result of the tool: not a failure, a task or input_required. */
-static bool tools_is_plain(const struct rpc *m)
-{
-    return m->kind == RPC_RESULT && m->is_error.type != JSON_TRUE &&
-           m->in_result[FIELD_TASK] == JSON_NONE &&
-           (m->result_type.type == JSON_NONE ||
-            json_key_is(json_string_raw(m->result_type), "complete"));
-}
-
 breaches tools_check_result(struct tools *t, struct slice raw, const struct rpc *m,
                             struct tool **ret, struct schema_fault *fault)
 {
-    *ret = t->begun && tools_is_plain(m) ? tools_find(t, raw) : NULL;
+    /* An ordinary result of a tool is not a failure, a task or input_required. */
+    bool is_ordinary = m->kind == RPC_RESULT && m->is_error.type != JSON_TRUE &&
+                       m->in_result[FIELD_TASK] == JSON_NONE &&
+                       (m->result_type.type == JSON_NONE ||
+                        json_key_is(json_string_raw(m->result_type), "complete"));
+    *ret = t->begun && is_ordinary ? tools_find(t, raw) : NULL;
     if (*ret == NULL)
         return 0;
-    enum schema_result result = check_result(t, *ret, m->structured, fault);
+    enum schema_result result = SCHEMA_FAILS;
+    enum tool_schema_state state = tools_compile_schema(t, &(*ret)->output, fault);
+    if (state != TOOL_SCHEMA_READY)
+        result = state == TOOL_SCHEMA_NONE ? SCHEMA_FITS : SCHEMA_UNKNOWN;
+    else if (m->structured.type != JSON_NONE)
+        result = schema_check((*ret)->output.schema, m->structured.text, fault);
+    else
+        buf_adds(&fault->reason,
+                 "the tool has an outputSchema, but the result has no structuredContent");
     return tools_breach_of_result(*ret, result, RULE_INVALID_STRUCTURED_CONTENT);
 }

@@ -6,8 +6,8 @@
  * Owns      a copy of each definition. A schema is compiled when it is first needed.
  * Limits    TOOLS_MAX tools and TOOLS_BYTES_MAX bytes. Tools beyond a limit are unknown, and the list then never
  *           counts as complete. The compiled schemas of all tools together have the limits of struct schema_limits:
- *           a schema that exceeds them is not checked. The first message of a tool whose check is
- *           unknown, for this or another reason, gets the finding schema-not-checked.
+ *           a schema that exceeds them is not checked. For each tool, the first message that cannot be checked, for this
+ *           or another reason, gets the finding schema-not-checked.
  * Lifetime  a tool is valid until the next page, tools_forget() or tools_close(). The struct may be
  *           moved only until a schema is compiled, because the schema points to the limits.
  * Blocks    never. Pure. */
@@ -39,7 +39,7 @@ struct tool {
     struct slice text; /* the whole definition, JSON */
     struct tool_schema input, output;
     bool warned;         /* a warning about the tool's arguments was logged */
-    bool not_checked;    /* the finding schema-not-checked was made */
+    bool not_checked;    /* the finding schema-not-checked was reported */
     unsigned generation; /* generation of the last list that contained the tool */
     char *data;          /* owned; name and text point into it */
 };
@@ -49,18 +49,17 @@ struct tools {
     struct schema_limits limits; /* a live connection sets cpu_us */
     size_t n, cap, bytes;
     unsigned generation;
-    unsigned
-        swept; /* generation at which older tools were last removed; at most once for each list */
-    uint64_t next; /* hash of the cursor of the missing page; 0: none */
-    bool begun;    /* at least one page was read */
-    bool overflow; /* a limit was exceeded */
+    unsigned swept; /* generation in which unlisted tools were last removed; once for each list */
+    uint64_t next;  /* hash of the cursor of the missing page; 0: none */
+    bool begun;     /* at least one page was read */
+    bool overflow;  /* a limit was exceeded */
 };
 
 void tools_close(struct tools *t); /* safe to call twice */
-/* Reads a result of tools/list. cursor: hash of the request's cursor; 0 begins a new list. An invalid result
- * removes all tools. */
+/* Reads a result of tools/list. cursor: hash of the request's cursor; 0 begins a new list. A result without an array
+ * `tools` removes all tools. */
 void tools_add_page(struct tools *t, const struct rpc *result, uint64_t cursor);
-/* Drops an outdated list: all tools are unknown until the next list. */
+/* Drops the list, because it is outdated: all tools are unknown until the next list. */
 void tools_forget(struct tools *t);
 /* Whether all pages have been read. */
 bool tools_are_complete(const struct tools *t);
@@ -71,11 +70,12 @@ struct tool *tools_find(struct tools *t, struct slice raw);
  * tool, or NULL if unknown. */
 breaches tools_check_call(struct tools *t, const struct rpc *call, struct tool **ret,
                           struct schema_fault *fault);
-/* Checks the result of a call of the tool with this raw name. */
+/* Returns the rule that the result of a tools/call violates, if any. raw: the name of the called tool. *ret: the tool; NULL
+ * if nothing was checked. */
 breaches tools_check_result(struct tools *t, struct slice raw, const struct rpc *result,
                             struct tool **ret, struct schema_fault *fault);
 
-/* Returns SCHEMA_FITS if there is no schema, or an invalid one. */
+/* Checks arguments against the inputSchema. Returns SCHEMA_FITS if the tool has no valid inputSchema. */
 enum schema_result tools_check_arguments(struct tools *t, struct tool *tool,
                                          struct json_value arguments, struct schema_fault *fault);
 

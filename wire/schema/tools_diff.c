@@ -15,13 +15,6 @@ static bool tools_have_equal_json(const struct tool *a, const struct tool *b)
                       (struct json_value){JSON_OBJECT, b->text});
 }
 
-static int compare_names(struct slice a, struct slice b)
-{
-    size_t n = size_min(a.n, b.n);
-    int c = n > 0 ? memcmp(a.p, b.p, n) : 0;
-    return c != 0 ? c : (a.n > b.n) - (a.n < b.n);
-}
-
 size_t tools_diff(const struct tools *before, const struct tools *now, tools_equal_fn equal,
                   tools_change_fn fn, void *ctx)
 {
@@ -31,7 +24,7 @@ size_t tools_diff(const struct tools *before, const struct tools *now, tools_equ
     while (i < before->n || k < now->n) {
         const struct tool *a = i < before->n ? &before->tool[i] : NULL;
         const struct tool *b = k < now->n ? &now->tool[k] : NULL;
-        int c = a != NULL && b != NULL ? compare_names(a->name, b->name) : 0;
+        int c = a != NULL && b != NULL ? slice_cmp(a->name, b->name) : 0;
         enum tools_change change = TOOLS_CHANGED;
         if (b == NULL || c < 0) {
             change = TOOLS_GONE;

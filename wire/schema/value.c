@@ -6,7 +6,8 @@
 #include "wire/json/pointer.h"
 #include "wire/json/text.h"
 
-/* json_equal() searches each member of one object in the other one. */
+/* For arrays and objects, the steps grow with the square of the length: json_equal() searches each member of one object in
+ * the other object. */
 bool schema_equal(struct check *c, struct json_value a, struct json_value b)
 {
     size_t n = a.type == b.type ? size_min(a.text.n, b.text.n) : 0;
@@ -16,6 +17,7 @@ bool schema_equal(struct check *c, struct json_value a, struct json_value b)
 
 /* ---- reasons of failures ---------------------------------------------------------------------- */
 
+/* Appends the JSON Pointer of a value. Long names are truncated. */
 static void write_pointer(const struct check *c, struct buf *b, const struct place *p)
 {
     if (p->up == NULL)
@@ -41,22 +43,13 @@ struct buf *schema_begin_fault(struct check *c, const struct place *p)
     return &c->fault->reason;
 }
 
-/* Appends JSON of the schema, truncated. */
-static void schema_value_add_json(struct buf *b, struct slice json)
+/* Appends JSON of the schema, at most 120 bytes of it. */
+static void add_truncated_json(struct buf *b, struct slice json)
 {
     struct slice head = text_head(json, 120);
     buf_slice_add(b, head);
     if (head.n < json.n)
         buf_adds(b, "…");
-}
-
-static const char *schema_value_type_name(enum json_type t)
-{
-    static const char *const names[] = {
-        [JSON_NONE] = "nothing",   [JSON_NULL] = "null",       [JSON_FALSE] = "a boolean",
-        [JSON_TRUE] = "a boolean", [JSON_NUMBER] = "a number", [JSON_STRING] = "a string",
-        [JSON_ARRAY] = "an array", [JSON_OBJECT] = "an object"};
-    return names[t];
 }
 
 /* ---- any value ------------------------------------------------------------------------------ */
@@ -84,6 +77,10 @@ static bool value_is_of_type(struct json_value v, struct slice name)
 
 static bool check_type(struct check *c, const struct json_node *k, const struct place *here)
 {
+    static const char *const names[] = {
+        [JSON_NONE] = "nothing",   [JSON_NULL] = "null",       [JSON_FALSE] = "a boolean",
+        [JSON_TRUE] = "a boolean", [JSON_NUMBER] = "a number", [JSON_STRING] = "a string",
+        [JSON_ARRAY] = "an array", [JSON_OBJECT] = "an object"};
     struct json_value v = schema_value_node(c, here->at)->value;
     size_t digits = v.type == JSON_NUMBER ? v.text.n : 0;
     if (!schema_count_steps(c, digits / 16) ||
@@ -98,8 +95,8 @@ static bool check_type(struct check *c, const struct json_node *k, const struct 
     struct buf *b = schema_begin_fault(c, here);
     if (b != NULL) {
         buf_adds(b, "must be of type ");
-        schema_value_add_json(b, k->value.text);
-        buf_printf(b, ", is %s", schema_value_type_name(v.type));
+        add_truncated_json(b, k->value.text);
+        buf_printf(b, ", is %s", names[v.type]);
     }
     return false;
 }
@@ -115,7 +112,7 @@ static bool check_enum(struct check *c, const struct json_node *k, const struct 
     struct buf *b = schema_begin_fault(c, here);
     if (b != NULL) {
         buf_adds(b, "must be one of ");
-        schema_value_add_json(b, k->value.text);
+        add_truncated_json(b, k->value.text);
     }
     return false;
 }
@@ -128,7 +125,7 @@ static bool check_const(struct check *c, const struct json_node *k, const struct
     struct buf *b = schema_begin_fault(c, here);
     if (b != NULL) {
         buf_adds(b, "must be ");
-        schema_value_add_json(b, k->value.text);
+        add_truncated_json(b, k->value.text);
     }
     return false;
 }
@@ -236,7 +233,7 @@ static bool check_pattern(struct check *c, uint32_t at, const struct place *here
     struct buf *b = schema_begin_fault(c, here);
     if (b != NULL) {
         buf_adds(b, "must match the pattern ");
-        schema_value_add_json(b, k->value.text);
+        add_truncated_json(b, k->value.text);
     }
     return false;
 }
