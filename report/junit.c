@@ -52,7 +52,7 @@ void report_add_junit(struct report *r)
     buf_adds(b, ">\n    </testcase>\n");
 }
 
-/* The counts of a suite are written before its cases. */
+/* Writes the current suite, if there is one. Its cases were kept until now, because their counts precede them. */
 static void end_suite(struct report *r)
 {
     struct buf *b = &r->suites;
@@ -61,7 +61,7 @@ static void end_suite(struct report *r)
     if (r->began_us == 0)
         return;
     clock_utc_text(clock_wall_us() - lasted_us, began);
-    /* cut off, because JUnit has no milliseconds and no time zone */
+    /* cut off the milliseconds and the time zone, which JUnit does not have */
     began[sizeof "2026-01-31T23:59:59" - 1] = '\0';
     buf_adds(b, "  <testsuite");
     add_attribute(b, "name", buf_slice(&r->name));

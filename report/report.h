@@ -6,10 +6,10 @@
  *
  * Order     `junit` and `sarif` are set first; then report_suite() and its cases, any number of times; then report_junit() and
  *           report_sarif(). A case: report_new(), its members, report_add().
- * Units     microseconds. Times of a suite are from the monotonic clock.
- * Owns      the requested forms: for JUnit about 200 bytes for each case, for SARIF 400 for each
- *           case that is not a success; report_close() frees them.
- * Errors    sticky: report_junit() and report_sarif() pass them on to their buffer.
+ * Units     microseconds. The start of a suite is a time of the monotonic clock.
+ * Owns      the text of the requested forms: about 200 bytes for each case for JUnit, 400 for each case that is not a success
+ *           for SARIF; report_close() frees it.
+ * Errors    after a lack of memory, report_junit() and report_sarif() set `failed` of their buffer.
  * Blocks    never. */
 #ifndef MI_REPORT_REPORT_H
 #define MI_REPORT_REPORT_H
@@ -36,7 +36,7 @@ enum report_outcome {
 /* Where something was found: in a message of a recording, in a session, or elsewhere (then all
  * members are empty). */
 struct report_place {
-    /* A cassette, as the user named it. Message N is on its line N + 1, behind the header. */
+    /* Path of a cassette, as the user gave it. Message N is on line N + 1, after the header line. */
     struct slice file;
     struct slice session; /* UID of the session */
     int64_t seq;          /* seq of the message; 0: the whole recording */
@@ -45,8 +45,8 @@ struct report_place {
 struct report_case {
     enum report_outcome outcome;
     struct report_rule rule;
-    struct slice group; /* `classname` in JUnit; set to the suite's group at first */
-    struct buf name;    /* owned, like the next two members; what was checked */
+    struct slice group; /* `classname` in JUnit; report_new() sets it to the suite's group */
+    struct buf name;    /* owned; what was checked */
     struct buf message; /* owned; what was found, as a clause; "": nothing */
     struct buf detail;  /* owned; details, as whole lines; "": none */
     struct report_place place;
@@ -66,13 +66,13 @@ struct report {
     struct buf name;             /* owned; name of the current suite */
     int64_t began_us;            /* start of the current suite; 0: there is no suite */
     struct report_counts counts; /* counts of the current suite */
-    struct buf results;          /* owned; SARIF */
-    struct report_rule *rules;   /* owned; SARIF: the rules named so far */
+    struct buf results;          /* owned; SARIF: the results of all suites */
+    struct report_rule *rules;   /* owned; SARIF: the rules of the results and of report_rule() */
     size_t rules_n, rules_cap;
-    bool failed; /* memory ran out outside of the buffers */
+    bool failed; /* memory ran out, except for a buffer that has its own `failed` */
 };
 
-/* Whether memory was missing for a case. */
+/* Whether memory ran out for the current case or an earlier one. */
 static inline bool report_failed(const struct report *r)
 {
     const struct report_case *c = &r->draft;
@@ -80,15 +80,15 @@ static inline bool report_failed(const struct report *r)
 }
 
 void report_close(struct report *r);
-/* group: static; {NULL, 0}: each case has its own group. */
+/* Begins a suite. group: static; {NULL, 0}: each case sets its own group. began_us: see Units. */
 void report_suite(struct report *r, struct slice name, struct slice group, int64_t began_us);
-/* Returns an empty case, which the caller fills; valid until the next call. */
+/* Returns an empty case, which the caller fills; it is valid until the next call. */
 struct report_case *report_new(struct report *r);
-/* Writes the case. Its texts stay until the next report_new(). */
+/* Adds the case of report_new() to the report. Its texts stay valid until the next report_new(). */
 void report_add(struct report *r);
-/* Names a rule that SARIF has to list even if nothing breaks it. */
+/* Adds a rule that SARIF has to list even if no case violates it. */
 void report_rule(struct report *r, const struct report_rule *rule);
-/* Both append the whole file to b. */
+/* Each appends the whole file to b. */
 void report_junit(struct report *r, struct buf *b);
 void report_sarif(struct report *r, struct buf *b);
 

@@ -1,4 +1,4 @@
-/* sarif.c - a report as SARIF 2.1.0: a result for each case in which something was found. */
+/* sarif.c - a report as SARIF 2.1.0, with a result for each case that found something. */
 #include "report/report.h"
 
 #include "base/grow.h"
@@ -24,7 +24,7 @@ void report_rule(struct report *r, const struct report_rule *rule)
         r->failed = true;
 }
 
-/* A file's name as a URI reference (RFC 3986): a relative name is relative to where the command ran. */
+/* Appends a path as a URI reference (RFC 3986). A relative path begins in the directory where the command ran. */
 static void add_uri(struct buf *b, struct slice path)
 {
     static const char plain[] = "-._~!$&'()*+,;=@/";
@@ -80,7 +80,7 @@ static void add_logical_location(struct json_out *j, const struct report_case *c
     buf_close(&full);
 }
 
-static void sarif_add_text(struct json_out *j, const struct report_case *c)
+static void add_message_text(struct json_out *j, const struct report_case *c)
 {
     struct buf text = {0};
     buf_slice_add(&text, buf_slice(&c->name));
@@ -107,7 +107,7 @@ void report_add_sarif(struct report *r)
     json_out_object(&j, NULL);
     json_out_str(&j, "ruleId", c->rule.name);
     json_out_str(&j, "level", sarif_level_name(c->rule.level));
-    sarif_add_text(&j, c);
+    add_message_text(&j, c);
     json_out_array(&j, "locations");
     json_out_object(&j, NULL);
     if (c->place.file.n > 0)
@@ -131,7 +131,7 @@ static void add_description(struct json_out *j, const char *name, const char *te
     buf_close(&b);
 }
 
-/* Writes everything that GitHub's code scanning shows of a rule. */
+/* Writes the members of a rule that GitHub's code scanning shows. */
 static void add_rule(struct json_out *j, const struct report_rule *rule)
 {
     json_out_whitespace(j, "\n");

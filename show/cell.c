@@ -1,4 +1,4 @@
-/* cell.c - values for people: one form for each type. */
+/* cell.c - writes the values of a row for people, in one form for each type. */
 #include "show/show.h"
 
 #include "base/clock.h"
@@ -10,7 +10,7 @@ bool show_is_number(const struct show_column *c)
     return t == VALUE_NUMBER || t == VALUE_SINCE || t == VALUE_TOOK || t == VALUE_SIZE;
 }
 
-static void show_cell_add_number(struct buf *b, enum value_type type, int64_t n)
+static void cell_add_number(struct buf *b, enum value_type type, int64_t n)
 {
     switch (type) {
     case VALUE_TIME:
@@ -37,7 +37,7 @@ enum out_style show_cell(struct buf *b, const struct show_column *c, const void 
     if (c->text != NULL)
         c->text(b, row, v);
     else if (v.type == CELL_INT)
-        show_cell_add_number(b, c->field.type, v.number);
+        cell_add_number(b, c->field.type, v.number);
     else
         buf_slice_add(b, v.text.n > 0 ? v.text : slice_of("-"));
     if (c->style_of != NULL)

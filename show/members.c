@@ -33,7 +33,7 @@ void show_text(struct json_out *j, const char *name, struct slice text)
         json_out_visible(j, name, scan.root);
 }
 
-static void show_add_field(struct json_out *j, const struct record_field *f, const void *record)
+static void add_field_member(struct json_out *j, const struct record_field *f, const void *record)
 {
     struct cell c = field_get(f, record);
     if (f->type == VALUE_JSON)
@@ -51,7 +51,7 @@ void show_fields(struct json_out *j, const struct record_fields *s, const void *
 {
     for (const struct record_field *f = s->list; f < s->list + s->n; f++) {
         if (f->json)
-            show_add_field(j, f, record);
+            add_field_member(j, f, record);
         if (f->json && f->type == VALUE_SINCE)
             json_out_int(j, "at_us", started_at_us + field_get(f, record).number);
     }
@@ -69,7 +69,7 @@ void show_members(struct json_out *j, const struct show_list *l, const void *row
         else if (c->value != NULL)
             c->value(j, c->field.name, row);
         else
-            show_add_field(j, &c->field, row);
+            add_field_member(j, &c->field, row);
     }
 }
 
@@ -109,10 +109,10 @@ void show_csv(struct buf *b, const struct show_list *l, const void *row)
     struct json_out j = json_out_to(&json);
     struct slice key;
     struct json_value v;
-    void *zeros = calloc(1, l->size); /* a row that has all names */
+    void *zeros = calloc(1, l->size); /* a row for the line of names */
     bool first = true;
     struct show_list untyped = *l;
-    untyped.type = NULL; /* the type is the same in each line */
+    untyped.type = NULL; /* left out, because it is the same in each line */
     if (zeros != NULL)
         show_json(&j, &untyped, row != NULL ? row : zeros);
     const char *object = buf_str(&json);

@@ -7,9 +7,9 @@
  *         {SHOW(server, TEXT, NOT_NULL), .json = true, .table = {"SERVER", 24, -8}},
  *     };
  *
- * Rules     a form shows the columns that it has, in the order of the table; a member may have several columns.
- *           CSV has the names and the values of the JSON members: a text made visible (show_csv_text()), JSON as JSON text,
- *           null as nothing.
+ * Rules     each form (JSON, the table on a terminal, `ui`) shows the columns that are marked for it, in the order of the array;
+ *           a member of the row may have several columns. CSV has the names and the values of the JSON members: text as
+ *           show_csv_text() writes it, objects and arrays as JSON, null as an empty field.
  * Owns      nothing: texts of a row are borrowed, output is appended to buffers of the caller, which report errors.
  * Blocks    never. Pure. */
 #ifndef MI_SHOW_SHOW_H
@@ -21,31 +21,29 @@
 
 struct show_column {
     struct record_field field;
-    const struct record_fields *record; /* if not NULL, the column stands for all fields of the
-                                         * record at field.at */
-    bool json;                          /* the column is a member of the JSON object */
+    /* if not NULL, the column stands for all fields of the record at field.at */
+    const struct record_fields *record;
+    bool json; /* the column is a member of the JSON object */
     struct {
         const char *title; /* NULL: the column is not in the table */
-        size_t max;
-        int spare;
-    } table; /* the column in a table on a terminal (cli/frame/table.h) */
+        size_t max;        /* longer cells are truncated on a terminal */
+        int spare;         /* what happens on a narrow terminal: see cli/frame/table.h */
+    } table;
     struct {
         const char *title; /* NULL: the column is not in `ui` */
-        size_t width,
-            from; /* from: shown if the list is at least this many columns wide. The first column
-                   * gets the remaining width */
+        size_t width;      /* the first column also gets the remaining width */
+        size_t from;       /* the column is shown if the list is at least this wide */
     } ui;
     unsigned when;        /* bits of show_list.when with which the column exists; 0: always */
-    enum out_style style; /* style of the cell; a value of 0 is plain */
-    /* Optional callbacks: the style of the cell; its text, from the value v; its JSON value. */
+    enum out_style style; /* style of the cell; the number 0 is always plain */
+    /* Optional callbacks: they return the style of the cell, append its text for the value v, and write its JSON value. */
     enum out_style (*style_of)(const void *row);
     void (*text)(struct buf *b, const void *row, struct cell v);
     void (*value)(struct json_out *j, const char *name, const void *row);
 };
 
-/* Describes the field of a column, a member of RECORD. type and null: as in model/records.h. The
- * member's
- * name is also the name in JSON. */
+/* Describes the field of a column, a member of RECORD. The name of the member is also the name in JSON. type and null: as in
+ * model/records.h. */
 #define SHOW(member, type, null) SHOW_AS(#member, member, type, null)
 #define SHOW_AS(name, member, type, null) .field = {FIELD_HEAD(name, member, type, null)}
 #define SHOW_RECORD(member, fields) .field.at = offsetof(RECORD, member), .record = &(fields)
@@ -58,27 +56,32 @@ struct show_list {
 };
 #define SHOW_LIST(type, columns) type, columns, MI_COUNT(columns), sizeof(RECORD)
 
-const struct show_column *show_find(const struct show_list *l,
-                                    const char *name); /* returns NULL if there is no such column */
+/* Returns the column with this name, or NULL. */
+const struct show_column *show_find(const struct show_list *l, const char *name);
+/* Whether the list shows the column, according to `when`. */
 bool show_has(const struct show_list *l, const struct show_column *c);
 
-/* The fields with `json` of a record as members. A time in a session is followed by the time of day. */
+/* Writes the fields of a record that have `json` as members. After a time since the start of a session, writes `at_us`, the time
+ * of the wall clock. */
 void show_fields(struct json_out *j, const struct record_fields *s, const void *record,
                  int64_t started_at_us);
-/* adds valid JSON as JSON, other text as a string */
+/* Writes valid JSON as JSON, other text as a string. */
 void show_text(struct json_out *j, const char *name, struct slice text);
+/* Writes the members of the row's JSON object. */
 void show_members(struct json_out *j, const struct show_list *l, const void *row);
-/* writes the row as one JSON object */
+/* Writes the row as one JSON object. */
 void show_json(struct json_out *j, const struct show_list *l, const void *row);
 
-/* A line of CSV (RFC 4180) without its end; row NULL: the names. */
+/* Appends a row as a line of CSV (RFC 4180), without SHOW_CSV_END. row NULL: appends the line of names. */
 void show_csv(struct buf *b, const struct show_list *l, const void *row);
-/* Appends one cell. An apostrophe precedes text that a spreadsheet would interpret as a formula. */
+/* Appends a text as one field of CSV, with control characters made visible. An apostrophe precedes text that a spreadsheet
+ * would interpret as a formula. */
 void show_csv_text(struct buf *b, struct slice text);
 #define SHOW_CSV_END "\r\n" /* RFC 4180, section 2 */
 
-/* Appends a value in the form for people, or "-" if there is none. Returns its style. */
+/* Appends the text of a cell for people, "-" if there is no value. Returns the style of the cell. */
 enum out_style show_cell(struct buf *b, const struct show_column *c, const void *row);
-bool show_is_number(const struct show_column *c); /* whether the column is aligned on the right */
+/* Whether the column has numbers, which are aligned on the right. */
+bool show_is_number(const struct show_column *c);
 
 #endif

@@ -90,8 +90,8 @@ static const struct {
          "Log libraries that write JSON to stdout. Hand-written messages without `jsonrpc`."},
     [FIND_DUPLICATE_ENVELOPE_KEY] =
         {"duplicate-envelope-key", SEVERITY_ERROR,
-         "One of jsonrpc, id, method, params, result, error occurs "
-         "twice: two parsers may read different messages.",
+         "One of jsonrpc, id, method, params, result, error occurs twice: two parsers may read "
+         "different messages.",
          "An attack on programs that check messages: one parser uses the first, another the last."},
     [FIND_CALL_AND_ANSWER] = {"call-and-answer", SEVERITY_ERROR,
                               "The object has a method and also a result or an error: two readers "
@@ -126,8 +126,7 @@ static const struct {
          "MCP requires an object; `{}` if there is nothing to return."},
     [FIND_MALFORMED_ANSWER] = {"malformed-answer", SEVERITY_ERROR,
                                "An answer that cannot be read, or has no result and no error, "
-                               "both, or members of a wrong "
-                               "type.",
+                               "both, or members of a wrong type.",
                                "A server with its own JSON-RPC code. `error` requires an integer "
                                "`code` and a string `message`."},
     [FIND_REUSED_ID] = {"reused-id", SEVERITY_ERROR,
@@ -175,8 +174,7 @@ static const struct {
          "With --read-only, the client called a tool that is not in the server's list of tools, or "
          "whose list is not known.",
          "A client or a model that invents names, or a server that does not list its tools: "
-         "without "
-         "a list nobody knows which tools only read."},
+         "without a list nobody knows which tools only read."},
     [FIND_AMBIGUOUS_CALL] =
         {"ambiguous-call", SEVERITY_ERROR,
          "While a rule hides tools, the message could be read as a call of another tool.",

@@ -1,5 +1,4 @@
-/* finding.h - names the findings about a message: everything about the message that is wrong or
- * unusual.
+/* finding.h - the findings about a message: everything that is wrong or unusual about the message.
  *
  * A message has a set of findings, one bit each. The names are an interface: they are stored in
  * `messages.finding` of the vault, joined by commas, and documented in docs/findings.md. For
@@ -10,7 +9,7 @@
 
 #include "base/buf.h"
 
-/* Note: nothing to fix. Warning: does not work with every peer. Error: violates a rule. */
+/* A note needs no fix. A warning is about a message that does not work with every peer. An error violates a rule. */
 enum severity { SEVERITY_NOTE, SEVERITY_WARNING, SEVERITY_ERROR };
 const char *severity_name(enum severity s); /* "note", "warning", "error" */
 

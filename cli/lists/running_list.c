@@ -1,5 +1,5 @@
-/* running_list.c - the list of the running servers: `mcp-interposer ps`. In `ui` it also shows what
- * each server does now. */
+/* running_list.c - lists the running servers, for `mcp-interposer ps`. In `ui` the list also shows what each server does
+ * now. */
 #include "cli/lists/list.h"
 
 #include "base/clock.h"
@@ -7,7 +7,7 @@
 #include "vault/query/page.h"
 #include "vault/store/running.h"
 
-#define GROUP_MAX 256 /* at most so many processes of a server are counted */
+#define GROUP_MAX 256 /* the most processes of a server that are counted */
 #define RECENT_MINUTES "5"
 #define RECENT_US (5 * 60 * INT64_C(1000000))
 
@@ -27,15 +27,13 @@ struct server {
     /* the client's name in initialize; if there is none, the name of its process */
     struct slice client;
     int64_t started_at_us, last_at_us, age_us;
-    /* open: the number of pending calls of the client; open_us: the time of the oldest, -1 if
-     * there is none */
+    /* open: number of pending calls of the client; open_us: how long the oldest of them has been pending, -1 if there is none */
     int64_t open, open_us;
     int64_t unstored_bytes, rss_bytes, recorder_rss_bytes, both_rss_bytes, server_rss_bytes;
-    /* For `ui` only: the members below are updated with what has happened since the previous
-     * reading. */
+    /* For `ui` only: each reading updates the following members with the events and calls since the previous reading. */
     struct slice state;      /* the state after the last event that implies a state */
-    int64_t event, restarts; /* event: the last event that was read */
-    int64_t open_from;       /* all calls before this seq have ended */
+    int64_t event, restarts; /* event: id of the last event that was read */
+    int64_t open_from;       /* calls before this seq have ended */
     int64_t calls, failed;   /* numbers of calls in the last RECENT_MINUTES minutes */
 };
 
@@ -79,7 +77,7 @@ static const struct show_column columns[] = {
 
 /* ---- for ui ---- */
 
-static bool running_on_recent_call(void *ctx, const struct query_call *c)
+static bool count_recent_call(void *ctx, const struct query_call *c)
 {
     struct server *s = ctx;
     if (c->started_at_us < clock_wall_us() - RECENT_US)
@@ -89,7 +87,7 @@ static bool running_on_recent_call(void *ctx, const struct query_call *c)
     return true;
 }
 
-static bool running_on_open_call(void *ctx, const struct query_call *c)
+static bool count_open_call(void *ctx, const struct query_call *c)
 {
     struct server *s = ctx;
     if (s->open++ == 0) {
@@ -99,20 +97,20 @@ static bool running_on_open_call(void *ctx, const struct query_call *c)
     return true;
 }
 
-static int read_calls(struct query *q, struct server *s)
+static int read_call_counts(struct query *q, struct server *s)
 {
     struct filter session = FILTER_ANY;
     struct call_question recent = {.filter = &session, .newest_first = true},
                          open = {.filter = &session};
     session.session_id = s->session_id;
     s->open_us = -1;
-    int st = query_calls_of(q, &recent, running_on_recent_call, s);
+    int st = query_calls_of(q, &recent, count_recent_call, s);
     session.statuses = 1u << CALL_OPEN;
     open.from = query_call_id(s->session_id, s->open_from);
-    return st == 0 ? query_calls_of(q, &open, running_on_open_call, s) : st;
+    return st == 0 ? query_calls_of(q, &open, count_open_call, s) : st;
 }
 
-static int read_events(struct query *q, struct server *s)
+static int read_server_state(struct query *q, struct server *s)
 {
     static const struct {
         const char *kind, *state;
@@ -133,7 +131,8 @@ static int read_events(struct query *q, struct server *s)
     return st;
 }
 
-static int read_doings(const struct list_reading *r, struct server *s)
+/* Reads what the server does now, based on its row in the previous reading. */
+static int read_activity(const struct list_reading *r, struct server *s)
 {
     s->state = slice_of("starting");
     s->event = INT64_MIN;
@@ -147,14 +146,16 @@ static int read_doings(const struct list_reading *r, struct server *s)
         s->restarts = before->restarts;
         s->open_from = before->open_from;
     }
-    int st = read_calls(r->q, s);
-    return st == 0 ? read_events(r->q, s) : st;
+    int st = read_call_counts(r->q, s);
+    return st == 0 ? read_server_state(r->q, s) : st;
 }
 
 /* ---- for ps ---- */
 
-static int read_processes(const struct list_reading *r, const struct journals *journals,
-                          const struct running_row *row, struct process *starter, struct server *s)
+/* Reads the processes of a session. starter: receives the client's process, whose name s->client may point to. */
+static int read_process_numbers(const struct list_reading *r, const struct journals *journals,
+                                const struct running_row *row, struct process *starter,
+                                struct server *s)
 {
     struct process self, recorder, group[GROUP_MAX];
     struct query_summary summary = {0};
@@ -197,13 +198,14 @@ static int read_server(struct list_reading *r, const struct journals *journals,
         .last_at_us = row->last_at_us,
         .age_us = clock_wall_us() - row->started_at_us,
     };
-    int st = r->watched ? read_doings(r, &s) : read_processes(r, journals, row, &starter, &s);
+    int st =
+        r->watched ? read_activity(r, &s) : read_process_numbers(r, journals, row, &starter, &s);
     if (st == 0)
         *ret_more = r->row(r->ctx, &s);
     return st == MI_ENOENT ? 0 : st;
 }
 
-static int read_running(struct list_reading *r)
+static int read_running_servers(struct list_reading *r)
 {
     struct running_list rows;
     struct journals journals = {0};
@@ -243,5 +245,5 @@ const struct list list_running = {
     .one = "running server; calls of the last " RECENT_MINUTES " minutes",
     .all = "running servers; calls of the last " RECENT_MINUTES " minutes",
     .none = "no session runs",
-    .read = read_running,
+    .read = read_running_servers,
 };

@@ -159,7 +159,7 @@ breaches protocol_check_inputs(struct protocol *p, struct json_value requests,
         if (k == NULL || k->from_client != 0 || k->capability == CAP_NONE)
             continue;
         if ((capabilities & 1u << k->capability) == 0 ||
-            protocol_check_part(k, json_get(one, "params"), capabilities) != 0)
+            protocol_check_capability_part(k, json_get(one, "params"), capabilities) != 0)
             r |= RULE(RULE_UNDECLARED_CAPABILITY);
     }
     return r;

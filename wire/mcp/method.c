@@ -3,6 +3,7 @@
 #include "base/nearest.h"
 #include "wire/json/text.h"
 
+/* Short names for sets of revisions and of types, used in the table below. */
 #define A REVS_2024_11_05
 #define B REVS_2025_03_26
 #define C REVS_2025_06_18
@@ -41,7 +42,7 @@
         NEED(name, ALL, ARRAY), NEED(NEXT_CURSOR, 0, STRING)                                       \
     }
 
-/* Results of other kinds (a task, input_required) are not checked against this table: see protocol.c. */
+/* A result that is a task or input_required is not checked against this table: see protocol.c. */
 static const struct method methods[] = {
     /* An unanswered initialize has had no visible effect, so it may be sent again. */
     {NAME("initialize"),
@@ -90,7 +91,7 @@ static const struct method methods[] = {
      REV_2024_11_05,
      {NEED(URI, ALL, STRING), NEED(REQUEST_STATE, 0, STRING), NEED(INPUT_RESPONSES, 0, OBJECT)},
      {NEED(CONTENTS, ALL, ARRAY)}},
-    /* setting a level twice has the same effect as setting it once */
+    /* Repeating a subscribe, an unsubscribe or a logging/setLevel has no further effect: METHOD_READS. */
     {NAME("resources/subscribe"),
      true,
      LEGACY,
@@ -214,7 +215,7 @@ static const struct method methods[] = {
      {NEED(MESSAGES, LEGACY, ARRAY), NEED(MAX_TOKENS, LEGACY, NUMBER)},
      {NEED(ROLE, LEGACY, STRING), NEED(CONTENT, LEGACY, OBJECT | ARRAY),
       NEED(MODEL, LEGACY, STRING)}},
-    /* the members its two modes require are checked in protocol.c */
+    /* protocol.c checks the members that one of the two modes requires */
     {NAME("elicitation/create"),
      true,
      0,
@@ -379,7 +380,8 @@ static const struct {
     [CAP_TASKS_EXTENSION] = {"extensions", "io.modelcontextprotocol/tasks", false},
 };
 
-static bool declares_capability(struct json_value part, unsigned c)
+/* part: the value of capabilities[c].part. */
+static bool part_declares_capability(struct json_value part, unsigned c)
 {
     if (part.type != JSON_OBJECT || capabilities[c].inner == NULL)
         return part.type == JSON_OBJECT;
@@ -395,7 +397,7 @@ uint32_t capabilities_declared(struct json_value declared)
     for (struct json_walk w = json_walk_begin(declared); json_walk_next(&w, &key, &part);)
         for (unsigned c = CAP_NONE + 1; c < CAP_COUNT; c++)
             if (json_key_is(key, capabilities[c].part)) /* among duplicates the last one is used */
-                set = (set & ~(1u << c)) | (declares_capability(part, c) ? 1u << c : 0);
+                set = (set & ~(1u << c)) | (part_declares_capability(part, c) ? 1u << c : 0);
     /* an elicitation capability without a mode means form (mcp-wire.md 2.5) */
     if ((set & 1u << CAP_ELICITATION) != 0 && (set & 1u << CAP_ELICITATION_URL) == 0)
         set |= 1u << CAP_ELICITATION_FORM;
@@ -406,6 +408,7 @@ uint32_t capabilities_declared(struct json_value declared)
 
 #define NAME_MAX_BYTES 48 /* more than the longest name above */
 
+/* name: without escapes. */
 static const struct method *method_find_plain(struct slice name)
 {
     for (size_t i = 0; i < MI_COUNT(methods); i++)
@@ -416,14 +419,14 @@ static const struct method *method_find_plain(struct slice name)
 
 const struct method *method_find(struct slice raw)
 {
-    char place[NAME_MAX_BYTES];
+    char plain[NAME_MAX_BYTES];
     size_t n;
     if (raw.p == NULL)
         return NULL;
     const struct method *m = method_find_plain(raw);
     if (m == NULL && memchr(raw.p, '\\', raw.n) != NULL &&
-        json_unescape_to(raw, place, sizeof place, &n) == 0)
-        m = method_find_plain((struct slice){place, n});
+        json_unescape_to(raw, plain, sizeof plain, &n) == 0)
+        m = method_find_plain((struct slice){plain, n});
     return m;
 }
 

@@ -30,8 +30,8 @@ enum {
     REVS_LEGACY = REVS_2026_07_28 - 1, /* the revisions with initialize */
     REVS_ALL = REVS_LEGACY | REVS_2026_07_28,
 };
-enum revision
-revision_by_date(struct slice date); /* date: "2025-06-18"; REV_COUNT: unknown revision */
+/* date: such as "2025-06-18". Returns REV_COUNT if no revision has this date. */
+enum revision revision_by_date(struct slice date);
 const char *revision_name(enum revision r);
 
 /* Capabilities that the server or the client must declare before a method is used. */
@@ -64,7 +64,7 @@ uint32_t capabilities_declared(struct json_value declared);
 
 enum method_flag {
     METHOD_PATIENT = 1,     /* may take arbitrarily long: no deadline unless the user sets one */
-    METHOD_READS = 2,       /* reads, or repeating it has no effect: may be sent again */
+    METHOD_READS = 2,       /* reads, or has no further effect when repeated: may be sent again */
     METHOD_UNCANCELLED = 4, /* must not be cancelled (initialize) */
     METHOD_CACHED = 8,      /* in 2026-07-28 its result has ttlMs and cacheScope */
     METHOD_ASKS_BACK = 16,  /* in 2026-07-28 its result may be input_required */
@@ -85,11 +85,11 @@ struct method {
     const char *name;
     uint8_t name_n;
     bool is_request;
-    uint8_t from_client, from_server; /* bits of the revisions in which the client, or the server,
-                                       * may send it */
-    uint8_t flags;                    /* enum method_flag */
-    uint8_t capability; /* enum capability, of a request's receiver or a notification's sender */
-    uint8_t capability_since;                    /* the first revision that has it */
+    uint8_t from_client; /* bits of the revisions in which the client may send the method */
+    uint8_t from_server; /* the same for the server */
+    uint8_t flags;       /* enum method_flag */
+    uint8_t capability;  /* enum capability, of a request's receiver or a notification's sender */
+    uint8_t capability_since;                    /* the first revision that has the capability */
     struct method_need params[METHOD_NEEDS_MAX]; /* ended by an entry without types */
     struct method_need result[METHOD_NEEDS_MAX];
 };
@@ -103,7 +103,7 @@ unsigned method_flags(struct slice raw);
  * with a `/` of an extension, unless it looks like a misspelt method of MCP. If false, a sentence
  * is appended to `why`. */
 MI_MUST bool method_is_plausible(const char *name, struct buf *why);
-/* Whether it is a method of LSP: shutdown, exit, $/…, textDocument/…. */
+/* Whether this is a method of LSP, such as shutdown, exit, $/…, textDocument/…. */
 bool method_is_lsp(struct slice raw);
 
 #endif

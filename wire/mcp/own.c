@@ -2,7 +2,7 @@
 
 #include "wire/rpc_out.h"
 
-static void add_client(struct json_out *j, const char *name)
+static void add_client_info(struct json_out *j, const char *name)
 {
     json_out_object(j, name);
     json_out_str(j, "name", "mcp-interposer");
@@ -17,7 +17,7 @@ void own_write_initialize_params(struct buf *b, enum revision revision)
     json_out_str(&j, "protocolVersion", revision_name(revision));
     json_out_object(&j, "capabilities");
     json_out_end(&j);
-    add_client(&j, "clientInfo");
+    add_client_info(&j, "clientInfo");
     json_out_end(&j);
 }
 
@@ -33,7 +33,7 @@ void own_write_meta(struct buf *b)
     struct json_out j = json_out_to(b);
     json_out_object(&j, NULL);
     json_out_str(&j, "io.modelcontextprotocol/protocolVersion", revision_name(REV_2026_07_28));
-    add_client(&j, "io.modelcontextprotocol/clientInfo");
+    add_client_info(&j, "io.modelcontextprotocol/clientInfo");
     json_out_object(&j, "io.modelcontextprotocol/clientCapabilities");
     rpc_out_end(&j);
 }

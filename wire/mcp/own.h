@@ -1,6 +1,7 @@
-/* own.h - messages of MCP that this program sends in its own name.
+/* own.h - writes the messages of MCP that this program sends in its own name.
  *
- * Each is appended as JSON: a whole message, as one line without its newline, or the value of a member. Ids are JSON text.
+ * Each function appends JSON to a buffer: a whole message, as one line without its newline, or the value of a member. Ids are
+ * JSON text.
  * Owns      nothing; b->failed reports a lack of memory.
  * Blocks    never. Pure.
  * Source    mcp-wire.md 2 (handshake) and 5. */
@@ -10,10 +11,10 @@
 #include "base/buf.h"
 #include "wire/mcp/method.h"
 
-/* The params of an initialize. */
+/* Writes the params of an initialize. */
 void own_write_initialize_params(struct buf *b, enum revision revision);
 void own_write_initialized(struct buf *b);
-/* `_meta` of requests of 2026-07-28. */
+/* Writes the `_meta` of a request of 2026-07-28. */
 void own_write_meta(struct buf *b);
 /* Writes a request for a page of the tools. meta: `_meta` as JSON, or {NULL, 0}. cursor: JSON, or
  * {NULL, 0} for the first page. */

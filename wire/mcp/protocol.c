@@ -149,7 +149,7 @@ static breaches check_server_request(struct protocol *p, const struct rpc *m,
     if (slice_is(slice_of("elicitation/create"), k->name))
         r |= check_elicitation(p, m);
     if (p->declared[PARTY_CLIENT])
-        r |= protocol_check_part(k, m->params, p->capabilities[PARTY_CLIENT]);
+        r |= protocol_check_capability_part(k, m->params, p->capabilities[PARTY_CLIENT]);
     return r;
 }
 

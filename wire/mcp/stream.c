@@ -6,8 +6,9 @@
 #include "wire/meta.h"
 #include "wire/rpc_id.h"
 
-/* A kind of notification: `member` of `notifications` requests it; the member `named` of params
- * must be in the list there. NULL: any notification. */
+/* Kinds of notifications. A subscription requests a kind with the member `member` of its object `notifications`. If `named`
+ * is NULL, that member is true. Otherwise it is a list, which must contain the member `named` of the params of each
+ * notification. */
 static const struct {
     const char *method, *member, *named;
 } kinds[] = {
@@ -17,24 +18,26 @@ static const struct {
     {"notifications/resources/updated", "resourceSubscriptions", "uri"},
     {"notifications/tasks", "taskIds", "taskId"},
 };
-#define KIND_TASKS 4
+#define KIND_TASKS 4 /* index in kinds */
 
-static uint8_t stream_kinds_of(struct json_value what)
+/* Returns a bit for each kind in an object `notifications`. */
+static uint8_t notification_kinds_in(struct json_value notifications)
 {
     uint8_t set = 0;
     for (unsigned i = 0; i < MI_COUNT(kinds); i++) {
-        enum json_type type = json_get(what, kinds[i].member).type;
+        enum json_type type = json_get(notifications, kinds[i].member).type;
         if (type == (kinds[i].named != NULL ? JSON_ARRAY : JSON_TRUE))
             set |= (uint8_t)(1u << i);
     }
     return set;
 }
 
-static void stream_set_notifications(struct protocol_stream *s, struct json_value what)
+/* Keeps a copy of the object, unless it is too long. */
+static void stream_set_notifications(struct protocol_stream *s, struct json_value notifications)
 {
     buf_clear(&s->what);
-    if (what.type == JSON_OBJECT && what.text.n <= PROTOCOL_STREAM_SET)
-        buf_slice_add(&s->what, what.text);
+    if (notifications.type == JSON_OBJECT && notifications.text.n <= PROTOCOL_STREAM_SET)
+        buf_slice_add(&s->what, notifications.text);
     if (s->what.failed)
         buf_clear(&s->what);
 }
@@ -53,11 +56,12 @@ static struct protocol_stream *find_stream(struct protocol *p, uint64_t id)
 
 void protocol_stream_open(struct protocol *p, const struct rpc *m, const struct protocol_asked *a)
 {
-    struct json_value what = json_get(m->params, "notifications");
+    struct json_value notifications = json_get(m->params, "notifications");
     struct protocol_stream *s = &p->stream[p->next_stream++ % PROTOCOL_STREAMS];
-    *s = (struct protocol_stream){.id = a->id, .kinds = stream_kinds_of(what), .what = s->what};
+    *s = (struct protocol_stream){
+        .id = a->id, .kinds = notification_kinds_in(notifications), .what = s->what};
     s->tasks = (a->capabilities & 1u << CAP_TASKS_EXTENSION) != 0;
-    stream_set_notifications(s, what);
+    stream_set_notifications(s, notifications);
 }
 
 void protocol_stream_forget(struct protocol *p, uint64_t id)
@@ -81,25 +85,25 @@ bool protocol_stream_note_end(struct protocol *p, enum protocol_party by, uint64
     return s != NULL || p->next_stream > PROTOCOL_STREAMS;
 }
 
-/* A notification may name a part of what was subscribed to. Text with escapes has several spellings, and is not compared. */
-static bool name_includes_part(struct slice whole, struct slice part, bool exact)
-{
-    bool escaped = memchr(whole.p, '\\', whole.n) != NULL || memchr(part.p, '\\', part.n) != NULL;
-    return escaped || (whole.n <= part.n && (!exact || whole.n == part.n) &&
-                       memcmp(whole.p, part.p, whole.n) == 0);
-}
-
-static bool resource_is_listed(const struct protocol_stream *s, unsigned kind, struct slice name)
+/* Whether the subscription has this resource, or a resource of which this is a part, or this task. True if unknown: text with
+ * escapes has several spellings, and is not compared. */
+static bool stream_lists_name(const struct protocol_stream *s, unsigned kind, struct slice name)
 {
     struct slice key;
     struct json_value one, what = {JSON_OBJECT, buf_slice(&s->what)};
     if (s->what.n == 0 || name.p == NULL)
         return true;
     struct json_value list = json_get(what, kinds[kind].member);
-    for (struct json_walk w = json_walk_begin(list); json_walk_next(&w, &key, &one);)
-        if (one.type == JSON_STRING &&
-            name_includes_part(json_string_raw(one), name, kind == KIND_TASKS))
+    for (struct json_walk w = json_walk_begin(list); json_walk_next(&w, &key, &one);) {
+        struct slice listed = json_string_raw(one);
+        if (one.type != JSON_STRING)
+            continue;
+        if (memchr(listed.p, '\\', listed.n) != NULL || memchr(name.p, '\\', name.n) != NULL)
             return true;
+        if (kind == KIND_TASKS ? slice_eq(listed, name)
+                               : listed.n <= name.n && memcmp(listed.p, name.p, listed.n) == 0)
+            return true;
+    }
     return false;
 }
 
@@ -108,7 +112,7 @@ static bool agreed_is_subset(const struct protocol_stream *s, struct json_value 
 {
     struct slice key;
     struct json_value one;
-    if ((stream_kinds_of(agreed) & ~s->kinds) != 0)
+    if ((notification_kinds_in(agreed) & ~s->kinds) != 0)
         return false;
     if (agreed.text.n > PROTOCOL_STREAM_SET)
         return true;
@@ -117,12 +121,13 @@ static bool agreed_is_subset(const struct protocol_stream *s, struct json_value 
         if (kinds[i].named == NULL || list.type != JSON_ARRAY)
             continue;
         for (struct json_walk w = json_walk_begin(list); json_walk_next(&w, &key, &one);)
-            if (!resource_is_listed(s, i, json_string_raw(one)))
+            if (!stream_lists_name(s, i, json_string_raw(one)))
                 return false;
     }
     return true;
 }
 
+/* Handles the acknowledgement of the server, which says what the server agrees to. */
 static breaches stream_acknowledge(struct protocol_stream *s, const struct rpc *m)
 {
     struct json_value agreed = json_get(m->params, "notifications");
@@ -131,7 +136,7 @@ static breaches stream_acknowledge(struct protocol_stream *s, const struct rpc *
         r |= RULE(RULE_UNDECLARED_CAPABILITY);
     s->state = STREAM_AGREED;
     if (agreed.type == JSON_OBJECT) {
-        s->kinds &= stream_kinds_of(agreed);
+        s->kinds &= notification_kinds_in(agreed);
         stream_set_notifications(s, agreed);
     }
     return r;
@@ -156,7 +161,7 @@ breaches protocol_check_streamed(struct protocol *p, const struct rpc *m)
         return s->state == STREAM_ASKED ? stream_acknowledge(s, m) : 0;
     bool agreed =
         s->state == STREAM_AGREED && (s->kinds & 1u << kind) != 0 &&
-        (kinds[kind].named == NULL || resource_is_listed(s, kind, json_string_raw(m->uri)));
+        (kinds[kind].named == NULL || stream_lists_name(s, kind, json_string_raw(m->uri)));
     return agreed ? 0 : RULE(RULE_UNASKED_NOTIFICATION);
 }
 

@@ -101,7 +101,7 @@ static breaches fail_invalid_task(struct protocol *p, const char *member)
 
 /* ---- keys of inputRequests ------------------------------------------------------------------ */
 
-/* Returns the hash of a key between its quotes. */
+/* Returns the hash of a key as a JSON string. key: the text between its quotes. */
 static uint64_t hash_input_key(struct slice key)
 {
     return rpc_id_hash_json((struct json_value){JSON_STRING, {key.p - 1, key.n + 2}});
@@ -116,7 +116,7 @@ static struct protocol_key *find_key(struct protocol *p, uint64_t task, uint64_t
     return NULL;
 }
 
-/* Notes keys. A key identifies one request as long as the task lives; the server repeats it until
+/* Notes the keys of inputRequests. A key identifies one request as long as the task exists; the server repeats the key until
  * the request is answered. */
 static breaches task_note_keys(struct protocol *p, struct protocol_task *t,
                                struct json_value requests)
@@ -137,8 +137,8 @@ static breaches task_note_keys(struct protocol *p, struct protocol_task *t,
     return r;
 }
 
-static breaches check_responses(struct protocol *p, const struct rpc *m,
-                                const struct protocol_task *t)
+static breaches check_response_keys(struct protocol *p, const struct rpc *m,
+                                    const struct protocol_task *t)
 {
     struct slice key;
     struct json_value one, responses = json_get(m->params, "inputResponses");
@@ -165,7 +165,7 @@ breaches protocol_check_task_created(struct protocol *p, const struct rpc *m,
     if (id == 0)
         return r;
     struct protocol_task *t = find_or_add_task(p, id);
-    /* The task is forgotten, because a restarted server may use the id again. */
+    /* Forget an earlier task with this id and its keys, because a restarted server may use the id again. */
     for (unsigned i = 0; i < PROTOCOL_KEYS; i++)
         if (p->key[i].task == id)
             p->key[i] = (struct protocol_key){0};
@@ -185,7 +185,7 @@ breaches protocol_note_task_request(struct protocol *p, const struct rpc *m,
         t->is_known = true;
         a->task_over = t->status >= TASK_COMPLETED;
     }
-    return m->in_params[FIELD_INPUT_RESPONSES] == JSON_OBJECT ? check_responses(p, m, t) : 0;
+    return m->in_params[FIELD_INPUT_RESPONSES] == JSON_OBJECT ? check_response_keys(p, m, t) : 0;
 }
 
 /* Checks the state of a task in a result of tasks/get or in a notification. */
@@ -198,7 +198,7 @@ static breaches check_task_state(struct protocol *p, struct json_value task, uin
     if (id == 0)
         return r;
     struct protocol_task *t = find_or_add_task(p, id);
-    /* an older state may arrive later: answers to tasks/get cross */
+    /* an older state may arrive after the final one, because answers to tasks/get may cross */
     if (t->status < TASK_COMPLETED)
         t->status = (uint8_t)task_status_of(task);
     if (requests.type == JSON_OBJECT) {

@@ -3,11 +3,12 @@
 #include "base/text.h"
 #include "wire/json/text.h"
 
-#define RULE_SHOWN 300 /* bytes of the rule in an error */
+/* the most bytes of the rule, and of the tool's name, in an error */
+#define RULE_SHOWN 300
 #define NAME_SHOWN 200
 
-/* Returns why a message of the client could be read in two ways: a member that some readers take
- * for `method` or `params`, or a method with a NUL. NULL: there is only one reading. */
+/* Returns why a message of the client can be read in two ways: some readers take a member for `method` or `params`, or the
+ * method contains a NUL. NULL: there is only one reading. */
 static const char *find_message_fault(const struct rpc *m)
 {
     struct slice key;
@@ -26,8 +27,8 @@ static const char *find_message_fault(const struct rpc *m)
     return NULL;
 }
 
-/* Returns why the params of a tools/call do not name exactly one tool. NULL: they do, and `name`
- * has the unescaped name. */
+/* Returns why the params of a tools/call do not name exactly one tool. NULL: they name one, and `name` has its unescaped
+ * name. */
 static const char *find_name_fault(struct json_value params, struct buf *name)
 {
     struct slice key, raw = {0};
@@ -53,7 +54,7 @@ static const char *find_name_fault(struct json_value params, struct buf *name)
     json_unescape(name, raw);
     if (name->failed)
         return "out of memory";
-    /* programs read such characters differently */
+    /* programs read NUL and lone surrogates differently */
     if (memchr(name->p != NULL ? name->p : "", '\0', name->n) != NULL)
         return "its `name` contains a NUL character";
     if (name->n >= 3 && memmem(name->p, name->n, "\xEF\xBF\xBD", 3) != NULL)

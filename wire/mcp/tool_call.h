@@ -18,16 +18,16 @@ enum tool_verdict {
     TOOL_CALL_UNLISTED,  /* refused by --read-only: the list does not have the tool */
     TOOL_CALL_UNKNOWN,   /* refused by --read-only: no list is known */
 };
-/* hints: if NULL, every tool counts as read-only. *name: the tool, unescaped, unless the call is
- * ambiguous. */
+/* hints: if NULL, every tool counts as read-only. *name gets the unescaped name of the called tool, unless the message is
+ * ambiguous or not a call. */
 enum tool_verdict tool_call_judge(const struct tool_rule *r, const struct tool_hints *hints,
                                   const struct rpc *m, struct buf *name, const char **ret_fault);
-/* Appends why a call is refused. failure: why no list is known; "" if nothing failed. */
+/* Appends why a call is refused. failure: why no list of tools is known; "" if nothing failed. */
 void tool_call_explain(const struct tool_rule *r, enum tool_verdict v, const char *fault,
                        struct slice name, const char *failure, struct buf *why);
 /* Returns the finding of a refused call; its name is error.data.cause. */
 enum finding tool_call_finding(enum tool_verdict v);
-/* Appends the rule, truncated. */
+/* Appends the text of the rule, truncated. */
 void tool_call_add_rule(const struct tool_rule *r, struct buf *b);
 
 #endif
