@@ -107,7 +107,7 @@ static uint64_t hash_input_key(struct slice key)
     return rpc_id_hash_json((struct json_value){JSON_STRING, {key.p - 1, key.n + 2}});
 }
 
-static struct protocol_key *find_key(struct protocol *p, uint64_t task, uint64_t key)
+static struct protocol_key *find_input_key(struct protocol *p, uint64_t task, uint64_t key)
 {
     unsigned n = p->next_key < PROTOCOL_KEYS ? p->next_key : PROTOCOL_KEYS;
     for (unsigned i = 0; i < n; i++)
@@ -128,7 +128,7 @@ static breaches task_note_keys(struct protocol *p, struct protocol_task *t,
     t->asked = true;
     for (int i = 0; i < PROTOCOL_KEYS && json_walk_next(&w, &key, &one); i++) {
         uint64_t hash = hash_input_key(key), request = protocol_hash_value(one);
-        struct protocol_key *known = find_key(p, t->id, hash);
+        struct protocol_key *known = find_input_key(p, t->id, hash);
         if (known == NULL)
             p->key[p->next_key++ % PROTOCOL_KEYS] = (struct protocol_key){t->id, hash, request};
         else if (known->request != request && known->request != 0 && request != 0)
@@ -146,7 +146,7 @@ static breaches check_response_keys(struct protocol *p, const struct rpc *m,
         return 0;
     struct json_walk w = json_walk_begin(responses);
     for (int i = 0; i < PROTOCOL_KEYS && json_walk_next(&w, &key, &one); i++)
-        if (find_key(p, t->id, hash_input_key(key)) == NULL)
+        if (find_input_key(p, t->id, hash_input_key(key)) == NULL)
             return RULE(RULE_UNKNOWN_INPUT_KEY);
     return 0;
 }
