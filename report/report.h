@@ -4,11 +4,12 @@
  * kind of finding. Each case is added once, and written in every requested form.
  * cli/frame/reporting.h adds the text, the options and the files.
  *
- * Order     `junit` and `sarif` are set first; then report_suite() and its cases, any number of times; then report_junit() and
- *           report_sarif(). A case: report_new(), its members, report_add().
+ * Order     `junit` and `sarif` are set first; then report_suite() and its cases, any number of
+ *           times; then report_junit() and report_sarif(). A case: report_new(), its members,
+ *           report_add().
  * Units     microseconds. The start of a suite is a time of the monotonic clock.
- * Owns      the text of the requested forms: about 200 bytes for each case for JUnit, 400 for each case that is not a success
- *           for SARIF; report_close() frees it.
+ * Owns      the text of the requested forms: about 200 bytes for each case for JUnit, 400 for each
+ *           case that is not a success for SARIF; report_close() frees it.
  * Errors    after a lack of memory, report_junit() and report_sarif() set `failed` of their buffer.
  * Blocks    never. */
 #ifndef MI_REPORT_REPORT_H
@@ -36,7 +37,8 @@ enum report_outcome {
 /* Where something was found: in a message of a recording, in a session, or elsewhere (then all
  * members are empty). */
 struct report_place {
-    /* Path of a cassette, as the user gave it. Message N is on line N + 1, after the header line. */
+    /* Path of a cassette, as the user gave it. Message N is on line N + 1, after the header
+     * line. */
     struct slice file;
     struct slice session; /* UID of the session */
     int64_t seq;          /* seq of the message; 0: the whole recording */

@@ -24,7 +24,8 @@ void report_rule(struct report *r, const struct report_rule *rule)
         r->failed = true;
 }
 
-/* Appends a path as a URI reference (RFC 3986). A relative path begins in the directory where the command ran. */
+/* Appends a path as a URI reference (RFC 3986). A relative path begins in the directory where the
+ * command ran. */
 static void add_uri(struct buf *b, struct slice path)
 {
     static const char plain[] = "-._~!$&'()*+,;=@/";

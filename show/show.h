@@ -7,10 +7,12 @@
  *         {SHOW(server, TEXT, NOT_NULL), .json = true, .table = {"SERVER", 24, -8}},
  *     };
  *
- * Rules     each form (JSON, the table on a terminal, `ui`) shows the columns that are marked for it, in the order of the array;
- *           a member of the row may have several columns. CSV has the names and the values of the JSON members: text as
- *           show_csv_text() writes it, objects and arrays as JSON, null as an empty field.
- * Owns      nothing: texts of a row are borrowed, output is appended to buffers of the caller, which report errors.
+ * Rules     each form (JSON, the table on a terminal, `ui`) shows the columns that are marked for
+ *           it, in the order of the array; a member of the row may have several columns. CSV has
+ *           the names and the values of the JSON members: text as show_csv_text() writes it,
+ *           objects and arrays as JSON, null as an empty field.
+ * Owns      nothing: texts of a row are borrowed, output is appended to buffers of the caller,
+ *           which report errors.
  * Blocks    never. Pure. */
 #ifndef MI_SHOW_SHOW_H
 #define MI_SHOW_SHOW_H
@@ -36,14 +38,15 @@ struct show_column {
     } ui;
     unsigned when;        /* bits of show_list.when with which the column exists; 0: always */
     enum out_style style; /* style of the cell; the number 0 is always plain */
-    /* Optional callbacks: they return the style of the cell, append its text for the value v, and write its JSON value. */
+    /* Optional callbacks: they return the style of the cell, append its text for the value v, and
+     * write its JSON value. */
     enum out_style (*style_of)(const void *row);
     void (*text)(struct buf *b, const void *row, struct cell v);
     void (*value)(struct json_out *j, const char *name, const void *row);
 };
 
-/* Describes the field of a column, a member of RECORD. The name of the member is also the name in JSON. type and null: as in
- * model/records.h. */
+/* Describes the field of a column, a member of RECORD. The name of the member is also the name in
+ * JSON. type and null: as in model/records.h. */
 #define SHOW(member, type, null) SHOW_AS(#member, member, type, null)
 #define SHOW_AS(name, member, type, null) .field = {FIELD_HEAD(name, member, type, null)}
 #define SHOW_RECORD(member, fields) .field.at = offsetof(RECORD, member), .record = &(fields)
@@ -61,8 +64,8 @@ const struct show_column *show_find(const struct show_list *l, const char *name)
 /* Whether the list shows the column, according to `when`. */
 bool show_has(const struct show_list *l, const struct show_column *c);
 
-/* Writes the fields of a record that have `json` as members. After a time since the start of a session, writes `at_us`, the time
- * of the wall clock. */
+/* Writes the fields of a record that have `json` as members. After a time since the start of a
+ * session, writes `at_us`, the time of the wall clock. */
 void show_fields(struct json_out *j, const struct record_fields *s, const void *record,
                  int64_t started_at_us);
 /* Writes valid JSON as JSON, other text as a string. */
@@ -72,14 +75,16 @@ void show_members(struct json_out *j, const struct show_list *l, const void *row
 /* Writes the row as one JSON object. */
 void show_json(struct json_out *j, const struct show_list *l, const void *row);
 
-/* Appends a row as a line of CSV (RFC 4180), without SHOW_CSV_END. row NULL: appends the line of names. */
+/* Appends a row as a line of CSV (RFC 4180), without SHOW_CSV_END. row NULL: appends the line of
+ * names. */
 void show_csv(struct buf *b, const struct show_list *l, const void *row);
-/* Appends a text as one field of CSV, with control characters made visible. An apostrophe precedes text that a spreadsheet
- * would interpret as a formula. */
+/* Appends a text as one field of CSV, with control characters made visible. An apostrophe precedes
+ * text that a spreadsheet would interpret as a formula. */
 void show_csv_text(struct buf *b, struct slice text);
 #define SHOW_CSV_END "\r\n" /* RFC 4180, section 2 */
 
-/* Appends the text of a cell for people, "-" if there is no value. Returns the style of the cell. */
+/* Appends the text of a cell for people, "-" if there is no value. Returns the style of the
+ * cell. */
 enum out_style show_cell(struct buf *b, const struct show_column *c, const void *row);
 /* Whether the column has numbers, which are aligned on the right. */
 bool show_is_number(const struct show_column *c);

@@ -1,5 +1,5 @@
-/* running_list.c - lists the running servers, for `mcp-interposer ps`. In `ui` the list also shows what each server does
- * now. */
+/* running_list.c - lists the running servers, for `mcp-interposer ps`. In `ui` the list also shows
+ * what each server does now. */
 #include "cli/lists/list.h"
 
 #include "base/clock.h"
@@ -27,10 +27,12 @@ struct server {
     /* the client's name in initialize; if there is none, the name of its process */
     struct slice client;
     int64_t started_at_us, last_at_us, age_us;
-    /* open: number of pending calls of the client; open_us: how long the oldest of them has been pending, -1 if there is none */
+    /* open: number of pending calls of the client; open_us: how long the oldest of them has been
+     * pending, -1 if there is none */
     int64_t open, open_us;
     int64_t unstored_bytes, rss_bytes, recorder_rss_bytes, both_rss_bytes, server_rss_bytes;
-    /* For `ui` only: each reading updates the following members with the events and calls since the previous reading. */
+    /* For `ui` only: each reading updates the following members with the events and calls since the
+     * previous reading. */
     struct slice state;      /* the state after the last event that implies a state */
     int64_t event, restarts; /* event: id of the last event that was read */
     int64_t open_from;       /* calls before this seq have ended */
@@ -152,7 +154,8 @@ static int read_activity(const struct list_reading *r, struct server *s)
 
 /* ---- for ps ---- */
 
-/* Reads the processes of a session. starter: receives the client's process, whose name s->client may point to. */
+/* Reads the processes of a session. starter: receives the client's process, whose name s->client
+ * may point to. */
 static int read_process_numbers(const struct list_reading *r, const struct journals *journals,
                                 const struct running_row *row, struct process *starter,
                                 struct server *s)

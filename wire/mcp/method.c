@@ -91,7 +91,8 @@ static const struct method methods[] = {
      REV_2024_11_05,
      {NEED(URI, ALL, STRING), NEED(REQUEST_STATE, 0, STRING), NEED(INPUT_RESPONSES, 0, OBJECT)},
      {NEED(CONTENTS, ALL, ARRAY)}},
-    /* Repeating a subscribe, an unsubscribe or a logging/setLevel has no further effect: METHOD_READS. */
+    /* Repeating a subscribe, an unsubscribe or a logging/setLevel has no further effect:
+     * METHOD_READS. */
     {NAME("resources/subscribe"),
      true,
      LEGACY,

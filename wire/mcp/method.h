@@ -1,9 +1,10 @@
 /* method.h - the table of all methods and notifications of MCP, for five revisions of the protocol.
  *
- * Rules     mcp-wire.md 2 and 6.1, and the JSON Schemas of the revisions, which a test compares with this
- *           table. The requirements of revision 2026-07-28 for every message (_meta, resultType) are in
- *           modern.c. A method that is not in the table is treated as an ordinary request with the default
- *           deadline. For the target of a request see rpc_target().
+ * Rules     mcp-wire.md 2 and 6.1, and the JSON Schemas of the revisions, which a test compares
+ *           with this table. The requirements of revision 2026-07-28 for every message (_meta,
+ *           resultType) are in modern.c. A method that is not in the table is treated as an
+ *           ordinary request with the default deadline. For the target of a request see
+ *           rpc_target().
  * Blocks    never. Pure; the table is static. */
 #ifndef MI_WIRE_MCP_METHOD_H
 #define MI_WIRE_MCP_METHOD_H

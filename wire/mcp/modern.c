@@ -1,5 +1,5 @@
-/* modern.c - features of revision 2026-07-28: a version and capabilities in each request, the _meta of requests and
- * results, the types of results, hints for caches, and log messages. */
+/* modern.c - features of revision 2026-07-28: a version and capabilities in each request, the _meta
+ * of requests and results, the types of results, hints for caches, and log messages. */
 #include "wire/mcp/revisions.h"
 
 #include "wire/json/text.h"
@@ -35,7 +35,8 @@ static bool is_valid_implementation(struct json_value info)
            json_get(info, "version").type == JSON_STRING;
 }
 
-/* Whether an entry of _meta is valid. A key that another revision or an extension defines may have any value. */
+/* Whether an entry of _meta is valid. A key that another revision or an extension defines may have
+ * any value. */
 static bool is_valid_meta_entry(struct slice key, struct json_value v)
 {
     struct slice text = json_string_raw(v);

@@ -1,7 +1,7 @@
 /* own.h - writes the messages of MCP that this program sends in its own name.
  *
- * Each function appends JSON to a buffer: a whole message, as one line without its newline, or the value of a member. Ids are
- * JSON text.
+ * Each function appends JSON to a buffer: a whole message, as one line without its newline, or the
+ * value of a member. Ids are JSON text.
  * Owns      nothing; b->failed reports a lack of memory.
  * Blocks    never. Pure.
  * Source    mcp-wire.md 2 (handshake) and 5. */

@@ -101,8 +101,8 @@ static breaches check_initialize_request(struct protocol *p, const struct rpc *m
     return r;
 }
 
-/* Checks that a request of the older revisions follows the handshake. Each violation is reported once, because
- * some clients never send initialize. */
+/* Checks that a request of the older revisions follows the handshake. Each violation is reported
+ * once, because some clients never send initialize. */
 static breaches check_phase(struct protocol *p, const struct method *k)
 {
     if (k != NULL && (json_key_is(slice_of(k->name), "ping") || (k->flags & METHOD_UNCANCELLED)))
@@ -124,7 +124,8 @@ static breaches check_phase(struct protocol *p, const struct method *k)
     return RULE(RULE_REQUEST_BEFORE_INITIALIZED);
 }
 
-/* Checks that an elicitation in form mode has a schema, and that one in URL mode has a URL and an id. */
+/* Checks that an elicitation in form mode has a schema, and that one in URL mode has a URL and an
+ * id. */
 static breaches check_elicitation(struct protocol *p, const struct rpc *m)
 {
     bool url = json_key_is(json_string_raw(json_get(m->params, "mode")), "url");
@@ -250,9 +251,9 @@ static breaches check_server_notification(struct protocol *p, const struct rpc *
     return r;
 }
 
-/* Checks that a party cancels one of its own requests. In 2026-07-28 the server has no requests, and its
- * cancellations end subscriptions of the client. A cancellation may cross with the answer, so the request need not
- * be pending. */
+/* Checks that a party cancels one of its own requests. In 2026-07-28 the server has no requests,
+ * and its cancellations end subscriptions of the client. A cancellation may cross with the answer,
+ * so the request need not be pending. */
 static breaches check_cancelled(struct protocol *p, enum protocol_party from, const struct rpc *m)
 {
     if (m->request_id.type != JSON_NUMBER && m->request_id.type != JSON_STRING)

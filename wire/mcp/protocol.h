@@ -4,8 +4,8 @@
  * and new revisions may share a connection: `initialize` selects one of the older revisions, while
  * a request with the protocol version in its _meta belongs to 2026-07-28.
  *
- * Rules     mcp-wire.md 2, 3 and 6.7. Rules for an answer use the struct protocol_asked of its request, which the
- *           caller stores with the pending request.
+ * Rules     mcp-wire.md 2, 3 and 6.7. Rules for an answer use the struct protocol_asked of its
+ *           request, which the caller stores with the pending request.
  * Owns      the used ids, the names in lists, and the subjects of subscriptions; protocol_close()
  *           frees them.
  * Errors    if a table is full, state is dropped, and rules that need it report nothing.

@@ -1,6 +1,6 @@
-/* revisions.h - functions that the files of protocol.h share. protocol.c has the rules of all revisions, modern.c those of
- * 2026-07-28, require.c checks that several files use; each of the other files has the rules of one subject. Internal to
- * wire/mcp/. Nothing here blocks. */
+/* revisions.h - functions that the files of protocol.h share. protocol.c has the rules of all
+ * revisions, modern.c those of 2026-07-28, require.c checks that several files use; each of the
+ * other files has the rules of one subject. Internal to wire/mcp/. Nothing here blocks. */
 #ifndef MI_WIRE_MCP_REVISIONS_H
 #define MI_WIRE_MCP_REVISIONS_H
 
@@ -17,8 +17,9 @@ static inline bool protocol_is_modern_only(const struct protocol *p)
 /* Returns whether the member is missing or has another type; if so, sets p->blame to its name. */
 bool protocol_lacks_member(struct protocol *p, const uint8_t *have, enum field f,
                            enum json_type type);
-/* Checks that the client's capabilities, `has`, include the part that a request of the server needs, from 2025-11-25 on: the
- * mode of an elicitation, or tools in sampling. 0 if the whole capability is missing: check_capability() reports that. */
+/* Checks that the client's capabilities, `has`, include the part that a request of the server
+ * needs, from 2025-11-25 on: the mode of an elicitation, or tools in sampling. 0 if the whole
+ * capability is missing: check_capability() reports that. */
 breaches protocol_check_capability_part(const struct method *k, struct json_value params,
                                         uint32_t has);
 
@@ -29,7 +30,8 @@ breaches protocol_check_error(struct protocol *p, const struct rpc *m, enum revi
 
 /* ---- list.c ---- */
 
-/* Checks the entries of a list, over all its pages. m: the result of a->method; other results than lists are not checked. */
+/* Checks the entries of a list, over all its pages. m: the result of a->method; other results than
+ * lists are not checked. */
 breaches protocol_check_page(struct protocol *p, const struct rpc *m,
                              const struct protocol_asked *a);
 /* Handles a notification of the server that a list has changed: an entry may move from a page that
@@ -50,12 +52,14 @@ breaches protocol_check_modern_result(struct protocol *p, const struct rpc *m,
 
 /* ---- input.c ---- */
 
-/* Returns a hash of the scalars in a value and their keys, independent of the order of members; 0 if the value is longer
- * than 16 KiB, or if out of memory. */
+/* Returns a hash of the scalars in a value and their keys, independent of the order of members; 0
+ * if the value is longer than 16 KiB, or if out of memory. */
 uint64_t protocol_hash_value(struct json_value v);
-/* Returns a hash of the request's target, which is the same for a retry; 0 if the target is too long. */
+/* Returns a hash of the request's target, which is the same for a retry; 0 if the target is too
+ * long. */
 uint64_t protocol_hash_target(const struct rpc *m, const struct method *k);
-/* Checks the requests for input in a result or a task, and that the client has the capabilities for them. */
+/* Checks the requests for input in a result or a task, and that the client has the capabilities for
+ * them. */
 breaches protocol_check_inputs(struct protocol *p, struct json_value requests,
                                uint32_t capabilities);
 /* Returns whether a URI in a list of roots does not begin with file://; if so, sets p->blame. */
@@ -75,11 +79,12 @@ void protocol_stream_open(struct protocol *p, const struct rpc *m, const struct 
 /* Forgets the stream of a request that was rejected. */
 void protocol_stream_forget(struct protocol *p, uint64_t id);
 void protocol_streams_close(struct protocol *p);
-/* Ends the stream whose request's id has this hash. Returns false if there was no stream with this id; true also if the
- * stream may have been forgotten, because there were more than PROTOCOL_STREAMS. */
+/* Ends the stream whose request's id has this hash. Returns false if there was no stream with this
+ * id; true also if the stream may have been forgotten, because there were more than
+ * PROTOCOL_STREAMS. */
 bool protocol_stream_note_end(struct protocol *p, enum protocol_party by, uint64_t id);
-/* Checks that a notification of a stream names an open stream and is of a kind that the server has agreed to. Older
- * revisions have no streams. */
+/* Checks that a notification of a stream names an open stream and is of a kind that the server has
+ * agreed to. Older revisions have no streams. */
 breaches protocol_check_streamed(struct protocol *p, const struct rpc *m);
 /* Checks the result that ends a stream. Call it before protocol_stream_note_end(). */
 breaches protocol_stream_check_result(struct protocol *p, const struct rpc *m,
@@ -97,9 +102,11 @@ breaches protocol_check_task_answer(struct protocol *p, const struct rpc *m,
 breaches protocol_check_task_notification(struct protocol *p, const struct rpc *m);
 /* Checks the status of a task of 2025-11-25. */
 breaches protocol_check_legacy_task(struct protocol *p, struct json_value task);
-/* Call this when a new request has this id: the id then no longer identifies the request that created a task. */
+/* Call this when a new request has this id: the id then no longer identifies the request that
+ * created a task. */
 void protocol_forget_request(struct protocol *p, uint64_t id);
-/* Whether the request with this id is finished, but not the task that it created, which the client knows. */
+/* Whether the request with this id is finished, but not the task that it created, which the client
+ * knows. */
 bool protocol_cancels_task(const struct protocol *p, uint64_t id);
 
 #endif

@@ -1,7 +1,8 @@
 /* rule.h - the rules of MCP that a message can violate, under stable names.
  *
- * Findings (finding.h) are about the line, the JSON-RPC message and its handling; rules are about MCP. The names of
- * both are an interface: they are stored in `messages.finding` and documented in docs/findings.md.
+ * Findings (finding.h) are about the line, the JSON-RPC message and its handling; rules are about
+ * MCP. The names of both are an interface: they are stored in `messages.finding` and documented in
+ * docs/findings.md.
  * Blocks    never. Pure. */
 #ifndef MI_WIRE_MCP_RULE_H
 #define MI_WIRE_MCP_RULE_H

@@ -1,14 +1,14 @@
-/* stream.c - checks subscriptions of 2026-07-28: the notifications that were requested, those that the server has agreed to
- * and sends, and the end of the subscription. */
+/* stream.c - checks subscriptions of 2026-07-28: the notifications that were requested, those that
+ * the server has agreed to and sends, and the end of the subscription. */
 #include "wire/mcp/revisions.h"
 
 #include "wire/json/text.h"
 #include "wire/meta.h"
 #include "wire/rpc_id.h"
 
-/* Kinds of notifications. A subscription requests a kind with the member `member` of its object `notifications`. If `named`
- * is NULL, that member is true. Otherwise it is a list, which must contain the member `named` of the params of each
- * notification. */
+/* Kinds of notifications. A subscription requests a kind with the member `member` of its object
+ * `notifications`. If `named` is NULL, that member is true. Otherwise it is a list, which must
+ * contain the member `named` of the params of each notification. */
 static const struct {
     const char *method, *member, *named;
 } kinds[] = {
@@ -85,8 +85,8 @@ bool protocol_stream_note_end(struct protocol *p, enum protocol_party by, uint64
     return s != NULL || p->next_stream > PROTOCOL_STREAMS;
 }
 
-/* Whether the subscription has this resource, or a resource of which this is a part, or this task. True if unknown: text with
- * escapes has several spellings, and is not compared. */
+/* Whether the subscription has this resource, or a resource of which this is a part, or this task.
+ * True if unknown: text with escapes has several spellings, and is not compared. */
 static bool stream_lists_name(const struct protocol_stream *s, unsigned kind, struct slice name)
 {
     struct slice key;

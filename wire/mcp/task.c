@@ -1,5 +1,6 @@
-/* task.c - tasks of the extension io.modelcontextprotocol/tasks, in 2026-07-28: how they are created, their shape, the keys of
- * their requests for input; and the states of tasks of 2025-11-25. */
+/* task.c - tasks of the extension io.modelcontextprotocol/tasks, in 2026-07-28: how they are
+ * created, their shape, the keys of their requests for input; and the states of tasks of
+ * 2025-11-25. */
 #include "wire/mcp/revisions.h"
 
 #include "wire/json/text.h"
@@ -116,8 +117,8 @@ static struct protocol_key *find_input_key(struct protocol *p, uint64_t task, ui
     return NULL;
 }
 
-/* Notes the keys of inputRequests. A key identifies one request as long as the task exists; the server repeats the key until
- * the request is answered. */
+/* Notes the keys of inputRequests. A key identifies one request as long as the task exists; the
+ * server repeats the key until the request is answered. */
 static breaches task_note_keys(struct protocol *p, struct protocol_task *t,
                                struct json_value requests)
 {
@@ -165,7 +166,8 @@ breaches protocol_check_task_created(struct protocol *p, const struct rpc *m,
     if (id == 0)
         return r;
     struct protocol_task *t = find_or_add_task(p, id);
-    /* Forget an earlier task with this id and its keys, because a restarted server may use the id again. */
+    /* Forget an earlier task with this id and its keys, because a restarted server may use the id
+     * again. */
     for (unsigned i = 0; i < PROTOCOL_KEYS; i++)
         if (p->key[i].task == id)
             p->key[i] = (struct protocol_key){0};

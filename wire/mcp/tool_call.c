@@ -7,8 +7,8 @@
 #define RULE_SHOWN 300
 #define NAME_SHOWN 200
 
-/* Returns why a message of the client can be read in two ways: some readers take a member for `method` or `params`, or the
- * method contains a NUL. NULL: there is only one reading. */
+/* Returns why a message of the client can be read in two ways: some readers take a member for
+ * `method` or `params`, or the method contains a NUL. NULL: there is only one reading. */
 static const char *find_message_fault(const struct rpc *m)
 {
     struct slice key;
@@ -27,8 +27,8 @@ static const char *find_message_fault(const struct rpc *m)
     return NULL;
 }
 
-/* Returns why the params of a tools/call do not name exactly one tool. NULL: they name one, and `name` has its unescaped
- * name. */
+/* Returns why the params of a tools/call do not name exactly one tool. NULL: they name one, and
+ * `name` has its unescaped name. */
 static const char *find_name_fault(struct json_value params, struct buf *name)
 {
     struct slice key, raw = {0};

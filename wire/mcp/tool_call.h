@@ -18,8 +18,8 @@ enum tool_verdict {
     TOOL_CALL_UNLISTED,  /* refused by --read-only: the list does not have the tool */
     TOOL_CALL_UNKNOWN,   /* refused by --read-only: no list is known */
 };
-/* hints: if NULL, every tool counts as read-only. *name gets the unescaped name of the called tool, unless the message is
- * ambiguous or not a call. */
+/* hints: if NULL, every tool counts as read-only. *name gets the unescaped name of the called tool,
+ * unless the message is ambiguous or not a call. */
 enum tool_verdict tool_call_judge(const struct tool_rule *r, const struct tool_hints *hints,
                                   const struct rpc *m, struct buf *name, const char **ret_fault);
 /* Appends why a call is refused. failure: why no list of tools is known; "" if nothing failed. */

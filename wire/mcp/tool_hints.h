@@ -1,4 +1,5 @@
-/* tool_hints.h - remembers which tools of a server are marked readOnlyHint: true in its newest tools/list.
+/* tool_hints.h - remembers which tools of a server are marked readOnlyHint: true in its newest
+ * tools/list.
  *
  * A list may have several pages. A tool that is listed twice counts as read-only only if both
  * definitions say so.

@@ -1,10 +1,10 @@
-/* tool_rule.h - decides which tools of a server a client sees and may call: --tools, --hide-tools and --read-only of
- * `proxy`.
+/* tool_rule.h - decides which tools of a server a client sees and may call: --tools, --hide-tools
+ * and --read-only of `proxy`.
  *
- * A list has names, or globs with `*` (any characters) and `?` (one character), separated by commas. A tool is kept if
- * it matches --tools (if given), does not match --hide-tools, and is marked readOnlyHint: true (with --read-only).
- * Names are compared byte for byte after JSON escapes are resolved; case and Unicode forms make a
- * difference.
+ * A list has names, or globs with `*` (any characters) and `?` (one character), separated by
+ * commas. A tool is kept if it matches --tools (if given), does not match --hide-tools, and is
+ * marked readOnlyHint: true (with --read-only). Names are compared byte for byte after JSON escapes
+ * are resolved; case and Unicode forms make a difference.
  *
  * Text      the recorded form of the rule: `tools = list_*, get_issue; hide-tools = drop;
  *           read-only`.
@@ -14,7 +14,8 @@
  *           single reading (tool_call.h).
  * Owns      its text and patterns; tool_rule_close() frees them.
  * Errors    MI_EINVAL with a clause in `why`, MI_ENOMEM.
- * Limits    a name of more than TOOL_RULE_NAME_MAX bytes is never kept, so that a server cannot make the comparison slow.
+ * Limits    a name of more than TOOL_RULE_NAME_MAX bytes is never kept, so that a server cannot
+ *           make the comparison slow.
  * Blocks    never. Pure. Time: the length of the names times that of the globs. */
 #ifndef MI_WIRE_MCP_TOOL_RULE_H
 #define MI_WIRE_MCP_TOOL_RULE_H
@@ -66,7 +67,8 @@ bool tool_rule_next_unmatched(const struct tool_rule *r, size_t *at, struct slic
 
 /* ---- lists ---- */
 
-/* Calls `named` for each tool in the result of a tools/list. name: unescaped, "" if the definition has none. */
+/* Calls `named` for each tool in the result of a tools/list. name: unescaped, "" if the definition
+ * has none. */
 enum tool_fate { TOOL_KEPT, TOOL_HIDDEN };
 typedef void (*tool_rule_named_fn)(void *ctx, struct slice name, bool read_only,
                                    enum tool_fate fate);
@@ -84,8 +86,8 @@ uint64_t tool_rule_next_page(struct json_value next_cursor);
 MI_MUST int tool_rule_cut(struct tool_rule *r, struct json_value result, struct changes *c,
                           struct tool_cut *ret, tool_rule_named_fn named, void *ctx);
 
-/* Whether a raw key equals this lower-case name if case is ignored as in Go, and the text after a NUL
- * is ignored. *ret_exact: whether the unescaped key is exactly the name. */
+/* Whether a raw key equals this lower-case name if case is ignored as in Go, and the text after a
+ * NUL is ignored. *ret_exact: whether the unescaped key is exactly the name. */
 bool tool_rule_key(struct slice raw, const char *name, bool *ret_exact);
 
 #endif

@@ -5,7 +5,7 @@
 #include "base/text.h"
 #include "wire/json/text.h"
 
-/* ---- keywords that cannot be checked ---------------------------------------------------------- */
+/* ---- keywords that cannot be checked -------------------------------------------------------- */
 
 static void explain_unsure(const struct check *c, struct buf *b)
 {
@@ -105,7 +105,7 @@ static bool check_if(struct check *c, const struct schema_rule *r, uint32_t at,
     return k == NULL || schema_fits_at(c, k->at, here);
 }
 
-/* ---- references ------------------------------------------------------------------------------- */
+/* ---- references ----------------------------------------------------------------------------- */
 
 /* Returns the dynamic anchor of a group in a resource, or NULL. */
 static const struct schema_anchor *find_dynamic_anchor(const struct schema *s, uint32_t group,

@@ -1,11 +1,12 @@
-/* check.h - shared by check.c, which combines schemas, children.c, which descends into objects and arrays, and value.c,
- * which checks the keywords of a single value. Internal to wire/schema/.
+/* check.h - shared by check.c, which combines schemas, children.c, which descends into objects and
+ * arrays, and value.c, which checks the keywords of a single value. Internal to wire/schema/.
  *
- * Unknown   a keyword that cannot be checked (a reference to another document, an unsupported pattern) is taken as
- *           matching, and schema_note_unsure() notes that the result depends on it. A value that fails
- *           anyway still fails.
+ * Unknown   a keyword that cannot be checked (a reference to another document, an unsupported
+ *           pattern) is taken as matching, and schema_note_unsure() notes that the result depends
+ *           on it. A value that fails anyway still fails.
  *
- * Evaluated a rule with unevaluatedProperties or unevaluatedItems is a scope: it must know which children of its value the
+ * Evaluated a rule with unevaluatedProperties or unevaluatedItems is a scope: it must know which
+ * children of its value the
  *           keywords beside it have evaluated, at any depth of allOf, $ref and the like. These
  *           keywords note each child in a trail. The notes of a schema that fails are removed. A
  *           child counts in a scope if it was noted since the scope began; notes of an inner scope
@@ -39,7 +40,8 @@ struct scope {
 };
 
 struct evaluated {
-    /* Owned; for each node of the value: the index of its last note, plus one. NULL before the first scope. */
+    /* Owned; for each node of the value: the index of its last note, plus one. NULL before the
+     * first scope. */
     uint32_t *last;
     struct note *note; /* owned; each note costs a step, so their number is limited */
     size_t n, cap;

@@ -2,7 +2,8 @@
 #include "wire/json/text.h"
 #include "wire/schema/check.h"
 
-/* Returns the next child of a value, or 0. Each call costs a step; 0 also if the limit is exceeded. */
+/* Returns the next child of a value, or 0. Each call costs a step; 0 also if the limit is
+ * exceeded. */
 static uint32_t next_child_of_value(struct check *c, uint32_t at)
 {
     return schema_count_steps(c, 1) ? schema_value_node(c, at)->next : 0;
@@ -22,7 +23,8 @@ static bool schema_keys_equal(struct check *c, struct slice a, struct slice b)
            slice_eq(schema_unescape(c, 0, a), schema_unescape(c, 1, b));
 }
 
-/* Returns the last member of an object with this name, in the tree of the value or of the schema; 0: there is none. */
+/* Returns the last member of an object with this name, in the tree of the value or of the schema;
+ * 0: there is none. */
 static uint32_t find_last_member(struct check *c, const struct json_tree *t, uint32_t object,
                                  struct slice name)
 {
@@ -35,7 +37,8 @@ static uint32_t find_last_member(struct check *c, const struct json_tree *t, uin
     return found;
 }
 
-/* Whether the object has a member for each of these names; otherwise reports the first one that is missing. */
+/* Whether the object has a member for each of these names; otherwise reports the first one that is
+ * missing. */
 static bool value_has_all_names(struct check *c, const struct json_node *names,
                                 const struct place *here)
 {

@@ -13,7 +13,8 @@ static const struct {
     const char *name;
     enum keyword word;
     enum inner inner;
-    /* The first and the last dialect with the keyword. until 0: DIALECT_2020, which also accepts older keywords. */
+    /* The first and the last dialect with the keyword. until 0: DIALECT_2020, which also accepts
+     * older keywords. */
     enum dialect since, until;
 } words[] = {
     {"$ref", KW_REF, INNER_NONE},
@@ -63,16 +64,17 @@ static const struct {
     {"definitions", KW_DEFS, INNER_MAP},
 };
 
-/* A longer `$schema` with escapes is an unknown dialect. Each character may be escaped as \uXXXX. */
+/* A longer `$schema` with escapes is an unknown dialect. Each character may be escaped as
+ * \uXXXX. */
 #define DIALECT_URI_MAX 512
-/* The steps that are counted for compiling a pattern with a text of text_n bytes that takes this many bytes of memory. A
- * step takes 4 to 13 ns (tests/unit/wire/test_schema_limits.c). */
+/* The steps that are counted for compiling a pattern with a text of text_n bytes that takes this
+ * many bytes of memory. A step takes 4 to 13 ns (tests/unit/wire/test_schema_limits.c). */
 #define PATTERN_STEPS(text_n, bytes) (200 + 20 * (text_n) + (bytes) / 2)
 
 /* ---- keywords ------------------------------------------------------------------------------- */
 
-/* Compiles the pattern of a node. An invalid pattern stays NULL, which matches everything. Time and memory depend on the
- * expanded pattern: `(a{99}){99}` stands for 9801 letters. */
+/* Compiles the pattern of a node. An invalid pattern stays NULL, which matches everything. Time and
+ * memory depend on the expanded pattern: `(a{99}){99}` stands for 9801 letters. */
 static int compile_pattern(struct schema *s, uint32_t at, struct slice raw)
 {
     /* without JIT, because a pattern is compiled once and used only a few times */
@@ -190,15 +192,17 @@ static int compare_keywords_by_word(const void *a, const void *b)
     return (int)x->word - (int)y->word;
 }
 
-/* Whether the schema in this node has a true exclusiveMinimum or exclusiveMaximum (`name`) of draft-04, which makes its
- * minimum or maximum exclusive. In later dialects these keywords are numbers. */
+/* Whether the schema in this node has a true exclusiveMinimum or exclusiveMaximum (`name`) of
+ * draft-04, which makes its minimum or maximum exclusive. In later dialects these keywords are
+ * numbers. */
 static bool limit_is_exclusive(const struct schema *s, uint32_t at, const char *name)
 {
     uint32_t beside = s->dialect == DIALECT_DRAFT4 ? json_tree_get(&s->tree, at, name) : 0;
     return beside != 0 && schema_node(s, beside)->value.type == JSON_TRUE;
 }
 
-/* Adds all keywords of a schema, so that they are contiguous. schema_compile() compiles their values afterwards. */
+/* Adds all keywords of a schema, so that they are contiguous. schema_compile() compiles their
+ * values afterwards. */
 static int add_keywords_of_object(struct schema *s, uint32_t at, struct schema_rule *rule)
 {
     enum inner inner;

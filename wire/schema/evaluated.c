@@ -1,4 +1,5 @@
-/* evaluated.c - notes which children of a value have been evaluated, and whether a result is unsure. */
+/* evaluated.c - notes which children of a value have been evaluated, and whether a result is
+ * unsure. */
 #include "base/grow.h"
 #include "wire/schema/check.h"
 

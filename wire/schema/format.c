@@ -1,5 +1,5 @@
-/* format.c - the formats that are checked: date-time and date (RFC 3339), uri (RFC 3986), email (RFC 5321,
- * without quoted local parts), uuid (RFC 4122). */
+/* format.c - the formats that are checked: date-time and date (RFC 3339), uri (RFC 3986), email
+ * (RFC 5321, without quoted local parts), uuid (RFC 4122). */
 #include "base/chars.h"
 #include "wire/schema/node.h"
 
@@ -110,7 +110,8 @@ static bool text_is_ip_address(struct slice s, int family)
     return inet_pton(family, text, binary) == 1;
 }
 
-/* Whether s is the authority of a URI, [USER@]HOST[:PORT]. text_is_uri() has checked its characters. */
+/* Whether s is the authority of a URI, [USER@]HOST[:PORT]. text_is_uri() has checked its
+ * characters. */
 static bool text_is_authority(struct slice s)
 {
     const char *at = s.n > 0 ? slice_find_last(s, '@') : NULL;

@@ -1,11 +1,12 @@
 /* link.c - finds the targets of references, after the schema has been compiled.
  *
- * A reference can name a member, an element, an anchor or an address. Only compiled schemas define anchors and addresses: an
- * `$id` in an enum is an ordinary member. All names are collected in one pass and sorted, so that a $ref costs a binary search
- * for each of its tokens, however large the schema is. A search takes steps of the schema's `work`.
+ * A reference can name a member, an element, an anchor or an address. Only compiled schemas define
+ * anchors and addresses: an `$id` in an enum is an ordinary member. All names are collected in one
+ * pass and sorted, so that a $ref costs a binary search for each of its tokens, however large the
+ * schema is. A search takes steps of the schema's `work`.
  *
- * Limits    an address of more than NAMES_ADDRESS_MAX bytes cannot be referred to. MI_EFULL: all addresses together have more
- *           than NAMES_ADDRESSES_MAX bytes. */
+ * Limits    an address of more than NAMES_ADDRESS_MAX bytes cannot be referred to. MI_EFULL: all
+ *           addresses together have more than NAMES_ADDRESSES_MAX bytes. */
 #include "base/chars.h"
 #include "base/grow.h"
 #include "wire/json/pointer.h"
@@ -50,7 +51,7 @@ static const struct json_node *schema_names_node(const struct schema_names *n, u
     return &n->tree->node[at];
 }
 
-/* ---- collecting --------------------------------------------------------------------------------- */
+/* ---- collecting ----------------------------------------------------------------------------- */
 
 /* Returns the URI without its fragment. */
 static struct slice uri_without_fragment(struct slice uri)
@@ -59,7 +60,8 @@ static struct slice uri_without_fragment(struct slice uri)
     return (struct slice){uri.p, hash != NULL ? (size_t)(hash - uri.p) : uri.n};
 }
 
-/* Returns the unescaped name: the raw text itself, or a copy in n->texts, where reserve_texts() has made room. */
+/* Returns the unescaped name: the raw text itself, or a copy in n->texts, where reserve_texts() has
+ * made room. */
 static struct slice schema_names_unescape(struct schema_names *n, struct slice raw)
 {
     size_t from = n->texts.n;
@@ -93,7 +95,8 @@ static bool schema_names_add(struct schema_name_list *l, struct schema_name name
     return true;
 }
 
-/* Sets the base of each node, and the address of each base. A parent comes before its children in the tree. */
+/* Sets the base of each node, and the address of each base. A parent comes before its children in
+ * the tree. */
 static int add_addresses(struct schema_names *n)
 {
     for (uint32_t at = 0; at < n->tree->n; at++) {
@@ -117,8 +120,9 @@ static int add_addresses(struct schema_names *n)
     return 0;
 }
 
-/* Reserves room in n->texts for all indexes and unescaped names, so that they never move. Unescaping never makes a text
- * longer. An `$id` is counted twice, because it is read as an address and as an anchor. */
+/* Reserves room in n->texts for all indexes and unescaped names, so that they never move.
+ * Unescaping never makes a text longer. An `$id` is counted twice, because it is read as an address
+ * and as an anchor. */
 static bool reserve_texts(struct schema_names *n)
 {
     static const char *const names[] = {"$id", "id", "$anchor", "$dynamicAnchor"};
@@ -180,7 +184,7 @@ static bool add_anchor(struct schema_names *n, uint32_t at)
     return schema_names_add(&n->anchors, name) && (!dynamic || schema_names_add(&n->dynamic, name));
 }
 
-/* ---- sorting and finding ------------------------------------------------------------------------ */
+/* ---- sorting and finding -------------------------------------------------------------------- */
 
 static int compare_name_to_key(const struct schema_name *a, uint32_t scope, struct slice text)
 {
@@ -194,7 +198,8 @@ static int compare_schema_names(const void *a, const void *b)
     return c != 0 ? c : (x->rank > y->rank) - (x->rank < y->rank);
 }
 
-/* Finds the node with this name. If there are several, they are sorted by rank, and the first one is used. */
+/* Finds the node with this name. If there are several, they are sorted by rank, and the first one
+ * is used. */
 static bool schema_names_lookup(const struct schema_name_list *l, uint32_t scope, struct slice text,
                                 uint32_t *ret)
 {
@@ -227,7 +232,8 @@ static void schema_names_close(struct schema_names *n)
     *n = (struct schema_names){0};
 }
 
-/* Collects and sorts all names. Returns 0, MI_EFULL or MI_ENOMEM. The schema must outlive the names. */
+/* Collects and sorts all names. Returns 0, MI_EFULL or MI_ENOMEM. The schema must outlive the
+ * names. */
 static int schema_names_open(struct schema_names *n, struct schema *s)
 {
     const struct json_tree *tree = &s->tree;
@@ -251,7 +257,7 @@ static int schema_names_open(struct schema_names *n, struct schema *s)
     return 0;
 }
 
-/* ---- following a $ref --------------------------------------------------------------------------- */
+/* ---- following a $ref ----------------------------------------------------------------------- */
 
 /* Reads a token of a JSON Pointer in a URI fragment: decodes %XX first, then ~1 and ~0. */
 static struct slice read_token(struct schema_names *n, struct slice raw)
@@ -272,8 +278,8 @@ static struct slice read_token(struct schema_names *n, struct slice raw)
     return buf_slice(&n->want);
 }
 
-/* Finds the target of a reference in the schema `from`. Returns false if the target is in another document, or does not
- * exist. */
+/* Finds the target of a reference in the schema `from`. Returns false if the target is in another
+ * document, or does not exist. */
 static bool schema_names_find(struct schema_names *n, uint32_t from, struct slice ref,
                               uint32_t *ret)
 {
@@ -310,7 +316,7 @@ static bool schema_names_is_dynamic(const struct schema_names *n, uint32_t node,
     return schema_names_lookup(&n->dynamic, n->base[node], name, &found) && found == node;
 }
 
-/* ---- linking ------------------------------------------------------------------------------------ */
+/* ---- linking -------------------------------------------------------------------------------- */
 
 /* A dynamic anchor. The anchors with one name are a group. */
 struct named_anchor {
@@ -376,7 +382,8 @@ static uint32_t anchor_group_of_name(const struct linking *l, struct slice name)
     return l->s->anchor[low].group;
 }
 
-/* Links a $dynamicRef or $recursiveRef. It remains a plain reference unless its static target is a dynamic anchor. */
+/* Links a $dynamicRef or $recursiveRef. It remains a plain reference unless its static target is a
+ * dynamic anchor. */
 static int link_dynamic(struct linking *l, size_t i, struct slice ref, uint32_t target)
 {
     struct schema *s = l->s;
@@ -392,7 +399,8 @@ static int link_dynamic(struct linking *l, size_t i, struct slice ref, uint32_t 
     return st;
 }
 
-/* Links a reference. Compiles its target if necessary; schema_link() then also links the references that this adds. */
+/* Links a reference. Compiles its target if necessary; schema_link() then also links the references
+ * that this adds. */
 static int link_ref(struct linking *l, size_t i)
 {
     struct schema *s = l->s;

@@ -1,7 +1,7 @@
 /* node.h - a compiled schema. Internal to wire/schema/.
  *
- * The JSON of a schema is kept as a tree. Each subschema has one rule: a range of keywords, in the order of enum
- * keyword. Each keyword refers to the node of its value. Nothing here blocks. */
+ * The JSON of a schema is kept as a tree. Each subschema has one rule: a range of keywords, in the
+ * order of enum keyword. Each keyword refers to the node of its value. Nothing here blocks. */
 #ifndef MI_WIRE_SCHEMA_NODE_H
 #define MI_WIRE_SCHEMA_NODE_H
 
@@ -74,7 +74,8 @@ struct schema_keyword {
     uint32_t at; /* node of its value */
     /* for a reference: number of the target rule plus one; 0: the target is not in this document */
     uint32_t rule;
-    /* for KW_DYNAMIC_REF: group of the anchors with its name; 0: the reference is treated like $ref */
+    /* for KW_DYNAMIC_REF: group of the anchors with its name; 0: the reference is treated like
+     * $ref */
     uint32_t group;
     uint8_t word; /* enum keyword */
 };

@@ -30,7 +30,8 @@ void tools_close(struct tools *t)
     *t = (struct tools){0};
 }
 
-/* Returns whether a tool has this name. *ret: its index, or else the index at which it must be inserted. */
+/* Returns whether a tool has this name. *ret: its index, or else the index at which it must be
+ * inserted. */
 static bool tools_find_slot(const struct tools *t, struct slice name, size_t *ret)
 {
     size_t low = 0, high = t->n;
@@ -195,7 +196,8 @@ enum schema_result tools_check_arguments(struct tools *t, struct tool *tool,
     return state == TOOL_SCHEMA_NONE ? SCHEMA_FITS : SCHEMA_UNKNOWN;
 }
 
-/* Returns the rule that the result of a check violates: `failed`, or once for each tool schema-not-checked. */
+/* Returns the rule that the result of a check violates: `failed`, or once for each tool
+ * schema-not-checked. */
 static breaches tools_breach_of_result(struct tool *tool, enum schema_result result,
                                        enum rule failed)
 {

@@ -1,13 +1,14 @@
 /* tools.h - the tools of a server and their schemas, from its newest tools/list.
  *
- * A list may have several pages: it is complete after the page without a nextCursor. A tool whose definition
- * is unchanged keeps its compiled schemas.
+ * A list may have several pages: it is complete after the page without a nextCursor. A tool whose
+ * definition is unchanged keeps its compiled schemas.
  *
  * Owns      a copy of each definition. A schema is compiled when it is first needed.
- * Limits    TOOLS_MAX tools and TOOLS_BYTES_MAX bytes. Tools beyond a limit are unknown, and the list then never
- *           counts as complete. The compiled schemas of all tools together have the limits of struct schema_limits:
- *           a schema that exceeds them is not checked. For each tool, the first message that cannot be checked, for this
- *           or another reason, gets the finding schema-not-checked.
+ * Limits    TOOLS_MAX tools and TOOLS_BYTES_MAX bytes. Tools beyond a limit are unknown, and the
+ *           list then never counts as complete. The compiled schemas of all tools together have the
+ *           limits of struct schema_limits: a schema that exceeds them is not checked. For each
+ *           tool, the first message that cannot be checked, for this or another reason, gets the
+ *           finding schema-not-checked.
  * Lifetime  a tool is valid until the next page, tools_forget() or tools_close(). The struct may be
  *           moved only until a schema is compiled, because the schema points to the limits.
  * Blocks    never. Pure. */
@@ -56,8 +57,8 @@ struct tools {
 };
 
 void tools_close(struct tools *t); /* safe to call twice */
-/* Reads a result of tools/list. cursor: hash of the request's cursor; 0 begins a new list. A result without an array
- * `tools` removes all tools. */
+/* Reads a result of tools/list. cursor: hash of the request's cursor; 0 begins a new list. A result
+ * without an array `tools` removes all tools. */
 void tools_add_page(struct tools *t, const struct rpc *result, uint64_t cursor);
 /* Drops the list, because it is outdated: all tools are unknown until the next list. */
 void tools_forget(struct tools *t);
@@ -70,12 +71,13 @@ struct tool *tools_find(struct tools *t, struct slice raw);
  * tool, or NULL if unknown. */
 breaches tools_check_call(struct tools *t, const struct rpc *call, struct tool **ret,
                           struct schema_fault *fault);
-/* Returns the rule that the result of a tools/call violates, if any. raw: the name of the called tool. *ret: the tool; NULL
- * if nothing was checked. */
+/* Returns the rule that the result of a tools/call violates, if any. raw: the name of the called
+ * tool. *ret: the tool; NULL if nothing was checked. */
 breaches tools_check_result(struct tools *t, struct slice raw, const struct rpc *result,
                             struct tool **ret, struct schema_fault *fault);
 
-/* Checks arguments against the inputSchema. Returns SCHEMA_FITS if the tool has no valid inputSchema. */
+/* Checks arguments against the inputSchema. Returns SCHEMA_FITS if the tool has no valid
+ * inputSchema. */
 enum schema_result tools_check_arguments(struct tools *t, struct tool *tool,
                                          struct json_value arguments, struct schema_fault *fault);
 

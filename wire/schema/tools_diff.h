@@ -16,8 +16,8 @@ typedef bool (*tools_equal_fn)(const struct tool *before, const struct tool *now
 typedef void (*tools_change_fn)(void *ctx, enum tools_change change, struct slice name,
                                 const struct tool *before, const struct tool *now);
 
-/* Calls fn for each difference, sorted by name, and returns their number. equal: NULL compares the JSON text. fn may
- * be NULL. */
+/* Calls fn for each difference, sorted by name, and returns their number. equal: NULL compares the
+ * JSON text. fn may be NULL. */
 size_t tools_diff(const struct tools *before, const struct tools *now, tools_equal_fn equal,
                   tools_change_fn fn, void *ctx);
 

@@ -1,4 +1,5 @@
-/* value.c - keywords that concern a single value: its type, numbers, strings; and the reasons of failures. */
+/* value.c - keywords that concern a single value: its type, numbers, strings; and the reasons of
+ * failures. */
 #include "wire/schema/check.h"
 
 #include "base/text.h"
@@ -6,8 +7,8 @@
 #include "wire/json/pointer.h"
 #include "wire/json/text.h"
 
-/* For arrays and objects, the steps grow with the square of the length: json_equal() searches each member of one object in
- * the other object. */
+/* For arrays and objects, the steps grow with the square of the length: json_equal() searches each
+ * member of one object in the other object. */
 bool schema_equal(struct check *c, struct json_value a, struct json_value b)
 {
     size_t n = a.type == b.type ? size_min(a.text.n, b.text.n) : 0;
@@ -15,7 +16,7 @@ bool schema_equal(struct check *c, struct json_value a, struct json_value b)
     return !schema_count_steps(c, 1 + n / 16 + pairs) || json_equal(a, b);
 }
 
-/* ---- reasons of failures ---------------------------------------------------------------------- */
+/* ---- reasons of failures -------------------------------------------------------------------- */
 
 /* Appends the JSON Pointer of a value. Long names are truncated. */
 static void write_pointer(const struct check *c, struct buf *b, const struct place *p)
