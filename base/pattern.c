@@ -21,8 +21,7 @@ struct pattern {
      PCRE2_AUTO_CALLOUT)
 #define OWN (PCRE2_MATCH_INVALID_UTF | PCRE2_USE_OFFSET_LIMIT)
 
-/* ---- memory that is counted
- * ------------------------------------------------------------------- */
+/* ---- memory that is counted ------------------------------------------------------------------ */
 
 /* A header in front of each allocation. Its size keeps the alignment. */
 union block {
@@ -54,8 +53,7 @@ static void free_from_quota(void *p, void *quota)
     free(b);
 }
 
-/* ---- ECMA-262
- * ----------------------------------------------------------------------------------- */
+/* ---- ECMA-262 -------------------------------------------------------------------------------- */
 
 /* The general categories of Unicode whose long names PCRE2 does not know. */
 static const struct {
@@ -158,8 +156,7 @@ static void ecma_regex_to_pcre(struct buf *b, struct slice s)
     }
 }
 
-/* ---- compiling
- * ---------------------------------------------------------------------------------- */
+/* ---- compiling ------------------------------------------------------------------------------- */
 
 static int pattern_no_memory(const struct pattern_rules *rules)
 {
@@ -252,8 +249,7 @@ void pattern_close(struct pattern *p)
     free(p);
 }
 
-/* ---- searching
- * ---------------------------------------------------------------------------------- */
+/* ---- searching ------------------------------------------------------------------------------- */
 
 static enum pattern_result pattern_result_of_pcre(int rc)
 {

@@ -162,8 +162,7 @@ static char *buffer_to_read_into(struct relay *r, size_t *ret_n)
     return line_room(&r->lines, ret_n);
 }
 
-/* ---- out of memory
- * ---------------------------------------------------------------------------- */
+/* ---- out of memory --------------------------------------------------------------------------- */
 
 static void relay_set_starved(struct relay *r, bool starved)
 {
@@ -189,8 +188,7 @@ static void relay_on_starved(struct ev_loop *loop, ev_timer *w, int revents)
     }
 }
 
-/* ---- a turn
- * ----------------------------------------------------------------------------------- */
+/* ---- a turn ---------------------------------------------------------------------------------- */
 
 /* Reads until the pipe is empty, or enough has been read for one turn. */
 static void read_lines(struct relay *r)

@@ -194,8 +194,7 @@ void silence_report_hang(struct proxy *p)
     buf_close(&sentence);
 }
 
-/* ---- decisions
- * --------------------------------------------------------------------------------- */
+/* ---- decisions ------------------------------------------------------------------------------- */
 
 static enum server_event event_of_liveness(enum liveness l)
 {

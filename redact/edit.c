@@ -67,8 +67,7 @@ void edit_mark_late(struct redact *r, size_t first, size_t from, size_t to, cons
     r->edit[i] = e;
 }
 
-/* ---- mapping from unescaped text to the bytes between the quotes
- * ------------------------------ */
+/* ---- mapping from unescaped text to the bytes between the quotes ----------------------------- */
 
 /* A place in a string, as an offset into the raw and into the unescaped text. */
 struct place {

@@ -8,8 +8,7 @@
 #define WORDS 3        /* words of the longest name of a secret in prose */
 #define WORD_MAX 15    /* letters of a word that is looked up in a list */
 
-/* ---- does a text ask for a secret?
- * -------------------------------------------------------------- */
+/* ---- does a text ask for a secret? ----------------------------------------------------------- */
 /* A word of prose, and the separator between it and the previous word. */
 struct word {
     struct slice text;
@@ -46,8 +45,7 @@ static bool word_is_one_of(struct slice word, const char *const *words)
     return place_is_one_of((struct slice){low, word.n}, words);
 }
 
-/* Whether this word may follow the name of a secret that a text asks for. A noun may not: "token
- * count", "password policy". */
+/* Whether this word may follow a secret that a text asks for. A noun may not: "token count". */
 static bool word_may_follow_secret(struct slice word)
 {
     static const char *const words[] = {
@@ -58,8 +56,7 @@ static bool word_may_follow_secret(struct slice word)
     return word_is_one_of(word, words);
 }
 
-/* Whether a secret after this word is only mentioned: "the name of the secret", "not your
- * password". */
+/* Whether a secret after this word is only mentioned: "the name of the secret". */
 static bool word_precedes_mention(struct slice word)
 {
     static const char *const words[] = {
@@ -70,8 +67,7 @@ static bool word_precedes_mention(struct slice word)
 }
 
 /* Whether the text only mentions the secret that the last word names, instead of asking for it.
- * "name and password" asks for both; "the last digits of" and "the value of" a secret ask for
- * secrets. */
+ * "name and password" asks for both; "the last digits of" a secret asks for it. */
 static bool secret_is_only_mentioned(const struct word *words, size_t n)
 {
     static const char *const both[] = {"and", "or", NULL};
@@ -115,8 +111,7 @@ static bool words_name_secret(const struct keys *k, const struct word *words, si
            (!(rule->flags & KEY_CAPITALS) || slice_is_capitals(last));
 }
 
-/* Whether a text names a secret, and the words around the name do not show that the secret is only
- * mentioned. */
+/* Whether a text names a secret that is not only mentioned, as the words around it show. */
 static bool prose_asks_secret(const struct keys *k, struct slice text)
 {
     struct word words[WORDS + 2];
@@ -141,8 +136,7 @@ static bool prose_asks_secret(const struct keys *k, struct slice text)
     }
 }
 
-/* Finds the next member with this name: a reader of the message may use any of several members with
- * one name. */
+/* Finds the next member with this name: a reader of the message may use any of them. */
 static bool find_member(struct json_walk *w, const char *name, struct json_value *ret)
 {
     struct slice key;
@@ -155,8 +149,7 @@ static bool find_member(struct json_walk *w, const char *name, struct json_value
     return false;
 }
 
-/* ---- does a field ask for a secret?
- * ------------------------------------------------------------- */
+/* ---- does a field ask for a secret? ---------------------------------------------------------- */
 static bool schema_type_is(struct json_value type, const char *name)
 {
     struct slice key;
@@ -235,8 +228,7 @@ static bool field_asks_secret(const struct keys *k, struct slice name, struct js
     return false;
 }
 
-/* ---- what was asked
- * ----------------------------------------------------------------------------- */
+/* ---- what was asked -------------------------------------------------------------------------- */
 static uint64_t forms_hash_of(uint64_t seed, struct slice raw)
 {
     struct buf plain = {0};
@@ -291,8 +283,7 @@ static void form_add_field(struct asked_form *form, uint64_t field)
         form->field[form->n++] = field;
 }
 
-/* Whether the form has only one field, with a name such as `value`: then only the message says what
- * the field is. */
+/* Whether the form's only field has a name such as `value`, which does not say what it is. */
 static bool field_is_only_one(struct json_value fields, struct slice *ret_key)
 {
     static const char *const names[] = {"value", "input", "answer", "response",
@@ -306,8 +297,7 @@ static bool field_is_only_one(struct json_value fields, struct slice *ret_key)
     return word_is_one_of(*ret_key, names) && field_is_typed(one, &number);
 }
 
-/* Notes a form. Returns whether it has secret fields. *budget: bytes of forms of this message that
- * may still be read. */
+/* Notes a form. Returns whether it has secret fields. *budget: bytes that may still be read. */
 static bool note_form(struct forms *f, const struct redact *r, uint64_t owner,
                       struct json_value params, size_t *budget)
 {
@@ -393,8 +383,7 @@ bool forms_notice(struct forms *f, const struct redact *r, const struct rpc *m, 
     return forms_note_inputs(f, r, rpc_input_requests(m));
 }
 
-/* ---- answers
- * ------------------------------------------------------------------------------------ */
+/* ---- answers --------------------------------------------------------------------------------- */
 struct hiding {
     const struct forms *f;
     const char *at; /* the text up to this offset was copied to `out` */

@@ -81,8 +81,7 @@ struct slice redact_log_filter(void *ctx, struct slice line)
     return n > 0 ? buf_slice(&clean) : line;
 }
 
-/* ---- rounds over one text, until nothing is left to replace
- * ------------------------------------ */
+/* ---- rounds over one text, until nothing is left to replace ---------------------------------- */
 
 /* The function that was called. */
 enum what { WHAT_MESSAGE, WHAT_ARGUMENTS, WHAT_VALUE, WHAT_TEXT };

@@ -21,8 +21,7 @@
 _Static_assert(CONTENT_LONG >= TRUNCATED_NAMES && CONTENT_LONG > CONTENT_SEARCHED,
                "head_may_be_json() and truncate_by_head() read this many bytes");
 
-/* ---- values whose key is the name of a secret
- * ------------------------------------------------- */
+/* ---- values whose key is the name of a secret ------------------------------------------------ */
 
 static bool is_reference_char(char c)
 {

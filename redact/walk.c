@@ -115,8 +115,7 @@ static void follow_pointers(const struct pass *s, const struct frame *f, struct 
     c->hit = pointers_end_at(p, c->pointers, at + 1);
 }
 
-/* ---- values to replace
- * ------------------------------------------------------------------------ */
+/* ---- values to replace ----------------------------------------------------------------------- */
 
 static void mark_whole_value(struct pass *s, const char *p, const char *behind, const char *rule)
 {
@@ -153,8 +152,7 @@ static void replace_late_value(struct pass *s, struct frame *f)
 
 /* ---- strings ------------------------------------------------------------------------------ */
 
-/* Handles NAME=VALUE, as in environments and argvs, or NAME: VALUE among headers. Returns true if
- * the value was replaced. */
+/* Handles NAME=VALUE, or NAME: VALUE among headers. Returns true if the value was replaced. */
 static bool replace_assigned_value(struct pass *s, const struct frame *f, struct slice raw)
 {
     char mark = f->zone == ZONE_HEADERS ? ':' : '=';
@@ -335,8 +333,7 @@ static const char *walk_value(struct pass *s, struct child *c, const char *p)
     return behind;
 }
 
-/* Writes the edits so far, and the text up to p, to the output, unless a `value` waits for its
- * `name`. */
+/* Writes the edits so far, and the text up to p, unless a `value` waits for its `name`. */
 static void walk_write_edits(struct pass *s, const char *p)
 {
     struct redact *r = s->r;

@@ -26,8 +26,7 @@ void recheck_close(struct recheck *r)
     *r = (struct recheck){0};
 }
 
-/* ---- pending requests
- * -------------------------------------------------------------------------- */
+/* ---- pending requests ------------------------------------------------------------------------ */
 
 static struct recheck_request *recheck_find(struct recheck *r, int64_t seq)
 {

@@ -29,8 +29,7 @@ void handshake_close(struct handshake *h)
     buf_close(&h->repeatable);
 }
 
-/* ---- sets of strings: JSON strings, each between newlines (JSON strings contain no newlines)
- * ------ */
+/* ---- sets of strings: JSON strings, each between newlines (JSON strings contain no newlines) - */
 
 static void append_normalized_string(struct buf *b, struct slice raw)
 {

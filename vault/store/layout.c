@@ -158,8 +158,7 @@ static bool is_our_table(struct slice name)
     return false;
 }
 
-/* ---- the SQL of a table
- * ----------------------------------------------------------------------- */
+/* ---- the SQL of a table ---------------------------------------------------------------------- */
 
 static bool is_word_char(char c)
 {
