@@ -1,6 +1,7 @@
 /* main.c - mcp-interposer-ship: finds the command, reads its settings and runs it. */
 #include "base/log.h"
 #include "cli/check/commands.h"
+#include "cli/command_table.h"
 #include "cli/diff/commands.h"
 #include "cli/export/commands.h"
 #include "cli/frame/session.h"
@@ -9,7 +10,6 @@
 #include "cli/look/search/commands.h"
 #include "cli/run.h"
 #include "cli/ship/commands.h"
-#include "cli/command_table.h"
 #include "cli/ui/commands.h"
 #include "cli/version.h"
 #include "redact/sanitizer.h"

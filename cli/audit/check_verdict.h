@@ -12,7 +12,7 @@
 #define VERDICT_MESSAGES 64
 
 struct verdict {
-    const struct bundle *b; /* borrowed */
+    const struct bundle *b;       /* borrowed */
     const struct public_key *key; /* borrowed; the key of --key */
     const char *why;              /* borrowed; if not proven, the reason as a clause */
     bool proven;

@@ -18,7 +18,7 @@
 #include "vault/store/signing.h"
 
 struct kept {
-    struct buf note[SIGNING_KEPT_MAX]; /* owned */
+    struct buf note[SIGNING_KEPT_MAX];        /* owned */
     struct signing_kept at[SIGNING_KEPT_MAX]; /* at[i] is the checkpoint in note[i] */
     size_t n;
 };

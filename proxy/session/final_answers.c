@@ -51,7 +51,7 @@ static void collect_answer_ids(struct buf *ids, struct slice lines)
 }
 
 static void answer_ids_with_error(struct traffic *t, struct slice ids, const char *cause,
-                               const char *why)
+                                  const char *why)
 {
     int code = strcmp(t->version, "2026-07-28") == 0 ? REPLY_SERVER_GONE_MODERN : RPC_SERVER_GONE;
     while (ids.n > 0) {

@@ -43,9 +43,10 @@ void uncertain_note_call(struct traffic *t, const struct pending *p, const char 
                  t->server, (unsigned long long)p->request_seq);
     } else if (added == REPEATS_IN_PLACE && t->repeats.dropped <= 1) { /* reported once */
         journal_append_event(t->journal, "repeats-full", NULL);
-        log_warn("more than %d calls may have run without an answer: repeats of the oldest ones are "
-                 "not noticed: server=%s",
-                 REPEATS_MAX, t->server);
+        log_warn(
+            "more than %d calls may have run without an answer: repeats of the oldest ones are "
+            "not noticed: server=%s",
+            REPEATS_MAX, t->server);
     }
 }
 

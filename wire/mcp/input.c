@@ -32,8 +32,8 @@ static bool scalar_is_key(const char *p, const char *end)
 
 uint64_t protocol_hash_value(struct json_value v)
 {
-    uint64_t sum = 1, key = 0; /* hash of the member's key; 0: the value is in an array, or follows
-                                * an object */
+    /* hash of the member's key; 0: the value is in an array, or follows an object */
+    uint64_t sum = 1, key = 0;
     if (v.text.n == 0 || v.text.n > HASHED_MAX)
         return v.text.n == 0;
     const char *p = v.text.p, *end = v.text.p + v.text.n;

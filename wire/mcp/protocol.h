@@ -36,19 +36,20 @@ enum protocol_phase {
 };
 
 enum protocol_stream_state {
-    STREAM_ASKED,     /* not yet acknowledged */
-    STREAM_AGREED,    /* acknowledged */
-    STREAM_CANCELLED, /* cancelled by the client; notifications may have been sent before the server
-                       * knew */
-    STREAM_ENDED,     /* ended by the server */
+    STREAM_ASKED,  /* not yet acknowledged */
+    STREAM_AGREED, /* acknowledged */
+    /* cancelled by the client; notifications may have been sent before the server knew */
+    STREAM_CANCELLED,
+    STREAM_ENDED, /* ended by the server */
 };
 struct protocol_stream {
     uint64_t id; /* hash of the request's id; 0: free */
     enum protocol_stream_state state;
-    uint8_t kinds;   /* a bit for each kind of notification requested, later agreed on */
-    bool tasks;      /* the client declared the extension */
-    struct buf what; /* owned; the object `notifications` with URIs and tasks, first as requested,
-                      * then as agreed on; empty: no URIs and tasks, or too many */
+    uint8_t kinds; /* a bit for each kind of notification requested, later agreed on */
+    bool tasks;    /* the client declared the extension */
+    /* owned; the object `notifications` with URIs and tasks, first as requested, then as agreed on;
+     * empty: no URIs and tasks, or too many */
+    struct buf what;
 };
 
 /* A requestState that the server has given. */
@@ -119,9 +120,9 @@ struct protocol_asked {
     uint8_t log_level;     /* 0: none */
     uint32_t capabilities; /* the client's, declared in a request of 2026-07-28 */
     uint64_t id, cursor;   /* hashes; 0: none */
-    uint64_t target;       /* hash of method, name or URI, and arguments; or of a task's id; 0:
-                            * none */
-    double progress;       /* the last progress that was reported */
+    /* hash of method, name or URI, and arguments; or of a task's id; 0: none */
+    uint64_t target;
+    double progress; /* the last progress that was reported */
 };
 
 void protocol_open(struct protocol *p);

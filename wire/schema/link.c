@@ -36,8 +36,8 @@ struct schema_name_list {
 struct schema_names {
     struct schema *s;
     const struct json_tree *tree; /* the schema's tree */
-    uint32_t *base;        /* owned; of each node: the nearest schema around it with an `$id`, or
-                            * the root */
+    /* owned; of each node: the nearest schema around it with an `$id`, or the root */
+    uint32_t *base;
     struct slice *address; /* owned; of each node that is a base */
     struct schema_name_list members, anchors, addresses;
     struct schema_name_list dynamic; /* the anchors that are dynamic */
