@@ -300,6 +300,7 @@ static bool answers_are_awaited(const struct proxy *p)
 
 void server_on_client_closed(struct proxy *p)
 {
+    traffic_note_client_closed(&p->traffic);
     server_handle_event(p,
                         answers_are_awaited(p) ? SERVER_EV_CLIENT_WAITS : SERVER_EV_CLIENT_CLOSED);
 }

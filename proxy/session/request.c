@@ -25,7 +25,8 @@ int request_open(struct traffic *t, const struct message *x, struct pending **re
 
 void request_pause_deadlines(struct traffic *t, int64_t now_us)
 {
-    timers_pause(&t->timers, TIMERS_CLIENT_ASKED, true, now_us);
+    if (!t->client_closed)
+        timers_pause(&t->timers, TIMERS_CLIENT_ASKED, true, now_us);
 }
 
 /* Stops the timer of a client's request. After the last pending request of the server, continues

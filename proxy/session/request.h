@@ -10,7 +10,7 @@
  * pending_add() returns. The caller sets `asked`, t_us, request_seq, size and written_at. */
 MI_MUST int request_open(struct traffic *t, const struct message *x, struct pending **ret);
 /* Pauses the deadlines of the client's requests until a forwarded request of the server is
- * answered. */
+ * answered; not if the client has closed its output, because then it cannot answer. */
 void request_pause_deadlines(struct traffic *t, int64_t now_us);
 /* Closes a request: no further answer is expected. dir: its direction. */
 void request_close(struct traffic *t, enum row_direction dir, struct pending *p);

@@ -156,6 +156,7 @@ struct traffic {
     bool knows_client, knows_server;               /* the name is recorded */
     uint64_t client[CLIENTS_MAX]; /* hashes of the names and versions of the clients so far */
     unsigned clients;
+    bool client_closed;        /* the client has closed its output, so it can answer no request */
     bool client_said_shutdown; /* by `shutdown` or `exit` of LSP: the server should exit */
     size_t unfinished[2];      /* bytes of a line that has long been incomplete; 0: none */
     bool unfinished_logged[2]; /* an incomplete line was logged */

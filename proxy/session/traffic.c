@@ -285,6 +285,12 @@ void traffic_handle_too_long(struct traffic *t, enum row_direction dir, const st
     buf_close(&why);
 }
 
+void traffic_note_client_closed(struct traffic *t)
+{
+    t->client_closed = true;
+    timers_pause(&t->timers, TIMERS_CLIENT_ASKED, false, journal_now_us(t->journal));
+}
+
 void traffic_note_unfinished(struct traffic *t, enum row_direction dir, size_t n)
 {
     char detail[80];

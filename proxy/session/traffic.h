@@ -34,6 +34,9 @@ void traffic_handle_last_line(struct traffic *t, enum row_direction dir, struct 
 /* Notes that a line has been incomplete for some time: n bytes of it have arrived. When the line
  * is complete, it gets a finding. */
 void traffic_note_unfinished(struct traffic *t, enum row_direction dir, size_t n);
+/* Call it when the client has closed its output. It can no longer answer requests of the server, so
+ * deadlines are not paused for them. */
+void traffic_note_client_closed(struct traffic *t);
 /* Handles the messages of the client that no longer wait for the list of tools (tool_gate.h). Call
  * it after expire_due(). */
 void traffic_release_waiting_lines(struct traffic *t);

@@ -41,6 +41,27 @@ def _(t):
     check("spawn" in kinds and "exit" in kinds, f"events: {kinds}")
 
 
+@case("the client closes stdin while the server waits for its answer, or asks later: the deadline of the call counts")
+def _(t):
+    for late in (False, True):
+        p = t.proxy("--timeout", "300ms", "--on-hang", "cancel").initialize()
+        p.client.send(lib.call("a", "ask"))
+        p.server.expect(lib.call("a", "ask"))
+        if not late:
+            p.server.send(request("q", "elicitation/create"))
+            p.client.expect(request("q", "elicitation/create"))
+        p.client.close_write()
+        if late:
+            p.server.expect_eof()
+            p.server.send(request("q", "elicitation/create"))
+            p.client.expect(request("q", "elicitation/create"))
+        answer = p.client.recv_json()
+        eq((answer["id"], answer["error"]["code"]), ("a", -32001), f"late {late}: {answer}")
+        p.server.exit(0)
+        p.client.expect_eof()
+        eq(p.wait(), 0, "exit status")
+
+
 for number in SIGNALS:
     name = number.name
 
