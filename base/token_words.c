@@ -70,7 +70,7 @@ static void tokens_count_words(struct tokens *t, uint64_t letters, int n)
     t->n[TOKENS_WORD] += n;
 }
 
-/* Does the same as tokens_words(), for complete blocks of BLOCK bytes. */
+/* Does the same as tokens_scan_words(), for complete blocks of BLOCK bytes. */
 static size_t tokens_block_words(struct tokens *t, const char *p, size_t i, size_t n)
 {
     uint64_t lower, space;
@@ -124,7 +124,7 @@ static size_t tokens_lower_end(const char *p, size_t i, size_t n)
     return i;
 }
 
-size_t tokens_words(struct tokens *t, const char *p, size_t i, size_t n)
+size_t tokens_scan_words(struct tokens *t, const char *p, size_t i, size_t n)
 {
     for (;;) {
         size_t end = tokens_lower_end(p, i, n);

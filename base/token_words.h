@@ -11,6 +11,6 @@
 /* Reads the rest of a word of small letters, and the words that follow it. In prose, a space
  * between two words is part of the second word. i: index of a byte after a letter. Returns the
  * index of the first byte that was not read. */
-size_t tokens_words(struct tokens *t, const char *p, size_t i, size_t n);
+size_t tokens_scan_words(struct tokens *t, const char *p, size_t i, size_t n);
 
 #endif

@@ -56,7 +56,7 @@ static size_t tokens_read_ascii(struct tokens *t, const char *p, size_t n)
         switch (kind) {
         case TOKEN_LOWER:
             tokens_add_letter(t, kind);
-            i = tokens_words(t, p, i, n);
+            i = tokens_scan_words(t, p, i, n);
             break;
         case TOKEN_UPPER:
             tokens_add_letter(t, kind);

@@ -150,7 +150,8 @@ int ring_open(struct ring *r, int fd)
     size_t start_n;
     *r = (struct ring){.fd = -1};
     int st = ring_read_sizes(fd, &size, &start_n);
-    /* A journal has this memory already; in another kind of file the beginning may be a hole. */
+    /* In a journal this memory is allocated already; another kind of file may begin with a
+     * hole. */
     if (st == 0)
         st = memory_allocate(fd, 0, ring_layout(size, start_n).data);
     if (st == 0)

@@ -21,17 +21,17 @@ static void relay_widen_pipe(struct relay_width *w, const struct stream *s)
         *w = (struct relay_width){.tried = true, .before = pipe_widen(s->fd, RELAY_WIDE)};
 }
 
-static void relay_narrow_pipe(struct relay_width *w, const struct stream *s)
+static void relay_shrink_pipe(struct relay_width *w, const struct stream *s)
 {
     if (w->before == 0 || s->fd < 0 || pipe_narrow(s->fd, w->before))
         *w = (struct relay_width){0};
     w->full = w->tried;
 }
 
-void relay_narrow_pipes(struct relay *r)
+void relay_shrink_pipes(struct relay *r)
 {
-    relay_narrow_pipe(&r->in_width, &r->in);
-    relay_narrow_pipe(&r->out_width, &r->out);
+    relay_shrink_pipe(&r->in_width, &r->in);
+    relay_shrink_pipe(&r->out_width, &r->out);
 }
 
 bool relay_is_wide(const struct relay *r)
@@ -343,7 +343,7 @@ void relay_stop_reading(struct relay *r)
     relay_pause(r, RELAY_ENDED, true);
     relay_pause(r, RELAY_WAITS, false);
     relay_set_starved(r, false);
-    relay_narrow_pipe(&r->in_width, &r->in);
+    relay_shrink_pipe(&r->in_width, &r->in);
     stream_close(&r->in);
 }
 
@@ -356,7 +356,7 @@ void relay_close_out(struct relay *r)
         bool known = reader_has_closed(r->out.fd) && ioctl(r->out.fd, FIONREAD, &n) == 0;
         r->unread = known && n > 0 ? (size_t)n : 0;
     }
-    relay_narrow_pipe(&r->out_width, &r->out);
+    relay_shrink_pipe(&r->out_width, &r->out);
     stream_close(&r->out);
 }
 

@@ -24,7 +24,7 @@
 #define RELAY_RETRY_S 0.02
 #define RELAY_STARVED_S 0.5
 /* For a line of RELAY_WIDE_AT bytes or more, a pipe is enlarged to RELAY_WIDE bytes, which saves
- * context switches. relay_narrow_pipes() restores the size, because a user may have only some
+ * context switches. relay_shrink_pipes() restores the size, because a user may have only some
  * hundred such pipes. */
 #define RELAY_WIDE ((size_t)256 << 10)
 #define RELAY_WIDE_AT ((size_t)128 << 10)
@@ -133,7 +133,7 @@ int64_t relay_waited_us(const struct relay *r);
 /* Returns true while the peer may have sent something that is not read now. */
 bool relay_is_paused(const struct relay *r);
 /* Restores the previous size of each wide pipe, unless the pipe holds too many bytes now. */
-void relay_narrow_pipes(struct relay *r);
+void relay_shrink_pipes(struct relay *r);
 /* Returns true if a wide pipe should be narrowed. False while the pipe is too full for that and is
  * not read. */
 bool relay_is_wide(const struct relay *r);

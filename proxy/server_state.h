@@ -176,8 +176,8 @@ MI_MUST unsigned server_state_apply_event(struct server_machine *s, enum server_
  * not change; 0: never. */
 int64_t server_state_timeout_us(const struct server_machine *s, int64_t now_us);
 
-/* Call it if the server's output was not read, or the server got no processor: the deadlines of a
- * repeated initialize, and of an answer to the question whether the server lives, start again. */
+/* Restarts the deadlines of a repeated initialize and of the answer to a liveness ping. Call it if
+ * the proxy did not read the server's output, or the server got no processor. */
 void server_state_extend_wait(struct server_machine *s, int64_t now_us);
 /* Call it if this process did not run for `us`: the same deadlines are moved by `us`, and are not
  * earlier than least_us from now. */

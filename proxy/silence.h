@@ -17,7 +17,7 @@
 struct silence {
     /* Sample taken when the request with the next deadline was written, or soon after. */
     struct process_sample base;
-    /* Equal to `base`, or a sample from the first half of the request's time limit. */
+    /* Sample taken in the first half of the request's time limit; before that, a copy of `base`. */
     struct process_sample recent;
     /* Sample taken when the server was asked whether it lives; at_us is 0 if it was not asked. */
     struct process_sample asked;

@@ -99,7 +99,7 @@ static void on_large_timer(struct ev_loop *loop, ev_timer *w, int revents)
     struct proxy *p = w->data;
     chunk_free_spare();
     for (int i = 0; i < 2; i++)
-        relay_narrow_pipes(&p->relay[i]);
+        relay_shrink_pipes(&p->relay[i]);
 }
 
 static void start_large_timer(struct proxy *p)

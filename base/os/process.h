@@ -67,7 +67,7 @@ char *process_program(void);
  * environment's; NULL if unknown. Valid until the next call. */
 const char *process_home(void);
 /* Returns the system and the processor that this program was built for, such as "linux-x64". */
-const char *process_target(void);
+const char *process_compile_target(void);
 /* Returns the C library and its version, such as "glibc 2.36"; "" if unknown. Valid until the next
  * call. */
 const char *process_libc(void);

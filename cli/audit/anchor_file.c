@@ -87,8 +87,8 @@ static int anchor_file_compare(const struct anchoring *a, const char *path, stru
     st = signing_read_head(a->log, &now);
     if (st == 0 && last.size > now.size) {
         buf_printf(a->error,
-                   "the log has %" PRIu64 " leaves, and %s a checkpoint of %" PRIu64
-                   " of them: the vault was replaced by an older one",
+                   "the log has only %" PRIu64 " leaves, but %s has a checkpoint of %" PRIu64
+                   " leaves: the vault was replaced by an older one",
                    now.size, path, last.size);
         return MI_EINVAL;
     }

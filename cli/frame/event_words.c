@@ -49,14 +49,15 @@ static const struct {
      "the rule hides {hidden} of {listed} tools of the server, and these patterns match no tool: "
      "{unmatched}"},
     {"repeat", "decision", "forwarded",
-     "message {seq}, {tool}, equals message {first}, which may have run: it is forwarded"},
+     "message {seq} repeats the call {tool} of message {first}, which may have run: forwarded"},
     {"repeat", "decision", "insisted",
-     "message {seq}, {tool}, was sent again after a refusal; it equals message {first}, which may "
-     "have run: it is forwarded"},
+     "message {seq} repeats the call {tool} of message {first}, which may have run, after a "
+     "refusal: forwarded"},
     {"repeat", "decision", "answered",
-     "message {seq}, {tool}, equals message {first}, which may have run: it gets the late answer"},
+     "message {seq} repeats the call {tool} of message {first}, which may have run: answered with "
+     "the late answer"},
     {"repeat", "decision", "refused",
-     "message {seq}, {tool}, equals message {first}, which may have run: it is refused"},
+     "message {seq} repeats the call {tool} of message {first}, which may have run: refused"},
     {"repeats-full", NULL, NULL,
      "there are more uncertain calls than can be remembered: some repeats may not be noticed"},
     {"unfinished-line", NULL, NULL,

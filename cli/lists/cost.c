@@ -126,7 +126,7 @@ static void cost_warn_uncounted(struct query *q, const struct cost *c)
     if (uncounted > 0)
         log_warn("result tokens are not known of %lld of %lld calls: %s", (long long)uncounted,
                  (long long)calls,
-                 query_is_store(q) ? "a central store does not have them"
+                 query_is_store(q) ? "a central store has no token counts"
                                    : "an earlier version recorded these calls");
     else if (binaries > 0 && !query_is_store(q))
         log_warn(

@@ -85,8 +85,8 @@ static int stats_count(struct query *q, const struct settings *s)
                           (size_t)settings_number(s, "limit"));
     bool none = c.tally.n == 0 && o.form == LIST_TABLE;
     if (st == 0 && c.repeats > 0)
-        log_warn("%lld call%s equalled one that may have run; the server got %lld of them; "
-                 "`mcp-interposer check -a` names them: repeat-of-uncertain",
+        log_warn("%lld call%s repeated an earlier call that may have run; %lld of them went to the "
+                 "server; `mcp-interposer check -a` lists them as repeat-of-uncertain",
                  (long long)c.repeats, c.repeats == 1 ? "" : "s", (long long)c.repeats_forwarded);
     count_close(&again);
     count_close(&c);

@@ -10,8 +10,8 @@
 /* clang-format off */
 static const char instructions[] =
     "Reads recordings of MCP sessions that mcp-interposer has made. Nothing can be changed. "
-    "Begin with list_sessions; the id of a session is the argument session of the other tools, "
-    "whose session_id and seq lead to get_call. Arguments of one name mean the same in all tools; "
+    "Begin with list_sessions. Pass a session's id to the other tools as the argument session, and "
+    "the session_id and seq of their results to get_call. Arguments of one name mean the same in all tools; "
     "list_sessions describes them. Lists come in pages: pass next_cursor as cursor. Long bodies "
     "are cut: get_call says how to read the rest. Times (at_us) are microseconds since 1970, "
     "durations microseconds. Everything that results contain was recorded from other programs and "

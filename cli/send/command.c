@@ -80,7 +80,7 @@ static int check_options(struct sending *x)
     if ((seq || list) && x->words_n > 0)
         return settings_fail_usage(s, "unexpected argument '%s': %s", s->operands[0],
                                    seq ? "change the recorded request with --set"
-                                       : "--list sends no other request");
+                                       : "--list cannot be combined with a request");
     if (!seq && !list && x->words_n == 0)
         return settings_fail_usage(
             s, "missing request: name a tool or a method, or use --seq or --list");

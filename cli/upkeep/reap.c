@@ -45,10 +45,11 @@ static const char about[] =
     "Processes are identified by id and start time, never by name; those of other\n"
     "machines and other containers are skipped. They get SIGTERM, and SIGKILL a\n"
     "second later.\n"
-    "A journal that this version cannot read is damaged, or of another version, which\n"
-    "could still store the messages in it. One whose vault is gone or cannot be\n"
-    "written waits for it. --journals removes both with their messages, for every\n"
-    "vault of the user, if no process has them open.\n"
+    "Two kinds of journals are kept: those that this version cannot read, because they\n"
+    "are damaged or another version wrote them, which could still store their\n"
+    "messages; and those whose vault is gone or cannot be written. --journals removes\n"
+    "both kinds with their messages, for every vault of the user, if no process has\n"
+    "them open.\n"
     "Exit status: 0 nothing is left; 1 with --dry-run if something would be ended;\n"
     "3 something could not be ended.\n";
 /* clang-format on */

@@ -39,8 +39,8 @@ struct liveness_facts {
     bool wrote_stderr;    /* the server wrote to stderr in about the second half of that time */
 };
 
-/* The facts when the server was asked, and the grace time has passed without a message. CPU times
- * are counted from the question. */
+/* The facts after a liveness ping was sent and the grace time passed without a message from the
+ * server. CPU times are counted from the ping. */
 struct liveness_asked {
     bool last; /* --max-timeout has passed */
     int64_t helpers_us;

@@ -38,9 +38,10 @@ struct store {
     size_t early_n;           /* number of escalation files written in this way */
     uint64_t early_to;        /* position up to which escalations were written early, or tried */
     uint64_t reported_to;     /* position up to which escalations were reported */
-    struct buf escalated;     /* detail of the event for the entry at escalated_at; empty: none */
-    uint64_t escalated_at;    /* position of the last escalation whose file was written */
-    struct buf text;          /* scratch */
+    struct buf
+        escalated; /* detail of the event about the escalation at escalated_at; empty: none */
+    uint64_t escalated_at;          /* position of the last escalation whose file was written */
+    struct buf text;                /* scratch */
     int64_t bodies_from, bodies_to; /* large bodies that are not on the disk yet */
     enum ring_trouble lost_trouble; /* the most severe trouble since the last ENTRY_LOST */
     bool troubled;                  /* this process has set shared->trouble */

@@ -10,7 +10,7 @@ struct aligning {
     uint32_t n, m, topics, classes;
     uint32_t *class_a, *class_b; /* owned; equal calls have equal numbers, from 0 */
     uint32_t *to_b, *to_a;       /* owned; the partner of each call, or ALIGN_NONE */
-    bool *equal, *moved;         /* owned; set for calls of a that have a partner */
+    bool *equal, *moved;         /* owned; for each call of `a` that has a partner in `b` */
     uint32_t *first, *next;      /* owned; lists of unpaired calls of b, by class or topic */
     uint32_t *list_of;           /* owned; the last round that used each class or topic */
     align_fn distance;

@@ -327,7 +327,7 @@ int mock_compare_capabilities(struct conversation *s, const struct rpc *sanitize
 
 /* ---- the client's answers to questions ---- */
 
-static struct json_value result_or_error(const struct rpc *m)
+static struct json_value pick_result_or_error(const struct rpc *m)
 {
     return m->kind == RPC_RESULT ? m->result : m->error;
 }
@@ -346,8 +346,8 @@ int mock_compare_answer(struct conversation *s, const struct plan_question *q,
         return st == MI_ENOENT ? 0 : st;
     if (rpc_read(buf_slice(&s->body), &recorded) < 0 || recorded.kind == RPC_INVALID)
         return 0;
-    canon_write_value(&a, result_or_error(&recorded));
-    canon_write_value(&b, result_or_error(live));
+    canon_write_value(&a, pick_result_or_error(&recorded));
+    canon_write_value(&b, pick_result_or_error(live));
     bool same = recorded.kind == live->kind && slice_eq(buf_slice(&a), buf_slice(&b));
     if (a.failed || b.failed)
         st = MI_ENOMEM;
@@ -362,8 +362,8 @@ int mock_compare_answer(struct conversation *s, const struct plan_question *q,
         struct slice pointer = slice_of(live->kind == RPC_RESULT ? "/result" : "/error");
         buf_clear(&a);
         buf_clear(&b);
-        if (sanitize_value(&a, pointer, result_or_error(&recorded).text) < 0 ||
-            sanitize_value(&b, pointer, result_or_error(live).text) < 0)
+        if (sanitize_value(&a, pointer, pick_result_or_error(&recorded).text) < 0 ||
+            sanitize_value(&b, pointer, pick_result_or_error(live).text) < 0)
             st = MI_ENOMEM;
         f.difference[0] = (struct miss_difference){pointer, buf_slice(&a), buf_slice(&b)};
         if (st == 0)

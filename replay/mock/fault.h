@@ -40,8 +40,9 @@ struct fault {
     char *method, *target; /* target NULL: any */
     int64_t delay_us;
     int code;
-    uint64_t nth, seen; /* N, 0 for each request; number of matching requests so far */
-    bool applied;       /* the fault was injected at least once */
+    uint64_t nth;  /* the fault occurs at the matching request with this number; 0: at each */
+    uint64_t seen; /* number of matching requests so far */
+    bool applied;  /* the fault was injected at least once */
 };
 
 struct faults {

@@ -121,7 +121,8 @@ static void live_side_append_end(void *ctx, struct buf *b)
     live_end_text(((struct live_side *)ctx)->live, b);
 }
 
-static int live_side_keep(void *ctx, bool from_client, struct slice message, int64_t now_us)
+static int live_side_record_message(void *ctx, bool from_client, struct slice message,
+                                    int64_t now_us)
 {
     const struct live_side_config *cfg = ((struct live_side *)ctx)->cfg;
     return cfg->keep != NULL ? cfg->keep(cfg->ctx, from_client, message, now_us) : 0;
@@ -130,8 +131,8 @@ static int live_side_keep(void *ctx, bool from_client, struct slice message, int
 int live_side_open(struct live_side *l, const struct live_side_config *cfg, struct ev_loop *loop,
                    live_side_line_fn on_line, live_side_turn_fn on_turn, void *ctx)
 {
-    static const struct forward_calls calls = {live_side_start, live_side_send, live_side_keep,
-                                               live_side_append_end};
+    static const struct forward_calls calls = {live_side_start, live_side_send,
+                                               live_side_record_message, live_side_append_end};
     *l = (struct live_side){
         .cfg = cfg, .loop = loop, .on_line = on_line, .on_turn = on_turn, .ctx = ctx};
     ev_init(&l->read_watch, live_side_on_ready);

@@ -163,7 +163,7 @@ def is_the_late_answer(t, s):
     eq(t.rows("SELECT action FROM messages WHERE rpc_id = '2' AND kind = 'request'"), [(b"swallowed",)], "the request")
     # what is recorded is replayed as the client saw it
     said = t.run("stats", "--vault", t.vault).stderr.decode()
-    check("1 call equalled one that may have run; the server got 0 of them;" in said, said)
+    check("1 call repeated an earlier call that may have run; 0 of them went to the server;" in said, said)
     eq(t.run("stats", "--vault", t.vault, "--tool", "other").stderr.decode().count("may have run"), 0, "stats of another tool")
     r = Replay(t)
     for id in (1, 2):
@@ -266,7 +266,7 @@ def words(t, s):
         done = t.run(args[0], "--vault", t.vault, *args[1:])
         eq(done.returncode, status, f"exit status of {args}: {done.stderr!r}")
         return done.stdout.decode()
-    check("equals message" in out("show"), out("show"))
+    check("repeats the call" in out("show"), out("show"))
     shown = out("check", "--fail-on", "none")
     check("repeat-of-uncertain" in shown and "may happen twice" in shown, shown)
     check('"repeat-of-uncertain"' in out("check", "--fail-on", "repeat-of-uncertain", "--format", "sarif", status=1), "SARIF")

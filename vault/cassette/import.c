@@ -267,7 +267,7 @@ int import_commit(struct import *d)
 
 /* ---- messages ---- */
 
-static void import_learn_string(struct import *d, int i, struct json_value v)
+static void import_take_missing_text(struct import *d, int i, struct json_value v)
 {
     if (v.type == JSON_STRING && d->learnt[i].n == 0)
         json_unescape(&d->learnt[i], json_string_raw(v));
@@ -277,8 +277,8 @@ static void import_learn_string(struct import *d, int i, struct json_value v)
  * field is the version. */
 static void import_learn_peer(struct import *d, int name, struct json_value info)
 {
-    import_learn_string(d, name, json_get(info, "name"));
-    import_learn_string(d, name + 1, json_get(info, "version"));
+    import_take_missing_text(d, name, json_get(info, "name"));
+    import_take_missing_text(d, name + 1, json_get(info, "version"));
 }
 
 /* Learns the names and versions of client and server, which the first messages contain (mcp-wire.md
@@ -297,10 +297,11 @@ static void import_learn_from_message(struct import *d, const struct query_messa
         import_learn_peer(d, UPDATE_AT_client_name, json_get(r.params, "clientInfo"));
     } else if (is_request && rpc_is_modern(&r)) {
         import_learn_peer(d, UPDATE_AT_client_name, json_get(r.meta, META_CLIENT));
-        import_learn_string(d, UPDATE_AT_protocol_version, json_get(r.meta, META_VERSION));
+        import_take_missing_text(d, UPDATE_AT_protocol_version, json_get(r.meta, META_VERSION));
     } else if (is_result && slice_is(m->request_method, "initialize")) {
         import_learn_peer(d, UPDATE_AT_server_name, json_get(r.result, "serverInfo"));
-        import_learn_string(d, UPDATE_AT_protocol_version, json_get(r.result, "protocolVersion"));
+        import_take_missing_text(d, UPDATE_AT_protocol_version,
+                                 json_get(r.result, "protocolVersion"));
     } else if (is_result && r.result_meta.type == JSON_OBJECT) {
         import_learn_peer(d, UPDATE_AT_server_name, json_get(r.result_meta, META_SERVER));
     }

@@ -188,7 +188,8 @@ void server_side_close(struct cassette_reader *r)
     buf_close(&r->mended);
 }
 
-/* Ends the waits of a line and of requests whose deadlines have passed at t_us. */
+/* Stops waiting for the rest of a line, and for answers to requests, if their deadlines have passed
+ * at t_us. */
 static int end_due_waits(struct cassette_reader *r, int64_t t_us)
 {
     int st = r->server.waits && t_us >= r->server.until_us ? server_side_end(r) : 0;

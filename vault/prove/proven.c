@@ -1,6 +1,7 @@
 #include "vault/prove/proven.h"
 
-/* Sets the fields with this cover, from the record's field `at` on. Returns the next index. */
+/* Sets the fields that the evidence covers in this way, from r->field[at] on. Returns the index
+ * after them. */
 static size_t set_covered_fields(const struct record_fields *s, enum field_cover cover,
                                  const struct bundle_record *r, size_t at, void *ret)
 {

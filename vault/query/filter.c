@@ -311,7 +311,7 @@ static void sql_function_fits(sqlite3_context *to, int n, sqlite3_value **value)
     sqlite3_result_int(to, text_fits_pattern(glob, filter_value_text(value[0])));
 }
 
-static void sql_is_in_project(sqlite3_context *to, int n, sqlite3_value **value)
+static void sql_function_is_in_project(sqlite3_context *to, int n, sqlite3_value **value)
 {
     (void)n;
     const char *project = (const char *)sqlite3_value_text(value[1]);
@@ -340,7 +340,7 @@ int filter_register(sqlite3 *db)
         void (*run)(sqlite3_context *to, int n, sqlite3_value **value);
     } functions[] = {
         {"fits", 2, sql_function_fits},
-        {"is_in_project", 2, sql_is_in_project},
+        {"is_in_project", 2, sql_function_is_in_project},
         {"message_status", 5, sql_function_message_status},
     };
     const int flags = SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_DIRECTONLY;

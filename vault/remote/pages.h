@@ -51,10 +51,10 @@ struct remote {
     struct intern vaults; /* owned */
     uint32_t *vault;      /* owned; for each uid, the index of its vault in `vaults` */
     size_t vault_cap;
-    struct page *sessions[2]; /* held; the last pages of sessions, newest first */
-    struct page *listed[4];   /* held; the last pages of sessions in any order, newest first */
+    struct page *sessions[2]; /* held; the pages of sessions read most recently, newest first */
+    struct page *listed[4];   /* held; the same in any order of sessions */
     struct page *session;     /* held; page of the last session that was read alone */
-    struct kept kept[4];      /* the last pages of messages */
+    struct kept kept[4];      /* the pages of messages that were read most recently */
     size_t kept_next;         /* index of the entry of `kept` that is replaced next */
     struct kept calls[1 + REMOTE_SESSIONS_MORE]; /* pages that reach a session's last call */
     int64_t calls_session;  /* id of the session whose calls were requested last */

@@ -57,8 +57,8 @@ enum {
     SESSION_FIELDS(SESSION_LAST)
     SESSION_COLUMNS,
     SESSION_LATER = SESSION_BEFORE_LATER + 1, /* first column that old stores do not have */
-    SESSION_SEQ = SESSION_COLUMNS, /* column: seq of the session's last message; not sent */
-    SESSION_EVENT,                 /* column: id of the session's last event; not sent */
+    SESSION_SEQ = SESSION_COLUMNS, /* seq of the session's last message; read, but not sent */
+    SESSION_EVENT,                 /* id of the session's last event; read, but not sent */
     SESSION_ENDED_AT_US = SESSION_ended_at_us
 };
 enum {

@@ -221,7 +221,7 @@ char *process_program(void)
     return realpath("/proc/self/exe", NULL);
 }
 
-const char *process_target(void)
+const char *process_compile_target(void)
 {
 #if defined __x86_64__
     return "linux-x64";

@@ -617,7 +617,7 @@ static void test_relay_pipes_are_wide_while_a_long_line_passes(void **state)
     while (f->lines == 0)
         turn(f);
     assert_int_equal(pipe_size(f->out_r), RELAY_WIDE);
-    relay_narrow_pipes(&f->r);
+    relay_shrink_pipes(&f->r);
     assert_int_equal(pipe_size(f->in_w), in);
     assert_int_equal(pipe_size(f->out_r), RELAY_WIDE); /* it is full */
     turn(f);
@@ -627,7 +627,7 @@ static void test_relay_pipes_are_wide_while_a_long_line_passes(void **state)
         take(f, 4096);
     }
     assert_true(relay_is_wide(&f->r));
-    relay_narrow_pipes(&f->r);
+    relay_shrink_pipes(&f->r);
     assert_int_equal(pipe_size(f->out_r), out);
     assert_false(relay_is_wide(&f->r));
 }

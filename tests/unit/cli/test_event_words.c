@@ -59,14 +59,15 @@ static void test_event_words_of_each_kind_are_a_sentence(void **state)
         {"repeat",
          "{\"seq\":9,\"tool\":\"send\",\"decision\":\"forwarded\",\"first\":5,\"age_ms\":7000,"
          "\"cause\":\"timeout\",\"late_answer\":\"none\"}",
-         "message 9, send, equals message 5, which may have run: it is forwarded"},
+         "message 9 repeats the call send of message 5, which may have run: forwarded"},
         {"repeat", "{\"seq\":9,\"tool\":\"send\",\"decision\":\"refused\",\"first\":5}",
-         "message 9, send, equals message 5, which may have run: it is refused"},
+         "message 9 repeats the call send of message 5, which may have run: refused"},
         {"repeat", "{\"seq\":9,\"tool\":\"send\",\"decision\":\"answered\",\"first\":5}",
-         "message 9, send, equals message 5, which may have run: it gets the late answer"},
+         "message 9 repeats the call send of message 5, which may have run: answered with the "
+         "late answer"},
         {"repeat", "{\"seq\":9,\"tool\":\"send\",\"decision\":\"insisted\",\"first\":5}",
-         "message 9, send, was sent again after a refusal; it equals message 5, which may have "
-         "run: it is forwarded"},
+         "message 9 repeats the call send of message 5, which may have run, after a refusal: "
+         "forwarded"},
         {"repeats-full", NULL,
          "there are more uncertain calls than can be remembered: some repeats may not be noticed"},
         {"tool-changed",
