@@ -45,11 +45,11 @@ static const char about[] =
     "Processes are identified by id and start time, never by name; those of other\n"
     "machines and other containers are skipped. They get SIGTERM, and SIGKILL a\n"
     "second later.\n"
-    "Two kinds of journals are kept: those that this version cannot read, because they\n"
-    "are damaged or another version wrote them, which could still store their\n"
-    "messages; and those whose vault is gone or cannot be written. --journals removes\n"
-    "both kinds with their messages, for every vault of the user, if no process has\n"
-    "them open.\n"
+    "Two kinds of journals are kept: those that this version cannot read, because\n"
+    "they are damaged or another version wrote them, which could still store their\n"
+    "messages; and those whose vault is gone or cannot be written. --journals\n"
+    "removes both kinds with their messages, for every vault of the user, if no\n"
+    "process has them open.\n"
     "Exit status: 0 nothing is left; 1 with --dry-run if something would be ended;\n"
     "3 something could not be ended.\n";
 /* clang-format on */
