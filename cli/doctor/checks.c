@@ -92,7 +92,8 @@ void doctor_report_fault(struct doctor *d, const char *check, const char *remedy
 void doctor_end(struct doctor *d)
 {
     struct out *o = &d->reporting.out;
-    struct slice rest = buf_slice(&d->fine);
+    /* after an error, the last name may have no text */
+    struct slice rest = d->fine.failed ? slice_of("") : buf_slice(&d->fine);
     while (d->reporting.text && d->verbose && rest.n > 0) {
         const char *check = rest.p, *text = check + strlen(check) + 1;
         const char *next = text + strlen(text) + 1;
