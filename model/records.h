@@ -6,8 +6,9 @@
  * the proof of a bundle. If only some fields take part in one of these, a column of the table says
  * which. docs/vault.md says what the fields mean.
  *
- * A new field is one line here, a line in docs/vault.md, and its test. docs/architecture.md ("The
- * records") says what is generated from the line, and what must be written by hand.
+ * A new field is one line here, a step of the upgrade (vault/store/schema.c), a line in
+ * docs/vault.md, and its test. docs/architecture.md ("The records") says what is generated from the
+ * line, and what must be written by hand.
  *
  * name      of the member, of the column in the database, and everywhere else.
  * type      NUMBER; TIME: microseconds since the Unix epoch; SINCE: microseconds since the start of
@@ -20,13 +21,16 @@
  *           of the session, message or event, which has these fields in this order. BODY: its text,
  *           after the fields of OPEN. TAIL: the same record, after the fields of OPEN and BODY, up
  *           to the last field that is not NULL. END: the record of the session's end.
+ *           A new field of a session or message must be TAIL or NO, of an event NO: otherwise the
+ *           commitments of older records no longer match.
  * cassette  whether the header of a cassette has the field: NEEDED: always; YES: if it is known;
  *           V2: if it is known, from version 2 on. (A line of a message has names of its own:
  *           vault/cassette/message_line.c.)
  * store     whether the field is sent to a store (vault/unsent): KEY: as the first column; YES;
  *           FULL: not with `--level minimal`; PROGRAM: with `--level minimal` only the first
  *           element of the array. LATER: in a column after those of the evidence; for a session,
- *           not with `--level minimal`.
+ *           not with `--level minimal`. A new field of a session or message must be LATER
+ *           or NO.
  * json      whether --json has the field.
  * journal   from the proxy: START: in struct session_start (journal/entry_form.h); UPDATE: in
  *           struct session_update; YES: in struct row (journal/entry.h); NO: it is set by the

@@ -23,9 +23,9 @@ static void test_event_words_of_each_kind_are_a_sentence(void **state)
         {"spawn", "{\"pid\":12}", "the server was started, process 12"},
         {"exit", "{\"status\":3}", "the server exited with status 3"},
         {"exit", "{\"signal\":9}", "the server was ended by signal 9"},
-        {"kill", "{\"signal\":15}", "the server did not exit in time and was sent SIGTERM"},
-        {"kill", "{\"signal\":9}", "the server did not exit in time and was sent SIGKILL"},
-        {"kill", "{\"signal\":1}", "the server did not exit in time and was sent signal 1"},
+        {"kill", "{\"signal\":15}", "the server was sent SIGTERM"},
+        {"kill", "{\"signal\":9}", "the server was sent SIGKILL"},
+        {"kill", "{\"signal\":1}", "the server was sent signal 1"},
         {"timeout",
          "{\"seq\":5,\"method\":\"tools/"
          "call\",\"target\":\"late\",\"waited_ms\":300,\"silent\":true}",
