@@ -14,8 +14,10 @@ struct intern {
     struct buf text; /* owned; all texts, concatenated */
     size_t *from;    /* owned; n + 1 offsets in text: the start of each, and the end of the last */
     size_t n, from_cap; /* number of texts; number of offsets allocated */
-    uint32_t *slot;     /* owned; hash table of number + 1; 0: free. At most half is used */
-    size_t slots;       /* size of the hash table: a power of 2 */
+    /* owned; hash table: a slot has the number of a text + 1, or 0 if it is free; at most half of
+     * the slots are used */
+    uint32_t *slot;
+    size_t slots; /* size of the hash table: a power of 2 */
 };
 
 /* Adds the text if it is new. *ret is its number. Returns 0 or MI_ENOMEM. */

@@ -9,7 +9,7 @@
 #define NEAREST_MAX 32 /* longer words are ignored */
 
 struct nearest {
-    const char *word; /* as written by the user */
+    const char *word; /* the word that the user has written */
     const char *best; /* NULL: none */
     size_t distance;  /* distance between word and best */
 };

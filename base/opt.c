@@ -49,7 +49,7 @@ static void opt_set_value(struct opt_set *s, size_t i, const char *value, enum o
 static int opt_fail(struct opt_set *s, const char *fmt, const char *a, const char *b)
 {
     buf_clear(&s->error);
-    for (const char *p = fmt; *p != '\0'; p++) { /* $1 and $2 stand for a and b */
+    for (const char *p = fmt; *p != '\0'; p++) { /* replaces $1 by `a`, $2 by `b` */
         if (*p == '$' && (p[1] == '1' || p[1] == '2'))
             buf_adds(&s->error, *++p == '1' ? a : b);
         else
@@ -210,7 +210,8 @@ const char *opt_get(const struct opt_set *s, const char *name)
     return s->value[opt_must_find(s, name)];
 }
 
-/* *at is source * OPT_MANY_MAX + index: the list is walked once for each source. */
+/* `*at` combines a source and an index: source * OPT_MANY_MAX + index. The list is walked once for
+ * each source. */
 const char *opt_next_value(const struct opt_set *s, const char *name, size_t *at)
 {
     size_t i = opt_must_find(s, name);

@@ -133,8 +133,8 @@ static size_t translate_property(struct buf *b, struct slice s, size_t i)
 /* Translates a regular expression of ECMA-262, as JSON Schema uses it, to the syntax of PCRE2;
  * appends at most 20 bytes for each byte of the expression. \p{Letter} and \p{gc=Lu} become \p{L}
  * and \p{Lu}; \s and \S get the meaning that ECMA-262 gives them. (Inside brackets \S has its ASCII
- * meaning, but \s and \S together still match everything.) All other text is copied: the options in
- * ECMA are for it. */
+ * meaning, but \s and \S together still match everything.) All other text is copied, because with
+ * the options in ECMA its meaning is the same. */
 static void ecma_regex_to_pcre(struct buf *b, struct slice s)
 {
     bool class = false;
@@ -301,7 +301,7 @@ enum pattern_result pattern_find(struct pattern *p, const struct pattern_piece *
     const PCRE2_SIZE *v = pcre2_get_ovector_pointer(p->data);
     size_t group = rc > 1 && v[2] != PCRE2_UNSET && v[3] > v[2] ? 1 : 0;
     size_t a = v[2 * group], b = v[2 * group + 1];
-    if (b <= a || a < piece->from) /* an expression with lookbehind may match so */
+    if (b <= a || a < piece->from) /* a group in a lookbehind may match text before the range */
         return PATTERN_NO;
     *ret = (struct slice){text.p + a, b - a};
     return PATTERN_YES;

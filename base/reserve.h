@@ -2,8 +2,9 @@
  * out (libev).
  *
  * Memory comes from malloc(). If malloc() fails, memory comes from the reserve: RESERVE_SIZE bytes
- * of the program's data. They are not used again after a block is freed: libev's arrays are few and
- * small, and they double. A block leaves the reserve when it grows and malloc() succeeds again.
+ * of the program's data. These bytes are not used again after a block is freed: libev's arrays are
+ * few and small, and they double. A block leaves the reserve when it grows and malloc() succeeds
+ * again.
  *
  * Owns      the reserve.
  * Errors    none. If the reserve is used up as well, a line on stderr says so, and the program ends

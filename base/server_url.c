@@ -9,7 +9,7 @@ static size_t url_scheme_len(struct slice word)
     return 0;
 }
 
-/* Returns the number of bytes before the first of these characters. */
+/* Returns the number of bytes in `s` before the first character that `ends` contains. */
 static size_t length_until(struct slice s, const char *ends)
 {
     size_t n = 0;

@@ -21,7 +21,7 @@ struct server_url {
 /* State of a search. Initialize it with {0}. */
 struct server_url_search {
     bool began;        /* the first word, the program, was taken */
-    bool after_option; /* the last word was an option */
+    bool after_option; /* the previous word was an option */
 };
 
 /* Takes the next word of a command. Returns true if the word is the URL. */

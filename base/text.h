@@ -79,8 +79,9 @@ static inline uint32_t text_utf8_code(const char *p, size_t len)
     return c;
 }
 
-/* Returns the number of bytes before the first byte that is a, b or not a printable ASCII character
- * (0x20 to 0x7E, RFC 20). a and b may be 0, which is not printable either. */
+/* Returns the number of bytes before the first byte that is equal to `a` or `b`, or is not a
+ * printable ASCII character (0x20 to 0x7E, RFC 20). `a` and `b` may be 0, which is not printable
+ * either. */
 size_t text_plain_run(struct slice s, char a, char b);
 /* Appends valid UTF-8 without NUL: each invalid byte and each NUL becomes U+FFFD. */
 void text_utf8(struct buf *b, struct slice s);

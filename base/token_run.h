@@ -132,7 +132,8 @@ static inline void tokens_add_punctuation(struct tokens *t, unsigned char c)
 }
 
 /* Tokenizers have one token for up to about 128 spaces, 16 tabs or ends of line, or 4 pairs of
- * \r\n; for fewer where white space changes from one character to another. */
+ * \r\n. Where one character of white space follows a different one, a token has fewer
+ * characters. */
 static inline void tokens_add_white_space(struct tokens *t, enum token_kind kind, unsigned char c)
 {
     tokens_extend_run(t, t->kind == TOKEN_NEWLINE ? TOKEN_NEWLINE : kind);

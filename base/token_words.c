@@ -15,12 +15,12 @@
 const uint8_t token_kinds[256] = {
     O, O, O, O, O, O, O, O, O, TOKEN_SPACE, TOKEN_NEWLINE, O, O, TOKEN_NEWLINE, O, O, /* controls */
     O, O, O, O, O, O, O, O, O, O, O, O, O, O, O, O, /* controls */
-    TOKEN_SPACE, P, P, P, P, P, P, P, P, P, P, P, P, P, P, P, /* space to / */
-    D, D, D, D, D, D, D, D, D, D, P, P, P, P, P, P, /* 0 to ? */
-    P, U, U, U, U, U, U, U, U, U, U, U, U, U, U, U, /* @ to O */
-    U, U, U, U, U, U, U, U, U, U, U, P, P, P, P, P, /* P to _ */
-    P, L, L, L, L, L, L, L, L, L, L, L, L, L, L, L, /* ` to o */
-    L, L, L, L, L, L, L, L, L, L, L, P, P, P, P, O, /* p to DEL */
+    TOKEN_SPACE, P, P, P, P, P, P, P, P, P, P, P, P, P, P, P, /* from ' ' to '/' */
+    D, D, D, D, D, D, D, D, D, D, P, P, P, P, P, P, /* from '0' to '?' */
+    P, U, U, U, U, U, U, U, U, U, U, U, U, U, U, U, /* from '@' to 'O' */
+    U, U, U, U, U, U, U, U, U, U, U, P, P, P, P, P, /* from 'P' to '_' */
+    P, L, L, L, L, L, L, L, L, L, L, L, L, L, L, L, /* from '`' to 'o' */
+    L, L, L, L, L, L, L, L, L, L, L, P, P, P, P, O, /* from 'p' to DEL */
 };
 /* clang-format on */
 #undef O
@@ -34,7 +34,7 @@ const uint8_t token_kinds[256] = {
 
 static unsigned tokens_lower_case_mask(__m128i v)
 {
-    __m128i letter = _mm_sub_epi8(v, _mm_set1_epi8('a')); /* 0 to 25 */
+    __m128i letter = _mm_sub_epi8(v, _mm_set1_epi8('a')); /* 0 to 25 for a small letter */
     return (unsigned)_mm_movemask_epi8(
         _mm_cmpeq_epi8(_mm_min_epu8(letter, _mm_set1_epi8(25)), letter));
 }
@@ -52,8 +52,8 @@ static void tokens_classify_block(const char *p, uint64_t *ret_lower, uint64_t *
     }
 }
 
-/* Counts n words of small letters that are separated by single spaces. letters: the bits of their
- * letters. */
+/* Counts n words of small letters that are separated by single spaces. letters: bit i is set if
+ * byte i is a letter. */
 static void tokens_count_words(struct tokens *t, uint64_t letters, int n)
 {
     uint64_t two = letters & letters >> 1, four = two & two >> 2;

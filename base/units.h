@@ -15,8 +15,9 @@ MI_MUST int units_duration(const char *text, int64_t *ret_us);
 MI_MUST int units_size(const char *text, size_t *ret_bytes);
 /* Returns true if the text of a duration or a size has a unit. */
 bool units_has_unit(const char *text);
-void units_show_duration(struct buf *b, int64_t us); /* 850us, 12.3ms, 4.20s, 3m12s, 2h05m */
-void units_show_size(struct buf *b, int64_t bytes);  /* 512B, 1.5KiB, 16.0MiB, 128MiB */
+/* appends 850us, 12.3ms, 4.20s, 3m12s, 2h05m */
+void units_show_duration(struct buf *b, int64_t us);
+void units_show_size(struct buf *b, int64_t bytes); /* appends 512B, 1.5KiB, 16.0MiB, 128MiB */
 /* A text that can be returned by value: units_bytes(n).s is valid until the end of the
  * expression. */
 struct units_text {

@@ -115,7 +115,8 @@ static int run_short_form(int argc, char **argv)
     if (st == 0 && s.operands_before_dashes < 0)
         return fail_usage_for_client(
             "missing '--': put options after the command, or a server's command after '--'");
-    return command_run(&command_proxy, argc, argv); /* this also reports an invalid option */
+    /* command_run() also reports an invalid option */
+    return command_run(&command_proxy, argc, argv);
 }
 
 int main(int argc, char **argv)
@@ -123,7 +124,7 @@ int main(int argc, char **argv)
     argv = title_open(argc, argv);
     command_prepare();
     log_set_filter(redact_log_filter, NULL);
-    /* without this, the proxy would never return the memory of one large message */
+    /* without this call, the proxy would never return the memory of one large message */
     memory_return_large_blocks();
 
     const char *word = argc > 1 ? argv[1] : NULL;

@@ -32,7 +32,8 @@ bool anchor_check(const char *where, struct buf *error)
     return false;
 }
 
-/* Writes all that the note says to syslog, so that the note can be restored from the line. */
+/* Writes a line with all values of the note to syslog, so that the note can be restored from the
+ * line. */
 static int write_note_to_syslog(const struct anchoring *a)
 {
     static const char format[] = "checkpoint origin=%.*s size=%" PRIu64 " root=%s signature=%.*s";

@@ -33,8 +33,9 @@ MI_MUST bool anchor_check(const char *where, struct buf *error);
 /* where: must be accepted by anchor_check(). */
 MI_MUST int anchor_write(const struct anchoring *a, const char *where);
 
-/* Appends the path of the file that has an anchor's notes of the vault with this origin. A leading
- * ~/ is expanded. MI_ENOENT: the anchor is syslog, which cannot be read back. */
+/* Appends the path of the file in which the anchor `where` has the notes of a vault. origin: the
+ * origin of the log of that vault. A leading ~/ is expanded. MI_ENOENT: the anchor is syslog, which
+ * cannot be read back. */
 MI_MUST int anchor_find_file(const char *where, struct slice origin, struct buf *file,
                              struct buf *error);
 /* Reads the size of the last checkpoint of a vault at an anchor. Returns MI_ENOENT if the anchor

@@ -78,7 +78,8 @@ static int anchor_file_compare(const struct anchoring *a, const char *path, stru
                                bool *ret_new)
 {
     struct checkpoint last;
-    struct log_head now; /* larger than the note's log if another process has signed meanwhile */
+    /* the vault's log; larger than the note's log if another process has signed meanwhile */
+    struct log_head now;
     struct digest root;
     int st = find_last_note(a->c.origin, path, text, &last, a->error);
     *ret_new = true;

@@ -126,7 +126,7 @@ static int kept_replace(int dir, const char *name, struct slice note)
 }
 
 /* Whether the file has a checkpoint of this log with at least the size in the note. Another process
- * may have kept the checkpoint of a longer log. */
+ * may have written the checkpoint of a longer log. */
 static bool kept_has_this_log(int dir, const char *name, struct slice note)
 {
     struct buf text = {0};
@@ -176,7 +176,7 @@ int kept_write(const char *key_path, const char *vault, struct slice note, bool 
         if (folder == NULL && i == 0)
             return MI_ENOMEM;
         struct stat s;
-        /* with `anew`, the second folder is changed only if it exists */
+        /* with `anew`, also writes to the second folder, if that folder exists */
         if (folder != NULL && (written < 0 || stat(folder, &s) == 0)) {
             tried = write_kept_in_folder(folder, vault, note, anew);
             if (tried < 0 && written < 0)

@@ -58,13 +58,13 @@ static const char about[] =
 
 /* ---- checkpoints to compare with ------------------------------------------------------------- */
 
-/* A file of notes that is read. */
+/* State of reading a file of notes. */
 struct reading {
     struct audit *a;
     const char *path;
     bool anchor;         /* the file is an anchor: notes of other vaults in it are ignored */
     struct slice origin; /* origin of this vault */
-    int notes, own;      /* number of notes so far, and of those that were added */
+    int notes, own;      /* number of notes that were read; number of notes that were added */
 };
 
 static int add_vault_note(struct reading *r, struct slice text)

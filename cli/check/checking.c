@@ -66,7 +66,7 @@ static bool checking_on_message(void *ctx, const struct query_message *m)
     struct rpc rpc;
     bool counts =
         query_is_answer(m) && m->direction == ROW_S2C && context_counts_results(m->request_method);
-    c->report->tokens = -1; /* unknown, or not an answer that a model reads */
+    c->report->tokens = -1; /* no number: it is unknown, or no model reads the message */
     if (counts && body.p != NULL && rpc_read(body, &rpc) == 0)
         c->report->tokens = context_result(&rpc).tokens;
     c->status = recheck_message(&c->recheck, m, body, &c->broken);

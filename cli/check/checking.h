@@ -20,7 +20,7 @@ struct checking_limit {
     bool (*goes_on)(void *ctx);
     void *ctx;
 };
-/* limit: NULL: the whole session is checked. */
+/* If `limit` is NULL, the whole session is checked. */
 MI_MUST int check_recorded_session(struct check_report *r, const struct filter *f, struct query *q,
                                    const struct query_session *s,
                                    const struct checking_limit *limit);

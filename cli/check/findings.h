@@ -22,7 +22,7 @@ struct check_finding {
     int64_t seq;
     bool from_client;
     bool fails; /* --fail-on names this finding, its severity, or a finding that it covers */
-    struct check_text method, target, detail; /* empty if there is none */
+    struct check_text method, target, detail; /* empty if the message has no such text */
 };
 
 struct check_recording {

@@ -75,7 +75,7 @@ static int recheck_on_request(struct recheck *r, struct rpc *m, int64_t seq, boo
         .seq = seq, .from_client = from_client, .id = rpc_id_hash_json(m->id)};
     q.token = rpc_id_hash_json(json_get(m->meta, "progressToken"));
     if (recheck_find_id(r, from_client, q.id) != NULL)
-        m->findings |= FINDING(FIND_REUSED_ID); /* protocol_check_request() reads it */
+        m->findings |= FINDING(FIND_REUSED_ID); /* protocol_check_request() reads this bit */
     *ret = protocol_check_request(&r->protocol, from_client ? PARTY_CLIENT : PARTY_SERVER, m,
                                   &q.asked);
     const struct recheck_request *same = recheck_find_token(r, from_client, q.token);

@@ -3,8 +3,8 @@
 /* Where a command takes the command line of a server. */
 enum server_syntax {
     SERVER_NONE,
-    SERVER_OPERAND,      /* from the first operand on */
-    SERVER_AFTER_DASHES, /* after `--` */
+    SERVER_OPERAND,      /* the server's command line begins with the first operand */
+    SERVER_AFTER_DASHES, /* the server's command line begins after `--` */
 };
 
 bool cmdline_takes_operand(const struct command *c, const char *operand)

@@ -27,7 +27,7 @@ struct cmdline {
     const char *word; /* the rest of the last word, which is completed */
     int server_at;    /* for CMDLINE_SERVER: index of the first word of the server's command line */
     int operands;     /* for CMDLINE_OPERAND: number of operands before the last word */
-    const char *vault, *config; /* the values of these options; NULL: not given */
+    const char *vault, *config; /* values of --vault and --config; NULL: not given */
 };
 
 /* words: the words after the name of the program; the last word is completed. */

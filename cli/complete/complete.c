@@ -191,7 +191,7 @@ static void complete_operand(struct completing *x)
         complete_recorded(x, RECORDED_SERVER);
     if (cmdline_takes_operand(c, "FIELD:"))
         complete_search_field(x);
-    else if (last != NULL && last[1] >= 'a' && last[1] <= 'z') /* such as bash|zsh|fish */
+    else if (last != NULL && last[1] >= 'a' && last[1] <= 'z') /* words, such as bash|zsh|fish */
         candidates_add_words(&x->found, last + 1);
     if (cmdline_takes_operand(c, "FILE"))
         candidates_ask_shell(&x->found, "files");

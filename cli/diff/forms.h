@@ -23,7 +23,7 @@ void diff_json_sides(struct json_out *j, const struct diff *d,
                      const struct diff_name name[DIFF_SIDES]);
 void diff_json_counts(struct json_out *j, const struct result_counts *c);
 
-/* Adds a case for the differences between the sessions. place: the recordings, without a
+/* Adds a case for the differences between the sessions. place: names the two recordings, but no
  * message. */
 void diff_add_sessions_case(struct report *report, const struct diff *d,
                             const struct report_place place[DIFF_SIDES]);

@@ -32,7 +32,8 @@ struct result_span {
 struct result_difference {
     enum diff_part part;
     bool is_entry; /* a whole entry of a list was added or removed */
-    /* as in diff_difference: path; name of the entry in a list; path below the entry; values */
+    /* texts from struct diff_difference: the path, the name of the entry in a list, the path below
+     * the entry, both values */
     struct result_span pointer, entry, below, value[DIFF_SIDES];
     size_t at;               /* the number of bytes left out at the beginning of both values */
     bool cut[DIFF_SIDES];    /* the end of the value is left out */

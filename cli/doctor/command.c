@@ -132,7 +132,8 @@ static void check_database(struct doctor *d, bool quick)
                                "%lld gap%s: some messages were not recorded, see the events `gap`",
                                (long long)h.gaps, h.gaps == 1 ? "" : "s");
         int64_t n = health_count_unfilled(d->vault);
-        if (n > 0 && !running_has_any(d->vault)) /* the recorder of a running proxy adds them */
+        /* the recorder of a running proxy adds these sessions */
+        if (n > 0 && !running_has_any(d->vault))
             doctor_report_note(
                 d, "calls",
                 "%lld session%s not in the table `calls` yet: commands take longer to read %s, "

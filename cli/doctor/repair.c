@@ -40,8 +40,8 @@ struct repair {
     int64_t sessions, messages; /* number of sessions and messages that were imported */
     int64_t before;             /* number of sessions that an earlier repair had imported */
     int64_t lost;               /* number of sessions, messages and ranges that cannot be read */
-    struct buf why;             /* owned; why the first of them cannot be read */
-    /* about the session that is repaired now: */
+    struct buf why;             /* owned; why the first session, message or range cannot be read */
+    /* The next members are about the session that is repaired now: */
     struct import *import;
     char uid[UID_LEN + 1];
     int64_t last;     /* number of the last message that was read */

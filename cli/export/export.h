@@ -24,11 +24,12 @@ struct export
     const struct filter *filter;   /* borrowed */
     struct session_view view;
     struct exported_calls calls;
-    struct buf b;                           /* owned; text that is not written yet */
-    struct buf body;                        /* owned; holds a large body */
-    struct buf text;                        /* owned; scratch */
-    bool no_stderr, content, notifications; /* values of the options of the same names */
-    int status;                             /* first error of reading or writing; 0: none */
+    struct buf b;    /* owned; text that is not written yet */
+    struct buf body; /* owned; holds a large body */
+    struct buf text; /* owned; scratch */
+    /* values of --no-stderr, --content and --notifications */
+    bool no_stderr, content, notifications;
+    int status; /* first error of reading or writing; 0: none */
 };
 
 /* requests: each request counts as a call, also if a call has several. */

@@ -94,7 +94,8 @@ static void page_add_body(struct page *p, const struct query_message *m)
         return;
     }
     buf_clear(&x->text);
-    /* PREVIEW_MAX and one more character, so that page_add_preview() shortens a longer text */
+    /* reads PREVIEW_MAX bytes and one more character, so that page_add_preview() shortens a longer
+     * text */
     preview_add(&x->text, m, body, PREVIEW_MAX + 4);
     page_add_preview(p);
     page_add_content(p, body);

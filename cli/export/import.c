@@ -132,7 +132,7 @@ static int import_bundle(struct import *d, struct slice text, const struct publi
 struct import_run {
     struct import *import;
     const char *name;
-    int status; /* 1: the recording was imported before */
+    int status; /* result of the import; 1: the recording was imported before */
 };
 
 static bool import_command_on_session(void *ctx, const struct query_session *s)

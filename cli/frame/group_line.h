@@ -11,8 +11,9 @@
 #include "vault/query/count.h"
 
 struct group_line {
-    struct slice server, tool, client, day, method; /* those that all calls of the group share */
-    struct slice key;                               /* key of the group in the count */
+    /* values that all calls of the group share */
+    struct slice server, tool, client, day, method;
+    struct slice key; /* key of the group in the count */
     struct tally_group g;
     int64_t p50_us, p95_us, p99_us, max_us, bytes;
     int64_t result_tokens; /* tokens of all requests' results; -1: unknown */

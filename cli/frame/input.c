@@ -54,7 +54,7 @@ int input_key(const char *key, struct public_key *ret)
         return EXIT_USAGE;
     }
     int status = input_read(key, KEY_FILE_MAX, &b);
-    struct slice text = buf_slice(&b); /* without white space around the key */
+    struct slice text = buf_slice(&b); /* the key without the white space around it */
     while (text.n > 0 && memchr(" \t\r\n", text.p[0], 4) != NULL)
         text = (struct slice){text.p + 1, text.n - 1};
     while (text.n > 0 && memchr(" \t\r\n", text.p[text.n - 1], 4) != NULL)

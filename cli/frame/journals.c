@@ -149,7 +149,7 @@ void journals_close(struct journals *j)
     *j = (struct journals){.n = 0};
 }
 
-/* What was removed. */
+/* What journals_remove() has removed. */
 struct removal {
     size_t unreadable;
     struct stranded stranded;

@@ -26,9 +26,10 @@ struct journal_view {
     uint64_t stored;       /* position up to which all rows are stored */
     uint64_t unstored;     /* bytes after that position */
     enum ring_trouble trouble;
-    unsigned confined;            /* result of the recorder's confine_self(); 0: not confined */
-    bool filtered;                /* the recorder's confine_system_calls() succeeded */
-    uint32_t denied, last_denied; /* system calls, as in struct confine_denied */
+    unsigned confined; /* result of the recorder's confine_self(); 0: not confined */
+    bool filtered;     /* the recorder's confine_system_calls() succeeded */
+    /* denied system calls: their number; the last one (struct confine_denied) */
+    uint32_t denied, last_denied;
     int64_t started_wall_us;
 };
 

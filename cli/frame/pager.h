@@ -14,7 +14,7 @@
 #include <sys/types.h>
 
 struct pager {
-    pid_t pid;    /* 0: no pager */
+    pid_t pid;    /* process of the pager; 0: no pager runs */
     int terminal; /* owned; the original stdout; -1: stdout is not redirected */
 };
 

@@ -14,7 +14,7 @@
 #include "base/json_out.h"
 #include "cli/frame/session_line.h"
 
-/* The next three add the members of an object. */
+/* The next three functions add the members of an object. */
 /* Adds all members except the body. */
 void record_json_message_members(struct json_out *j, const struct query_session *s,
                                  const struct query_message *m);
@@ -22,7 +22,7 @@ void record_json_event_members(struct json_out *j, const struct query_session *s
                                const struct query_event *e);
 void record_json_call_members(struct json_out *j, const struct query_call *c);
 
-/* The next three add one object without a newline. */
+/* The next three functions add one object without a newline. */
 void record_json_session(struct buf *b, const struct query_session *s,
                          const struct session_view *v);
 /* operations: those of the session; NULL: not known. body: the message's body, or the large body

@@ -51,13 +51,13 @@ void reporting_end_row(struct reporting *r);
 /* ---- text ---- */
 
 struct reporting_cell {
-    const char *text; /* our own text */
+    const char *text; /* text of this program, not from a recording */
     size_t width;     /* width of the column; the text is padded with blanks */
     enum out_style style;
 };
 
 /* Prints a line of cells and a sentence. If the terminal has no room for a sentence after the
- * cells, it begins on the next line. */
+ * cells, the sentence begins on the next line. */
 void reporting_print_line(struct out *o, const struct reporting_cell *cells, size_t n,
                           struct slice sentence);
 /* Prints lines of details, indented to column `indent`. Lines that begin with "- " or "+ " are

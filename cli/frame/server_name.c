@@ -6,7 +6,7 @@
  * in both lists. */
 #define LAUNCHERS " npx bunx uvx node bun deno ruby perl php dotnet java env sh bash "
 #define RUNNERS " npm pnpm yarn pipx uv docker podman bun deno dotnet "
-/* Options of these programs that take the next word. */
+/* Options of LAUNCHERS and RUNNERS whose value is the next word. */
 #define WITH_VALUE                                                                                 \
     " -e --env -v --volume --mount -p --package --name --network -w -u --from --with --cwd "
 #define ENDINGS " .py .js .mjs .cjs .ts .jar .rb .sh .php "

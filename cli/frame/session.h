@@ -58,7 +58,7 @@ MI_MUST int session_vault_verify(const struct settings *s, struct query **ret);
 /* Opens the vault, calls `work` and closes the vault. Returns the exit status. */
 typedef int (*session_work_fn)(struct query *q, const struct settings *s);
 MI_MUST int session_run_command(const struct settings *s, session_work_fn work);
-bool session_nothing_recorded(struct query *q); /* does the vault have no session? */
+bool session_nothing_recorded(struct query *q); /* returns true if the vault has no session */
 /* Says on stderr why a list is empty: `what`, such as "no matching call"; or that nothing is
  * recorded yet, and how to begin. */
 void session_warn_none(struct query *q, const char *what);
@@ -118,7 +118,7 @@ bool session_has_failed(const struct query_session *s, const struct session_view
  * because its output would be incomplete. */
 MI_MUST int session_read_body(struct query *q, struct slice uid, const struct query_message *m,
                               size_t max, struct buf *b, struct slice *ret, const char **ret_error);
-bool session_is_answer(const struct query_message *m); /* a result or an error */
+bool session_is_answer(const struct query_message *m); /* returns true for a result or an error */
 /* Returns query_status() of an answer, CALL_REFUSED for a refused message, CALL_UNKNOWN for any
  * other. */
 enum call_status session_status_of_message(const struct query_message *m);

@@ -64,8 +64,8 @@ static void table_measure_columns(const struct table *t, struct out *o, size_t *
     }
 }
 
-/* Returns the widest text column that can be narrowed; columns_n if there is none. narrowed:
- * considers only columns with a negative `spare`; false: only the others. */
+/* Returns the widest text column that can be narrowed; columns_n if there is none. If `narrowed` is
+ * true, considers only columns with a negative `spare`, otherwise only the other columns. */
 static size_t widest_text_column(const struct table *t, const size_t *width, bool narrowed)
 {
     size_t widest = t->columns_n;

@@ -25,7 +25,7 @@ struct list_reading {
     const char *none;          /* the text for an empty list; NULL: the text of `struct list` */
     bool older;                /* result: there are more rows than the limit */
     bool watched;              /* set by `ui`, which reads the list repeatedly */
-    const void *const *before; /* if watched: the rows of the previous reading */
+    const void *const *before; /* rows of the previous reading, if `watched` is true */
     size_t before_n;
     struct buf error, note; /* owned; note: additional information for the user */
     bool incomplete;        /* something could not be read; the note says what */
@@ -53,7 +53,8 @@ MI_MUST int list_print(const struct list *l, const struct settings *s, struct li
  * run(). */
 MI_MUST int list_run(const struct settings *s);
 
-extern const struct opt list_options[]; /* for commands of lists without other options */
+/* options of the commands of lists that have no other options */
+extern const struct opt list_options[];
 extern const struct list list_running, list_escalations, list_asked, list_cost;
 /* A row of list_escalations. */
 struct escalation_row {

@@ -100,7 +100,8 @@ struct used {
     size_t called; /* number of called tools, including hidden ones */
     /* number of tools that were called successfully but are not in the list of tools */
     size_t gone;
-    struct buf names;          /* owned; value of `tools`: patterns for tool[] and the gone tools */
+    /* owned; value of `tools`: patterns for tool[] and for the tools that `gone` counts */
+    struct buf names;
     struct buf hidden;         /* owned; names of called tools that stay hidden, for a message */
     struct slice without;      /* name of a called tool that no rule can name; n == 0: none */
     struct tool_rule in_force; /* owned; hide-tools and read-only of the configuration */

@@ -85,7 +85,7 @@ static int find_value(struct tool_call *c, const char *pointer, struct json_valu
 
 /* ---- images, audio and blobs ---- */
 
-#define BASE64_MIN 100 /* characters; a shorter text is shown */
+#define BASE64_MIN 100 /* in characters; a shorter base64 text is shown */
 
 /* Returns the number of bytes that the base64 text encodes, or 0 if the text is not base64 or is
  * short. An escaped slash counts as one character. */

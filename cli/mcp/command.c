@@ -14,7 +14,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* Milliseconds that an answer waits until a client that has closed its end of stdin reads. */
+/* Milliseconds that an answer waits for a client to read, if the client has closed its end of
+ * stdin. */
 #define LEAVE_MS 5000
 #define WRITE_MAX 4096 /* bytes that a writable pipe takes at once (PIPE_BUF) */
 

@@ -337,7 +337,8 @@ static int answer_batch(struct mcp_server *s, const struct rpc *batch, struct bu
         size_t before = answer->n;
         buf_addc(answer, before == from ? '[' : ',');
         if (rpc_read(v.text, &m) < 0)
-            return MI_ENOMEM; /* each part of valid JSON is valid */
+            /* the only possible error, because each part of valid JSON is valid */
+            return MI_ENOMEM;
         if (rpc_method_is(&m, "initialize"))
             mcp_server_answer_invalid(answer, m.id.text, RPC_INVALID_REQUEST,
                                       "initialize must not be in a batch");

@@ -21,7 +21,7 @@
  * longer, "…" follows. For {NULL, 0}, appends "-" without quotes. */
 void append_shown_quoted(struct buf *b, struct slice text, size_t max);
 /* Appends the text with its line ends; every other special character is escaped. Each line begins
- * with `prefix`, so that no line looks like one of ours. */
+ * with `prefix`, so that no recorded line looks like a line of this program. */
 void append_shown_lines(struct buf *b, struct slice text, const char *prefix);
 /* Appends a space, the method, and the target if there is one. */
 void append_shown_subject(struct buf *b, struct slice method, struct slice target);

@@ -39,7 +39,7 @@ struct tool_call {
     struct filter filter;  /* the filter that the arguments ask for */
     struct buf values;     /* owned; strings of arguments, each ended by a NUL */
     struct buf json, text; /* owned; the result */
-    struct json_out j;     /* writes an open object into `json` */
+    struct json_out j;     /* writes the members of the result into `json` */
     struct buf error;      /* owned; with MI_EINVAL it holds a sentence */
     int64_t late_us;       /* monotonic clock; the time at which TOOL_PATIENCE_US is over */
 };
@@ -53,8 +53,8 @@ void tool_close(struct tool_call *c);
 /* Ends the object. Returns 0 or MI_ENOMEM. */
 MI_MUST int tool_end(struct tool_call *c);
 
-/* Return the value of an argument. If the argument is missing, they return JSON_NONE, NULL,
- * `otherwise`, or false. */
+/* Return the value of an argument. If the argument is missing, these functions return JSON_NONE,
+ * NULL, `otherwise`, or false. */
 struct json_value tool_argument(const struct tool_call *c, const char *name);
 const char *tool_text_argument(struct tool_call *c, const char *name);
 int64_t tool_number_argument(const struct tool_call *c, const char *name, int64_t otherwise);

@@ -160,7 +160,7 @@ static int compare_rows(struct comparing *x)
             (c->filter.failed && !result_has_failed_call(x->result)) ||
             (c->filter.slow_us > 0 && !result_lasted_at_least(x->result, c->filter.slow_us)))
             continue;
-        if (rows_begin(&x->rows, 1, i)) { /* i is the number of a row, not a seq in a session */
+        if (rows_begin(&x->rows, 1, i)) { /* `i` is the number of a row, not a seq in a session */
             diff_json_row(&c->j, x->result, ROW_BYTES);
             if (x->result->params.n > 0)
                 json_out_text(&c->j, "arguments", text_head(x->result->params, SHOWN_BRIEF));

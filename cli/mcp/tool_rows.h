@@ -64,8 +64,8 @@ MI_MUST bool rows_is_late(struct rows *r, int64_t session, int64_t n);
 /* For a list that did not pass all its rows: sets the number of rows, including those on the pages
  * before. If `all` is false, the number is only a lower limit. */
 void rows_set_total(struct rows *r, int64_t total, bool all);
-/* Ends the array, and says which rows these are, and of how many. `none`: the text for an empty
- * list. */
+/* Ends the array, and adds which rows the page has, and how many rows the list has. `none`: the
+ * text for an empty list. */
 void rows_close(struct rows *r, const char *none);
 
 #endif

@@ -79,7 +79,7 @@ int toolbox_open(struct toolbox *t)
     if (t->text.failed)
         return MI_ENOMEM;
     int st = rpc_read(buf_slice(&t->text), &m);
-    assert(st == 0 && m.kind == RPC_RESULT); /* cannot fail: a test also reads tools.json */
+    assert(st == 0 && m.kind == RPC_RESULT); /* cannot fail, because a test checks tools.json */
     t->list = json_get(m.result, "tools");
     tools_add_page(&t->tools, &m, 0);
     return tools_are_complete(&t->tools) ? 0 : MI_ENOMEM;

@@ -50,12 +50,13 @@ static const struct opt proxy_opts[] = {
      "0: none"},
     {0, "grace", "DURATION", "1.5s",
      "time from closing the server's stdin to SIGKILL; SIGTERM is sent half-way"},
-    /* Written by `wrap --remote` for `unwrap`: the text that was replaced. */
+    /* `wrap --remote` writes this option for `unwrap`: the text that was replaced. */
     {0, "original", "TEXT...", NULL, NULL},
-    /* Written by `send`: the recorded request that is sent again; it is recorded as an event. */
+    /* `send` gives this option: the recorded request that is sent again. The option is recorded as
+     * an event. */
     {0, "sent", "REQUEST", NULL, NULL},
-    /* Written by `replay`: the recorded tool rule, which overrides all other rules and `validate =
-     * none`. */
+    /* `replay` gives this option: the recorded tool rule, which overrides all other rules and
+     * `validate = none`. */
     {0, "tools-rule", "RULE", NULL, NULL},
     {'v', "verbose", NULL, NULL, "write more to stderr"},
     COMMAND_OPT_VAULT,

@@ -1,4 +1,5 @@
-/* commands.h - the commands that let a recording replace a server, or that compare the two. */
+/* commands.h - the commands that let a recording replace a server, or compare a server with a
+ * recording. */
 #ifndef MI_CLI_RECORDINGS_COMMANDS_H
 #define MI_CLI_RECORDINGS_COMMANDS_H
 

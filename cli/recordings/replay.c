@@ -75,7 +75,7 @@ struct live_choice {
     bool catch_up;
     const char *file;       /* the operand if it is a file, otherwise NULL */
     const char *output;     /* the file to write; NULL: none */
-    char *const *server;    /* borrowed; NULL: none was given */
+    char *const *server;    /* borrowed; command line of the live server; NULL: not given */
     struct proxied proxied; /* owned */
     struct tape *tape;      /* owned; NULL: nothing is recorded */
     char name[SERVER_NAME_MAX];

@@ -99,7 +99,7 @@ static int fail_unknown_argument(struct json_value schema, struct slice name)
         if (n.best != before) {
             buf_clear(&near);
             text_visible(&near, buf_slice(&key));
-            n.best = ""; /* the key will be overwritten; only the distance counts */
+            n.best = ""; /* the key will be overwritten, so only n.distance is used from now on */
         }
     }
     log_error("the tool has no argument '%s'; %s%s%s--unchecked sends it anyway", buf_str(&shown),
@@ -238,7 +238,8 @@ static int exchange_confirm_call(const struct exchange *x, const struct rpc *m)
                                      is_call ? "the tool is not marked read-only"
                                              : "the method is not known to be read-only");
     } else {
-        bool has_typed_secret = false; /* the terminal did not show it, so the question does not */
+        /* the terminal did not show the secret, so the question must not show it */
+        bool has_typed_secret = false;
         for (size_t i = 0; i < x->sets->n; i++)
             has_typed_secret |= x->sets->list[i].place.n > 0;
         struct slice args = has_typed_secret ? slice_of("(with the secrets that you have typed)")

@@ -307,6 +307,6 @@ void outgoing_write_message(const struct outgoing *r, struct buf *b)
     json_out_int(&j, "id", 0);
     json_out_text(&j, "method", buf_slice(&r->method));
     if (r->params.n > 0)
-        json_out_visible(&j, "params", buf_slice(&r->params)); /* on one line */
+        json_out_visible(&j, "params", buf_slice(&r->params)); /* writes params on one line */
     json_out_end(&j);
 }

@@ -19,7 +19,7 @@
 struct peer {
     struct live *live;  /* owned */
     struct talk talk;   /* owned */
-    struct tools tools; /* owned; filled by peer_ask_tools() */
+    struct tools tools; /* owned; the server's tools, which peer_ask_tools() reads */
     /* owned; JSON of `_meta` in requests of 2026-07-28; empty: an older revision. Before
      * peer_greet(), the caller may set it from a recorded request. */
     struct buf meta;

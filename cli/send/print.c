@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define FILES_MAX 100000 /* file names that are tried */
+#define FILES_MAX 100000 /* maximum number of file names that are tried */
 
 bool answer_is_failure(const struct rpc *answer)
 {
@@ -246,7 +246,7 @@ void print_result(struct out *o, struct print_files *files, const struct rpc *m)
     struct json_walk w;
     if (m->kind == RPC_ERROR) {
         print_error(o, m);
-    } else if (m->content.type == JSON_ARRAY) { /* the result of a tool */
+    } else if (m->content.type == JSON_ARRAY) { /* the answer is the result of a tool */
         for (w = json_walk_begin(m->content); json_walk_next(&w, &key, &item);)
             if (!text_repeats_structured(item, m->structured))
                 print_content(o, files, item);

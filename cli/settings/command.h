@@ -48,8 +48,8 @@ struct command {
     const char *summary;     /* the text in the list of commands */
     const char *usage;       /* what follows the name in the help, such as "[OPTIONS] [SESSION]" */
     const char *about;       /* more text for the help, in whole lines; NULL: none */
-    const struct opt *table; /* ends with COMMAND_OPTS */
-    int operands_max;        /* not used if server_command is true */
+    const struct opt *table; /* options of the command; ends with COMMAND_OPTS */
+    int operands_max;        /* maximum number of operands; not used if server_command is true */
     bool server_command;     /* the command line of a server follows the options */
     /* returns the exit status; NULL: mcp-interposer-ship runs the command */
     int (*run)(const struct settings *s);

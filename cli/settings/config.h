@@ -29,7 +29,8 @@
 
 struct redact;
 
-enum { RETAIN_OLDER, RETAIN_LAST, RETAIN_SIZE, RETAIN_RULES }; /* older-than, keep-last, max-size */
+/* the rules older-than, keep-last and max-size */
+enum { RETAIN_OLDER, RETAIN_LAST, RETAIN_SIZE, RETAIN_RULES };
 
 /* A key of a section `[server NAME]`. All members are borrowed. */
 struct server_setting {
@@ -85,8 +86,9 @@ const char *settings_text_of_server(const struct settings *s, const char *server
 const char *settings_next_value(const struct settings *s, const char *name, size_t *at);
 bool settings_is_word(const struct settings *s, const char *name, const char *word);
 bool settings_is_on(const struct settings *s, const char *name);
-/* These return the value of an option by the type of its argument (cli/settings/option_value.h): a
- * SIZE in bytes, a DURATION in microseconds, a WHEN in microseconds since the epoch, a number N. */
+/* These functions return the value of an option by the type of its argument
+ * (cli/settings/option_value.h): a SIZE in bytes, a DURATION in microseconds, a WHEN in
+ * microseconds since the epoch, a number N. */
 size_t settings_size(const struct settings *s, const char *name);
 int64_t settings_duration_us(const struct settings *s, const char *name);
 int64_t settings_when_us(const struct settings *s, const char *name);

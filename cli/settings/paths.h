@@ -21,7 +21,7 @@ char *path_audit_state(void);
 /* Returns `given` with a leading `~/` expanded. If `given` is NULL, returns
  * $XDG_CONFIG_HOME/mcp-interposer/config.ini, or else ~/.config/mcp-interposer/config.ini. */
 char *path_config(const char *given);
-/* Returns the same for the file audit.key. */
+/* Returns the same path, but with the file name audit.key instead of config.ini. */
 char *path_audit_key(const char *given);
 /* Returns `given` with a leading `~/` expanded. */
 char *path_expand_home(const char *given);

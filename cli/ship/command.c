@@ -109,7 +109,7 @@ const struct command ship_forget = {
     .operands_max = 1,
 };
 
-/* In the order of the help. */
+/* The verbs, in the order of the help. */
 /* clang-format off */
 static const struct command *const verbs[] = {
     &ship_init,

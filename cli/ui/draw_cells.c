@@ -37,7 +37,7 @@ void draw_field(struct ui *u, enum cells_style style, struct slice text, size_t 
             size_t kept = width > 1 ? cells_fitting_len(text, u->ascii, width - 1) : 0;
             struct slice head = {text.p, kept};
             size_t columns = cells_text_columns(head, u->ascii, width);
-            if (columns <= width - 1) { /* otherwise a single character is wider than the line */
+            if (columns <= width - 1) { /* if not, a single character is wider than the line */
                 cells_add(&u->cells, style, head);
                 cells_add_blanks(&u->cells, width - 1 - columns);
             } else {

@@ -57,7 +57,7 @@ static int wait_for_process(pid_t pid)
     }
     sigprocmask(SIG_SETMASK, &before, NULL);
     if (stopped)
-        (void)raise(SIGTERM); /* for the handler, which ends ui */
+        (void)raise(SIGTERM); /* calls the handler of SIGTERM, which ends ui */
     return ended > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 

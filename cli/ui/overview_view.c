@@ -126,7 +126,7 @@ static int filter_by_selected_tool(struct ui *u)
 static int show_next_overview(struct ui *u, bool next)
 {
     size_t at = sessions_place_of_id(&u->sessions, u->session_cursor.key), n = u->sessions.n;
-    size_t to = next ? at + 1 : at - 1; /* SIZE_MAX before the first session */
+    size_t to = next ? at + 1 : at - 1; /* if no session precedes, `to` is SIZE_MAX */
     if (at >= n || to >= n)
         return 0;
     stack_top(u)->at = stack_top(u)->top = 0;

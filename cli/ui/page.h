@@ -14,7 +14,7 @@ struct page {
     size_t *top;            /* the first line that is drawn */
     size_t line;            /* index of the next line */
     size_t chosen;          /* 1 + the selected line; 0: none */
-    struct line_seek *seek; /* not NULL: lines are searched, not drawn */
+    struct line_seek *seek; /* if not NULL, lines are searched instead of drawn */
 };
 
 void page_begin(struct page *p); /* begins a line, which the caller fills through u->cells */

@@ -98,7 +98,8 @@ static void fold_selected_line(struct ui *u, enum detail_fold how)
         ui_say_error(u, "too much is unfolded; fold something else first");
 }
 
-/* Undoes one of these, in this order: the search, the zoom, the filter (only Esc), the focus. */
+/* Undoes the first of these that is set: the search, the zoom, the filter (only with Esc), the
+ * focus. */
 static int main_go_back(struct ui *u, enum action x)
 {
     if (u->seek.on)

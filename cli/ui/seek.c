@@ -5,8 +5,9 @@
 #include "cli/frame/session.h"
 #include "cli/ui/text/find.h"
 
-#define PART 500         /* messages that are searched in one step */
-#define CALLS_PART 20000 /* the same, if the vault is queried for failed calls */
+#define PART 500 /* messages that are searched in one step */
+/* messages that are searched in one step, if the vault is queried for failed calls */
+#define CALLS_PART 20000
 
 /* Whether the search queries the vault for failed calls, in all sessions. Otherwise, it reads the
  * messages of the chosen session: if it searches a text, if the list shows messages, or if the
@@ -187,7 +188,7 @@ static int seek_failed_step(struct ui *u)
         int st = seek_failed_in_part(u, &found);
         if (st < 0 || found == 0)
             return st;
-        st = feed_choose_session(u, k->session); /* also ends the search */
+        st = feed_choose_session(u, k->session); /* this call also ends the search */
         seek_finish(u, found);
         u->list_cursor.key = found;
         u->list_cursor.follows = false;
@@ -217,7 +218,7 @@ static int seek_session_step(struct ui *u)
                 int64_t found = k->session;
                 if (k->wrapped)
                     ui_say(u, "continued at the other end");
-                st = feed_choose_session(u, found); /* also ends the search */
+                st = feed_choose_session(u, found); /* this call also ends the search */
                 k->on = false;
                 u->dirty = true;
             }

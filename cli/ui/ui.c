@@ -13,9 +13,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define PICTURE_MS 50 /* between two drawings: at most 20 a second */
-#define STALE_MS 250  /* between two drawings while older messages are read */
-#define TICK_MS 1000  /* between two drawings while durations of open calls grow */
+#define PICTURE_MS 50 /* pause between two drawings: at most 20 drawings a second */
+#define STALE_MS 250  /* pause between two drawings while older messages are read */
+#define TICK_MS 1000  /* pause between two drawings while durations of open calls grow */
 
 static const struct opt table_of_options[] = {
     OPT_REQUESTS,

@@ -75,7 +75,8 @@ struct view_ops {
     /* Goes to what the user typed after `:`. If NULL or VIEW_UNKNOWN, a number is a line. */
     MI_MUST int (*go)(struct ui *u, const char *to);
     void (*close)(struct ui *u); /* frees the view's data; NULL: there is none */
-    /* indexed by the pane with the focus; a view without panes uses the first */
+    /* hints in the footer, by the pane with the focus; a view without panes uses the first
+     * element */
     const struct hint *hints[PANES];
 };
 
@@ -227,8 +228,8 @@ struct ui {
     struct seek seek;
     size_t problems_n;         /* number of escalations */
     int64_t problems_us;       /* when the escalations were counted last */
-    struct problems *problems; /* owned; NULL: the view is not open */
-    struct compare *compare;   /* owned; NULL: the view is not open */
+    struct problems *problems; /* owned; NULL: the view of escalations is not open */
+    struct compare *compare;   /* owned; NULL: the view of a comparison is not open */
 
     struct beside beside;
     struct tool_list tools; /* owned; the tools of the session tools_of, for notes in the detail */
@@ -271,9 +272,9 @@ struct list_row {
 size_t list_count_rows(const struct ui *u);
 /* Returns how many rows before this one are calls, not events. */
 size_t list_count_calls_above(const struct ui *u, size_t place);
-size_t list_find_seq(const struct ui *u, int64_t seq); /* index of a call or message */
+size_t list_find_seq(const struct ui *u, int64_t seq); /* returns the index of a call or message */
 struct list_row list_row_at(const struct ui *u, size_t place);
-size_t list_selected_place(const struct ui *u); /* index of the selected row */
+size_t list_selected_place(const struct ui *u); /* returns the index of the selected row */
 /* returns false if the list has no row */
 bool list_get_selected(const struct ui *u, struct list_row *ret);
 /* returns false if the list has no row, or the selected row is an event */
@@ -300,7 +301,8 @@ struct layer *stack_open(struct ui *u, const struct view_ops *v);
  * view. */
 void stack_drop(struct ui *u, const struct view_ops *v);
 void stack_close(struct ui *u); /* closes the top view */
-/* Puts the main view, which is also the bottom, on top. Esc in this pane closes it. */
+/* Puts the main view on top of the stack, although it is also the bottom view. Esc in this pane
+ * closes the upper one. */
 void stack_open_main(struct ui *u, enum pane pane);
 /* Returns the selected index after a motion, in a list of n rows whose selected row is at `at`. */
 size_t move_cursor(struct cursor *c, size_t n, size_t at, enum motion m, int by);
@@ -327,8 +329,8 @@ bool feed_shows_operations(const struct ui *u); /* whether a call of several req
 /* Whether the list of sessions is complete. feed_read_more_sessions() reads some more of them. */
 bool feed_has_all_sessions(const struct ui *u);
 MI_MUST int feed_read_more_sessions(struct ui *u);
-/* Sets the filter and reads the lists again. MI_EINVAL: it is invalid; shows a message and keeps
- * the current filter. */
+/* Sets the filter and reads the lists again. If the filter is invalid, shows a message, keeps the
+ * current filter, and returns MI_EINVAL. */
 MI_MUST int feed_set_filter(struct ui *u, const char *text);
 
 /* ---- narrow.c: finds the sessions that have a message that matches the filter ---- */
@@ -378,8 +380,9 @@ MI_MUST int list_view_mouse(struct ui *u, const struct press *p);
 void list_view_search(struct ui *u, bool forward);
 void list_view_close(struct ui *u);
 /* The next functions work on the view on top: */
-const struct list *list_view_list(const struct ui *u); /* NULL: the view does not show a list */
-const void *list_view_selected(const struct ui *u);    /* NULL: there is no row */
+/* returns NULL if the view does not show a list */
+const struct list *list_view_list(const struct ui *u);
+const void *list_view_selected(const struct ui *u); /* returns NULL if there is no row */
 void list_view_read_again(struct ui *u); /* reads the rows again, if the view shows a list */
 
 /* ---- problems.c ---- */

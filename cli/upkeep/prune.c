@@ -250,7 +250,8 @@ enum mode {
     DRY,    /* --dry-run: prints what would be removed */
 };
 
-/* some: there is something to remove. Sets *ret_kept if it was not removed. */
+/* some: whether there is something to remove. Sets *ret_kept if there was, but it was not
+ * removed. */
 static int prune_text(struct query *q, struct prune *p, enum mode mode, bool some, struct out *o,
                       bool *ret_kept, struct buf *error)
 {

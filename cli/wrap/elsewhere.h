@@ -1,7 +1,7 @@
 /* elsewhere.h - finds configuration files with wrapped servers in other directories: projects in
  * which `wrap` was run before.
  *
- * Their backups name them: a file has a backup while any of its servers is wrapped.
+ * The backups name these files: a file has a backup while any of its servers is wrapped.
  *
  * Blocks    on the file system only. */
 #ifndef MI_CLI_WRAP_ELSEWHERE_H

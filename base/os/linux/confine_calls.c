@@ -120,7 +120,8 @@ int confine_system_calls(struct confine_denied *ret)
     scmp_filter_ctx filter = seccomp_init(DENY);
     int st = filter != NULL && start_counting_denied(ret) ? 0 : MI_ENOMEM;
     if (st == 0)
-        st = seccomp_attr_set(filter, SCMP_FLTATR_CTL_OPTIMIZE, 2); /* a binary tree */
+        /* 2: looks a call up in a binary tree */
+        st = seccomp_attr_set(filter, SCMP_FLTATR_CTL_OPTIMIZE, 2);
     if (st == 0)
         st = confine_calls_add(filter, SCMP_ACT_ALLOW, allowed, MI_COUNT(allowed));
     if (st == 0)

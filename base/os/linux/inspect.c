@@ -149,7 +149,7 @@ bool inspect_same_file(pid_t a, pid_t b, int fd)
 
 bool inspect_same_command(pid_t a, pid_t b)
 {
-    char of_a[1024], of_b[1024]; /* zeros separate the words */
+    char of_a[1024], of_b[1024]; /* each argument ends with a NUL */
     size_t a_n = read_proc_file(a, "cmdline", of_a, sizeof of_a);
     size_t b_n = read_proc_file(b, "cmdline", of_b, sizeof of_b);
     return a_n > 0 && a_n == b_n && memcmp(of_a, of_b, a_n) == 0;

@@ -11,9 +11,8 @@ int pipe_open(int fd[2], int flags)
     return pipe2(fd, O_CLOEXEC | flags) == 0 ? 0 : MI_EIO;
 }
 
-/* The pipes of a user that are larger than the usual 64 KiB may have
- * /proc/sys/fs/pipe-user-pages-soft pages together; pipe(7) describes what happens beyond this
- * limit. */
+/* The pipes of one user should together have at most /proc/sys/fs/pipe-user-pages-soft pages;
+ * pipe(7) describes what happens beyond this limit. */
 size_t pipe_widen(int fd, size_t n)
 {
     int before = fcntl(fd, F_GETPIPE_SZ);

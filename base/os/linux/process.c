@@ -59,7 +59,8 @@ int process_read(pid_t pid, struct process *ret)
     if (pid <= 0 || read_small_file(path, text, sizeof text) <= 0)
         return MI_ENOENT;
     const char *at = parse_process_name(text, &p);
-    long long field[25] = {0}; /* numbered as in proc(5): 3 is the state */
+    /* the index is the number of the field in proc(5); the state has number 3 */
+    long long field[25] = {0};
     if (at == NULL || at[0] != ' ')
         return MI_ENOENT;
     p.state = at[1];

@@ -15,8 +15,8 @@
 #include <unistd.h>
 
 #define ROUNDS_MAX 2    /* number of pages read of each session before looking for new sessions */
-#define REFRESH_MS 1000 /* refresh of the line with the open calls */
-#define STORE_MS 2000   /* between two reads of a store, which does not report changes */
+#define REFRESH_MS 1000 /* pause between two refreshes of the line with the open calls */
+#define STORE_MS 2000   /* pause between two reads of a store, which does not report changes */
 #define STORE_NEW 64 /* number of newest sessions of a store that are searched for new sessions */
 #define RUN_MAX 64   /* messages of the history that are read at once */
 #define PRINTED_MAX ((size_t)32 << 10) /* in bytes; output above this size is written at once */
@@ -257,8 +257,9 @@ static bool tail_on_open_call(void *ctx, const struct query_call *c)
     return true;
 }
 
-/* Follows the session from its current end; with --client, while the client is unknown, from the
- * start. *ret_seq, *ret_event: positions where that begins. */
+/* Follows the session from its current end. With --client, if the client is still unknown, follows
+ * the session from its start. *ret_seq and *ret_event: the last message and the last event before
+ * the followed ones. */
 static int tail_follow_from_end(struct tail *t, const struct query_session *s, int64_t *ret_seq,
                                 int64_t *ret_event)
 {

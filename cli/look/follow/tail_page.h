@@ -39,7 +39,7 @@ struct tail_page {
     bool shows_open;
     bool open_shown; /* the last line lists the open calls */
     struct out out;
-    struct out page;        /* its buffer has the pending lines, which are not sorted yet */
+    struct out page;        /* page.b has the pending lines, which are not sorted yet */
     struct tail_line *line; /* owned */
     size_t line_n, line_cap;
     struct timeline timeline;

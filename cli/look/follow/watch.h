@@ -25,7 +25,7 @@
 struct watch {
     int fd;          /* owned; changes_open() */
     int looks;       /* polls since the last write */
-    int64_t last_us; /* when watch_wait() returned */
+    int64_t last_us; /* when watch_wait() last returned */
     /* The caller sets the following members after watch_open(): */
     int input;  /* descriptor whose input ends a wait; -1: none */
     int output; /* descriptor; a wait ends if its reader has gone; default stdout; -1: none */

@@ -25,7 +25,7 @@ struct session_row {
     size_t name;      /* offset in finder.names */
 };
 
-/* Seqs of one session. */
+/* A list of seqs: messages of one session. */
 struct seq_list {
     int64_t *seq; /* owned */
     size_t n, cap;

@@ -13,7 +13,8 @@
 /* A message that matches. All members are borrowed for the call. */
 struct found {
     const struct query_message *message;
-    int64_t session_id, session_number, started_at_us; /* as in struct query_session */
+    /* values of the session, as in struct query_session */
+    int64_t session_id, session_number, started_at_us;
     bool several; /* several vaults were searched, so session numbers may not be unique */
     const char *uid, *server;
     size_t uid_shown;  /* characters of the UID that identify the session */

@@ -28,7 +28,7 @@ const char *question_field(size_t field, const char **ret_values)
 
 /* ---- words ---- */
 
-/* Words that are read. */
+/* State of reading the words of a question. */
 struct reading {
     struct question *x;
     bool exact; /* option --exact: each text is searched byte for byte */

@@ -37,8 +37,8 @@ struct question {
     struct search_terms terms; /* owned */
     bool narrowed;             /* the question asks for a message field, or has no search text */
     bool all_exact;            /* every term is searched byte for byte */
-    /* The search covers messages up to this one; 0: no limit. Older sessions are searched
-     * completely. */
+    /* The search covers the session newest_session up to the message newest_seq, and all older
+     * sessions completely. 0: no limit. */
     int64_t newest_session, newest_seq;
 };
 
@@ -52,8 +52,8 @@ void question_close(struct question *x);
 /* Begins a question that matches every message. Returns 0, MI_ENOMEM, or MI_ESTORE: this SQLite has
  * no FTS5. question_close() must be called in any case. */
 MI_MUST int question_begin(struct question *x);
-/* Sets a field, which must not be set yet. Returns false if the value is not one of
- * question_field(). */
+/* Sets a field, which must not be set yet. Returns false if question_field() does not list the
+ * value. */
 MI_MUST bool question_set(struct question *x, enum question_field field, const char *value);
 /* Adds a text. Returns 0, MI_EFULL or MI_ENOMEM. */
 MI_MUST int question_add(struct question *x, const char *text, bool exact);

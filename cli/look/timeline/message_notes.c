@@ -54,7 +54,8 @@ static void message_notes_add(struct buf *b, const char *what, int64_t seq)
 void message_notes_append(struct buf *b, const struct query_message *m, bool unanswered)
 {
     enum call_status status = session_status_of_message(m);
-    /* such a status, in the column WHAT, implies that the interposer answered for the server */
+    /* the column WHAT shows these statuses, which imply that the interposer answered for the
+     * server */
     bool shows_origin =
         status == CALL_SERVER_GONE || status == CALL_INTERRUPTED || status == CALL_TIMEOUT;
     if (m->action == ROW_REFUSED)

@@ -30,7 +30,7 @@ void timeline_open(struct timeline *t, struct out *o, struct query *q,
         .arrow = o->utf8 ? 1 : 2,
         .id = ID_MIN,
         .seq = 3,
-        /* 999.999 or 12:34:56.789 */
+        /* width of 999.999 or 12:34:56.789 */
         .time = v->summary.last_t_us < 1000 * (int64_t)1000000 ? 7 : 12,
     };
     for (int64_t n = v->summary.last_seq; n >= 1000; n /= 10)
@@ -146,7 +146,8 @@ void timeline_measure_message(struct timeline *t, const struct query_message *m)
         w->id = id > w->id ? id : w->id;
     }
     if (w->of_many)
-        /* the level stays, because the lines already printed have its columns */
+        /* does not change the level, because the lines already printed have the columns of this
+         * level */
         layout_set(&t->layout, w, t->layout.level);
     else
         layout_choose(&t->layout, w);

@@ -1,7 +1,7 @@
 #include "cli/look/timeline/timeline_layout.h"
 
-#define WHAT 11       /* `server-gone` is the longest word */
-#define WHAT_PACKED 7 /* `request`; a longer word takes more */
+#define WHAT 11       /* columns of `server-gone`, the longest word in the column WHAT */
+#define WHAT_PACKED 7 /* columns of `request`; a longer word takes more columns */
 #define TOOK 7
 #define SIZE 7
 #define TIME_OF_DAY 12 /* 23:59:59.999 */
@@ -9,7 +9,9 @@
 #define SESSION 4
 #define SERVER 12
 #define SERVER_NARROW 8
-#define NARROW 80 /* with fewer columns: SERVER_NARROW, and no session */
+/* on a terminal with fewer columns, a line has SERVER_NARROW columns for the server, and no
+ * session */
+#define NARROW 80
 #define METHOD_MIN 12
 #define CONTENT_MIN 14
 

@@ -37,7 +37,7 @@ int detail_fold_line(struct detail *d, size_t line, enum detail_fold how, size_t
     bool found = s.part->has_view && view_find_target(v, &s.place, &t);
     if (found && how == DETAIL_FOLD && t.folded)
         found = view_find_enclosing(v, &t, &t);
-    /* the line that could be folded, the opening bracket, is not shown */
+    /* the part does not show its opening bracket, so there is no line to fold */
     if (found && t.view == v && t.depth == 0 && detail_hidden_bracket_lines(s.part) > 0)
         found = false;
     if (how == DETAIL_UNFOLD && (!found || !t.folded))
@@ -73,7 +73,7 @@ static size_t find_in_view(const struct detail *d, const struct view *v, size_t 
             continue;
         size_t match = forward ? find_next(v->text, at, s) : find_last(v->text, at, s);
         if (found == FIND_NONE || (match != FIND_NONE && (match < found) == forward))
-            found = match; /* nearer than the matches of other spellings */
+            found = match; /* this match is nearer than the matches of other spellings */
     }
     return found;
 }
@@ -83,7 +83,7 @@ static size_t find_in_part(const struct detail *d, const struct part *p, size_t 
 {
     if (!p->has_view) {
         size_t n = p->rows.n, i = forward ? at : size_min(at, n) - 1;
-        for (; i < n; forward ? i++ : i--) /* below 0, i wraps around, which also ends the loop */
+        for (; i < n; forward ? i++ : i--) /* `i` below 0 becomes SIZE_MAX, which ends the loop */
             if (find_next(head_text(&p->rows, i), 0, buf_slice(&d->needle)) != FIND_NONE)
                 return i;
         return FIND_NONE;

@@ -94,7 +94,7 @@ struct detail_subject {
 struct detail; /* opaque */
 
 MI_MUST int detail_open(struct detail **ret, const struct detail_subject *subject);
-void detail_close(struct detail *d); /* NULL is fine */
+void detail_close(struct detail *d); /* d may be NULL */
 /* Sets ASCII mode, and the width to which texts are wrapped; 0: texts are not wrapped. Must be
  * called after opening and after a resize. Line numbers change. */
 void detail_set_width(struct detail *d, size_t columns, bool ascii);
@@ -128,7 +128,7 @@ void detail_fold_from_depth(struct detail *d, size_t depth);
 /* ---- searching ---- */
 
 struct detail_hit {
-    size_t line, column; /* place of the match; column: of its first character */
+    size_t line, column; /* line of the match, and column of its first character */
     bool wrapped;        /* the search wrapped around at the end or the beginning */
 };
 /* Searches a text, regardless of the case of ASCII letters. A match in a folded part unfolds the

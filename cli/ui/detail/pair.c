@@ -408,7 +408,7 @@ size_t pair_count_differences(const struct pair *p)
 size_t pair_next(const struct pair *p, size_t row, bool forward)
 {
     for (size_t i = forward ? row + 1 : row - 1; i < p->shown_n; forward ? i++ : i--)
-        /* below 0, i wraps around, which also ends the loop */
+        /* `i` below 0 becomes SIZE_MAX, which ends the loop */
         if (row_begins_difference(p->shown, i))
             return i;
     return row;

@@ -25,7 +25,7 @@ enum pair_side { PAIR_LEFT, PAIR_RIGHT };
 struct pair;
 
 MI_MUST int pair_open(struct pair **ret);
-void pair_close(struct pair *p); /* NULL is fine */
+void pair_close(struct pair *p); /* p may be NULL */
 /* Adds a section. A value is JSON text, or {NULL, 0} if it is missing. `title` must be static.
  * Returns 0; MI_EINVAL: invalid JSON; MI_EFULL: there are PAIR_SECTIONS_MAX sections already;
  * MI_ENOMEM. */

@@ -112,7 +112,7 @@ static bool message_is_long(const struct detail *d, size_t message)
     return d->s.message[message].body.n > DETAIL_VALUES_MAX;
 }
 
-/* Returns false if there is no such value. */
+/* Adds a part for the value that the pointer names. Returns false if there is no such value. */
 static bool add_part_at_pointer(struct detail *d, size_t message, const char *pointer,
                                 const char *title)
 {
@@ -128,7 +128,7 @@ static bool add_part_at_pointer(struct detail *d, size_t message, const char *po
     enum json_type type = head.p[at] == '"'   ? JSON_STRING
                           : head.p[at] == '{' ? JSON_OBJECT
                           : head.p[at] == '[' ? JSON_ARRAY
-                                              : JSON_NUMBER; /* or true, false, null */
+                                              : JSON_NUMBER; /* a number, true, false or null */
     struct found value = {{type, {head.p + at, end - at}}, end == head.n};
     add_found_value_part(d, message, &value, pointer, title);
     return true;

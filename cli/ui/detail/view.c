@@ -117,7 +117,7 @@ static void view_skip_inner(struct view *v, struct view_place *p, size_t line)
         (in = view_find_inner(v, view_value_offset(v, p))) == NULL)
         return;
     size_t notes = view_count_notes(v, in->at);
-    size_t want = line - (p->line - p->below); /* the wanted value of p->below */
+    size_t want = line - (p->line - p->below); /* the value that p->below should get */
     if (want <= notes)
         return;
     if (!view_seek_line(in->view, want - notes - 1, &ignored))
@@ -166,7 +166,7 @@ size_t view_count(struct view *v)
     struct view_place p;
     while (!v->whole) {
         bool found = view_seek_line(v, SIZE_MAX, &p);
-        (void)found; /* false: no view has so many lines */
+        (void)found; /* the result is false, because no view has SIZE_MAX lines */
     }
     return v->lines;
 }

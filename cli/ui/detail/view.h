@@ -85,7 +85,7 @@ void view_set_width(struct view *v, size_t width, bool ascii);
 
 /* Finds a line. Returns false if there are fewer lines. */
 bool view_seek_line(struct view *v, size_t line, struct view_place *ret);
-/* Moves p to the next line. Returns false if p is the last one. */
+/* Moves p to the next line. Returns false if there is no next line. */
 bool view_step_line(struct view *v, struct view_place *p);
 /* returns the number of lines; an estimate if *exact is false */
 size_t view_estimate_lines(struct view *v, bool *exact);
@@ -110,7 +110,7 @@ bool view_find_target(struct view *v, const struct view_place *p, struct view_ta
  * false if the target is the root. */
 bool view_find_enclosing(struct view *v, const struct view_target *t, struct view_target *ret);
 /* Folds or unfolds the target. Returns 0; MI_ENOMEM; MI_EFULL: unfolded strings need more than
- * `room` bytes, or there are too many exceptions; MI_ENOENT: it is not a valid string. */
+ * `room` bytes, or there are too many exceptions; MI_ENOENT: the target is not a valid string. */
 MI_MUST int view_toggle_target(struct view *v, const struct view_target *t, size_t room);
 /* Folds JSON for its first display: short JSON is not folded; other JSON is folded to few lines. */
 void view_fold_to_overview(struct view *v);

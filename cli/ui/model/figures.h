@@ -19,7 +19,7 @@
 #define FIGURES_RECENT 32
 
 struct tool_figures {
-    bool is_tool; /* false: a method */
+    bool is_tool; /* true: figures of a tool; false: of a method */
     int64_t calls, failed, open;
     struct latency latency;
     /* durations of the last calls, newest first; a failed call is stored as -1 - us */
@@ -29,9 +29,10 @@ struct tool_figures {
 
 struct figures {
     struct tool_figures all;
-    int64_t others, others_failed; /* number of requests of the server; of those that failed */
-    struct intern names;           /* owned */
-    struct tool_figures *tool;     /* owned; tool i has name i */
+    /* number of requests of the server; number of these requests that failed */
+    int64_t others, others_failed;
+    struct intern names;       /* owned */
+    struct tool_figures *tool; /* owned; tool i has name i */
     size_t tools, cap;
 };
 

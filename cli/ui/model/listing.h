@@ -49,7 +49,8 @@ struct listing {
     bool every; /* true: no filter is set, so every message matches */
     /* range of messages that were added; first 1: all older messages were added */
     int64_t first, last;
-    struct listed *old, *young; /* owned; old: newest first; young: oldest first */
+    /* owned; the rows in `old` begin with the newest, the rows in `young` with the oldest */
+    struct listed *old, *young;
     size_t old_n, old_cap, young_n, young_cap;
     struct listing_requests open;    /* calls that were added and are still open */
     struct listing_requests matched; /* matching messages whose calls were not added yet */

@@ -47,7 +47,7 @@ extern volatile sig_atomic_t screen_resized;
 void screen_clear(void); /* call before the lines of the next picture */
 /* Draws a line at column x, padded with blanks to `width`. */
 void screen_put(size_t x, size_t y, size_t width, enum screen_line kind, const struct cells *c);
-void screen_draw_rule(size_t x, size_t y, size_t height); /* a vertical line */
+void screen_draw_rule(size_t x, size_t y, size_t height); /* draws a vertical line */
 /* Shows the cursor at this position of the picture. */
 void screen_set_cursor(size_t x, size_t y);
 void screen_show_changes(void); /* sends what was drawn since the last call to the terminal */

@@ -54,10 +54,10 @@ static size_t plain_run_len(struct slice s, size_t max)
     const uint64_t ones = UINT64_C(0x0101010101010101);
     size_t n = 0;
     max = size_min(max, s.n);
-    for (uint64_t v; n + sizeof v <= max; n += sizeof v) { /* eight bytes at a time */
+    for (uint64_t v; n + sizeof v <= max; n += sizeof v) { /* tests eight bytes at a time */
         memcpy(&v, s.p + n, sizeof v);
-        uint64_t low = v - ones * 0x20;  /* borrows where a byte is below 0x20 */
-        uint64_t high = v + ones * 0x01; /* 0x7F becomes 0x80 */
+        uint64_t low = v - ones * 0x20;  /* a byte below 0x20 borrows, which sets its highest bit */
+        uint64_t high = v + ones * 0x01; /* a byte of 0x7F becomes 0x80 */
         if (((v | low | high) & ones * 0x80) != 0)
             break;
     }

@@ -15,7 +15,7 @@
 
 #include "base/buf.h"
 
-#define MCPFILE_DEPTH_MAX 128 /* brackets within brackets */
+#define MCPFILE_DEPTH_MAX 128 /* maximum depth of nested brackets */
 
 enum mcpfile_format {
     MCPFILE_JSON,
