@@ -35,7 +35,7 @@ struct opt_set {
     size_t n;
     /* borrowed; for a flag "yes" or "no"; NULL: no value, no default */
     const char *value[OPT_MAX];
-    enum opt_from from[OPT_MAX]; /* source of the value */
+    enum opt_from from[OPT_MAX]; /* from[i] is the source of value[i] */
     struct opt_many {
         size_t i; /* index of the option in the table */
         const char *value;

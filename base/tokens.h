@@ -42,7 +42,7 @@ enum tokens_class {
     TOKENS_INDIC,  /* each character of Indic and other scripts, from U+0900 to U+1DFF */
     TOKENS_SYMBOL, /* each character from U+2000 to U+2E7F */
     TOKENS_KANA,
-    TOKENS_HAN, /* Han and the punctuation of East Asia */
+    TOKENS_HAN, /* each character of Han, or of the punctuation of East Asia */
     TOKENS_HANGUL,
     TOKENS_OTHER, /* each other character, such as emoji */
     TOKENS_CONTROL,

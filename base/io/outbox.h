@@ -51,8 +51,8 @@ MI_MUST int outbox_flush(struct outbox *o, const struct stream *to);
 void outbox_discard_after_error(struct outbox *o);
 /* Prepares the outbox for a new peer, after outbox_discard_after_error(). */
 void outbox_reset(struct outbox *o);
-/* Call it when n bytes of another queue go to the same peer before the bytes of this queue: counts
- * these n bytes as written. */
+/* Counts n bytes as written. Must be called when n bytes of another queue go to the same peer
+ * before the bytes of this queue. */
 void outbox_count_written_elsewhere(struct outbox *o, uint64_t n);
 
 /* Returns the number of bytes that the peer has accepted. */

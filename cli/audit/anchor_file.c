@@ -35,7 +35,7 @@ static int anchor_file_lock(int fd)
     return 0;
 }
 
-/* Returns 0, or -1 with errno. */
+/* Reads the whole file into b. Returns 0, or -1 with errno. */
 static int read_whole(int fd, struct buf *b)
 {
     errno = input_read_fd(fd, ANCHOR_FILE_MAX, b);

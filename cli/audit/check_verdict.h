@@ -14,7 +14,7 @@
 struct verdict {
     const struct bundle *b;       /* borrowed */
     const struct public_key *key; /* borrowed; the key of --key */
-    const char *why;              /* borrowed; if not proven, the reason as a clause */
+    const char *why;              /* borrowed; a clause that says why the bundle is not proven */
     bool proven;
     bool bodies;        /* the text includes the bodies of messages */
     const char *anchor; /* file of --checkpoint that has the bundle's checkpoint; NULL: none */

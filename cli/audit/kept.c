@@ -142,7 +142,7 @@ static bool kept_has_this_log(int dir, const char *name, struct slice note)
     return kept;
 }
 
-/* Returns 0, or -1 with errno. */
+/* Writes the note into a file of the folder. Returns 0, or -1 with errno. */
 static int write_kept_in_folder(const char *folder, const char *vault, struct slice note, bool anew)
 {
     char name[NAME_N];

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define KEYFILE_MAX 512 /* bytes; a key needs at most 12 + KEY_NAME_MAX + 55 */
+#define KEYFILE_MAX 512 /* in bytes; the text of a key needs at most 12 + KEY_NAME_MAX + 55 */
 
 /* ---- reading -------------------------------------------------------------------------------- */
 
@@ -130,7 +130,7 @@ static int keyfile_move(int dir, const char *from, const char *to, bool replace)
     return renameat(dir, from, dir, to) == 0 ? 0 : errno;
 }
 
-/* Returns 0 or an errno. */
+/* Writes the key into a file of the folder. Returns 0 or an errno. */
 static int keyfile_write_in_folder(const struct folder *f, const char *name,
                                    const struct secret_key *k, bool replace)
 {

@@ -47,8 +47,8 @@ static int read_last_note(const char *path, struct buf *b, struct slice *ret)
     return EXIT_TROUBLE;
 }
 
-/* Reads --checkpoint: only digits are the size of a checkpoint, other values name a file of
- * notes. */
+/* Reads --checkpoint: a value of digits is the size of a checkpoint, any other value names a file
+ * of notes. */
 static int audit_prove_read_checkpoint(const struct settings *s, struct buf *b,
                                        struct prove_what *w)
 {

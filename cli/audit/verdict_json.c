@@ -9,7 +9,7 @@
 #include "vault/prove/proven.h"
 #include "wire/json/scan.h"
 
-/* Adds null if the value is 0. */
+/* Adds the value as a number, or null if the value is 0. */
 static void json_add_int_or_null(struct json_out *j, const char *name, int64_t value)
 {
     if (value != 0)
@@ -85,8 +85,8 @@ static void verdict_json_add_message(struct json_out *j, const struct bundle_rec
     json_add_int_or_null(j, "request_seq", m.request_seq);
     json_out_text(j, "finding", m.finding);
     json_add_int_or_null(j, "redacted_at_us", r->redacted_at_us);
-    /* A body that is JSON is added as JSON; other text, and JSON that is nested too deeply for
-     * other parsers, as a string. */
+    /* Adds a JSON body as JSON. Adds other text, and JSON that is nested too deeply for other
+     * parsers, as a string. */
     struct json_scan scan;
     if (m.body.p != NULL && json_scan(m.body, NULL, NULL, &scan) == 0 && !scan.deep)
         json_out_visible(j, "body", scan.root);

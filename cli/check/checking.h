@@ -16,7 +16,7 @@
 /* Limits the check of a session. */
 struct checking_limit {
     int64_t last_seq; /* seq of the last message that is checked; INT64_MAX: all are checked */
-    /* called before each message; the check ends if it returns false */
+    /* called before each message; the check ends if this function returns false */
     bool (*goes_on)(void *ctx);
     void *ctx;
 };

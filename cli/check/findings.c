@@ -193,8 +193,8 @@ bool check_add(struct check_report *r, const struct query_message *m, breaches b
     r->recordings[r->n - 1].messages++;
     if (m->direction == ROW_C2S ? !r->of_client : !r->of_server)
         return true;
-    /* cut-json, not-json and malformed-answer describe the same fault: only the first of them that
-     * is recorded and not ignored is listed */
+    /* cut-json, not-json and malformed-answer describe the same fault: only the first of these
+     * findings that is recorded and not ignored is listed */
     bool cut =
         has_listed_word(names, "cut-json") && !(r->ignored_findings & FINDING(FIND_CUT_JSON));
     bool not_json = cut || (has_listed_word(names, "not-json") &&

@@ -11,7 +11,7 @@
 #include "cli/frame/out.h"
 #include "report/report.h"
 
-/* The uid of a session and its number; or the path of a file and 0. */
+/* Names a recording: the uid of a session and its number, or the path of a file and 0. */
 struct diff_name {
     struct slice text;
     int64_t session_id;

@@ -33,7 +33,7 @@ struct repair {
     const char *name;
     int dir;         /* descriptor of the vault's directory */
     int own;         /* descriptor of the directory with the links */
-    char path[4200]; /* the path of `own` */
+    char path[4200]; /* the path of the directory with the links */
     struct query *q;
     int64_t *id; /* owned; the ids of the sessions */
     size_t n, cap;

@@ -27,12 +27,12 @@
         0, "until", "WHEN", NULL, "only before this time"                                          \
     }
 
-/* For commands that count calls. */
+/* Options of commands that count calls. */
 #define OPT_REQUESTS                                                                               \
     {                                                                                              \
         0, "requests", NULL, NULL, "list each request of a call with several requests separately"  \
     }
-/* For commands that read messages or calls. */
+/* Options of commands that read messages or calls. */
 #define FILTER_CALL_OPTS                                                                           \
     {0, "tool", "NAME", NULL, "only calls of this tool; may be a glob"},                           \
         {0, "method", "NAME", NULL, "only this method and answers to it; may be a glob"},          \
@@ -41,7 +41,7 @@
         0, "slow", "DURATION", NULL, "only calls that took at least this long"                     \
     }
 
-/* For commands that read several sessions. */
+/* Options of commands that read several sessions. */
 #define FILTER_SESSION_OPT                                                                         \
     {                                                                                              \
         0, "session", "SESSION", NULL, "only this session, named as for `show`"                    \

@@ -22,7 +22,7 @@ struct group_line {
     bool utf8; /* is the terminal UTF-8? */
 };
 
-/* Returns the columns for what was counted. */
+/* Returns the columns of the list of groups. */
 struct show_list group_line_columns(const struct count *c);
 /* Counts the calls of the vault into c. If some calls have several requests, also makes the other
  * count in *again: of requests if c counts operations, else of operations. Call count_close() for

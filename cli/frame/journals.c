@@ -65,7 +65,7 @@ static struct journal_view *new_journal_row(struct journals *l)
     return &l->row[l->n];
 }
 
-/* Returns 0 if the journal was opened and its start was read. */
+/* Opens a journal. Returns 0 if the journal was opened and its start was read. */
 static int open_ring(struct ring *r, const struct journal_file *f, struct session_start *start)
 {
     int st = ring_open(r, f->fd);

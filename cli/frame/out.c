@@ -152,7 +152,7 @@ static size_t out_fit_text(struct slice s, size_t max, size_t *ret_width)
     return i;
 }
 
-/* Makes the text visible, in o->text. */
+/* Writes the text to o->text, with its control characters made visible. */
 static struct slice out_make_visible(struct out *o, struct slice text)
 {
     buf_clear(&o->text);

@@ -6,7 +6,7 @@
 static void pretty_new_line(struct out *o, size_t indent, size_t depth)
 {
     out_end_line(o);
-    /* a deeper indent does not fit on a screen */
+    /* indents at most 40 levels, because a deeper indent does not fit on a screen */
     out_printf(o, "%*s", (int)(indent + 2 * size_min(depth, 40)), "");
 }
 

@@ -63,7 +63,7 @@ static int open_previous_session(struct recording *r, const struct recording *of
     return st;
 }
 
-/* Reports a failure; without one, sets r->name. */
+/* If opening has failed, reports the error; otherwise sets r->name. */
 static int recording_finish(struct recording *r, int st, struct buf *error)
 {
     if (st == 0 && r->title.failed)

@@ -27,8 +27,8 @@ enum save_access { SAVE_SHARED = 0666, SAVE_PRIVATE = 0600 };
 
 void save_open(struct save *s, const char *path, enum save_access access);
 bool save_write(struct save *s, struct slice bytes); /* returns false after an error */
-/* keep: replaces the file; false: leaves the old file as it was. Returns EXIT_FINE or
- * EXIT_TROUBLE. */
+/* If `keep` is true, replaces the file; otherwise leaves the old file as it was. Returns EXIT_FINE
+ * or EXIT_TROUBLE. */
 MI_MUST int save_close(struct save *s, bool keep);
 
 /* Writes a whole file with SAVE_SHARED. If the buffer has failed, leaves the old file as it was.

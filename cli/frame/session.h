@@ -14,7 +14,7 @@
 
 /* ---- commands that read the vault ---- */
 
-/* For commands that can also read a central store (docs/fleet.md). */
+/* Options of commands that can also read a central store (docs/fleet.md). */
 #define SESSION_STORE_OPTS                                                                         \
     {0, "from", "URL", NULL, "read the central store at this URL, not the vault"},                 \
         {0, "host", "NAME", NULL, "with --from: only sessions of this host; may be a glob"},       \

@@ -84,8 +84,8 @@ static bool column_has_value(const struct table *t, size_t column)
     return false;
 }
 
-/* Returns the column to hide first: one without values, else the one with the highest `spare`;
- * columns_n if none may be hidden. */
+/* Returns the column to hide first: a column without values, else the column with the highest
+ * `spare`; columns_n if none may be hidden. */
 static size_t column_to_hide(const struct table *t, const size_t *width)
 {
     size_t least = t->columns_n;
@@ -174,7 +174,7 @@ static void print_row(const struct table *t, struct out *o, const size_t *width,
         const struct table_cell *cell = &t->cells[row * t->columns_n + i];
         if (width[i] == 0)
             continue;
-        if (i == last && !c->right) /* no blanks at the end of a line */
+        if (i == last && !c->right) /* a line must not end with blanks */
             out_fit(o, cell->style, table_cell_text(t, cell), width[i]);
         else
             out_fixed_cell(o, cell->style, table_cell_text(t, cell), width[i], c->right);

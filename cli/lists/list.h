@@ -14,7 +14,7 @@
 struct list_reading {
     struct query *q;   /* borrowed; NULL: the list needs only the directory of the vault */
     const char *vault; /* the path of the vault */
-    /* called for each row; returns false if it wants no further row */
+    /* called for each row; returns false to end the reading */
     bool (*row)(void *ctx, const void *row);
     void *ctx;
     /* Selection by the options of the command; NULL, false and 0 if the command has no such

@@ -128,7 +128,7 @@ static void add_without_blobs(struct buf *b, struct slice json)
 
 /* ---- the bytes from the offset on ---- */
 
-/* Sets *ret to the whole value. It is borrowed, or is in `own`. */
+/* Sets *ret to the whole value, which is borrowed, or is stored in `own`. */
 static int body_find_value(struct tool_call *c, const struct body_view *v, struct slice body,
                            struct buf *own, struct slice *ret, const char **ret_type)
 {

@@ -82,7 +82,7 @@ static bool wait_for_reader(void)
     }
 }
 
-/* Returns false if the client does not read any more. */
+/* Writes a line to stdout. Returns false if the client does not read any more. */
 static bool send_line(struct slice line)
 {
     while (line.n > 0) {

@@ -66,7 +66,7 @@ static void add_capabilities(struct reply *r)
     json_out_end(&r->j);
 }
 
-/* Writes an error. id: that of the request; {NULL, 0}: unknown. */
+/* Writes an error. id: the id of the request; {NULL, 0}: unknown. */
 static void write_error_answer(struct json_out *j, struct slice id, int code, const char *message,
                                const char *cause)
 {

@@ -26,7 +26,7 @@ struct mcp_server {
     void *ctx;
 
     struct toolbox toolbox;
-    /* the negotiated revision; before `initialize`, the newest revision that has it */
+    /* the negotiated revision; before `initialize`, the newest revision that has `initialize` */
     enum revision revision;
     struct json_value id; /* the id of the current request */
 };

@@ -40,7 +40,7 @@ struct tool_call {
     struct buf values;     /* owned; strings of arguments, each ended by a NUL */
     struct buf json, text; /* owned; the result */
     struct json_out j;     /* writes the members of the result into `json` */
-    struct buf error;      /* owned; with MI_EINVAL it holds a sentence */
+    struct buf error;      /* owned; holds a sentence after MI_EINVAL */
     int64_t late_us;       /* monotonic clock; the time at which TOOL_PATIENCE_US is over */
 };
 
@@ -60,8 +60,8 @@ const char *tool_text_argument(struct tool_call *c, const char *name);
 int64_t tool_number_argument(const struct tool_call *c, const char *name, int64_t otherwise);
 bool tool_flag_argument(const struct tool_call *c, const char *name);
 
-/* Whether the client still waits. call: a struct tool_call; it is void so that this function can be
- * a callback. */
+/* Whether the client still waits. `call` points to a struct tool_call; its type is void, so that
+ * this function can be a callback. */
 bool tool_should_continue(void *call);
 /* Whether the page has taken long, and should end at the next session. */
 bool tool_is_late(const struct tool_call *c);

@@ -14,7 +14,7 @@
 #define RELATED_MAX 20
 /* number of messages after which the call checks whether the client still waits */
 #define LOOK_UP 1000
-/* microseconds in which messages are checked to explain the findings */
+/* maximum time, in microseconds, of checking messages to explain the findings */
 #define CHECK_US ((int64_t)500000)
 
 enum { PART_REQUEST = 1, PART_ANSWER = 2, PART_BOTH = PART_REQUEST | PART_ANSWER };

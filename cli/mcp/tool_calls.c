@@ -117,7 +117,8 @@ static int add_calls(struct listing *l)
 int tool_list_calls(struct tool_call *c)
 {
     const char *status = tool_text_argument(c, "status");
-    const char *sort = tool_text_argument(c, "sort"); /* "newest", "slowest" or "largest" */
+    /* order of the calls: "newest", "slowest" or "largest" */
+    const char *sort = tool_text_argument(c, "sort");
     struct listing l = {.n = 0};
     struct call_question x = {.filter = &c->filter,
                               .sort = sort == NULL || sort[0] == 'n' ? CALLS_UNSORTED

@@ -46,7 +46,7 @@ static void mcp_findings_add_row(struct tool_call *c, const struct check_report 
     findings_add(c, report, f);
 }
 
-/* Returns false if no further row is wanted. */
+/* Adds the findings of a session. Returns false if no further row is wanted. */
 static bool mcp_findings_add_session(struct listing *l, const struct check_report *report,
                                      int64_t id)
 {

@@ -108,7 +108,7 @@ static int tape_strip_end(struct tape *t)
     t->w = NULL;
     if (st < 0)
         return st;
-    size_t n = t->all.n - 1; /* without the newline */
+    size_t n = t->all.n - 1; /* the length without the newline at the end */
     while (n > 0 && t->all.p[n - 1] != '\n')
         n--;
     t->all.n = n;

@@ -173,7 +173,7 @@ static int update_write(struct update *u, const char *path)
 
 struct verifying {
     struct verified verified;
-    struct update *update; /* NULL: without --update */
+    struct update *update; /* NULL: --update was not given */
     int status;            /* the first error of update_keep_answer(); 0: none */
 };
 
@@ -187,7 +187,7 @@ static void verify_on_result(void *ctx, const struct verify_result *r)
         v->status = update_keep_answer(v->update, r->answer_seq, r->live);
 }
 
-/* Returns EXIT_FINE if the recording was verified, whatever the verdicts are. */
+/* Verifies the recording. Returns EXIT_FINE if that was possible, whatever the verdicts are. */
 static int verify_recording(const struct settings *s, struct recording *r,
                             const struct pointers *ignore, char *const *argv, struct verifying *v)
 {

@@ -50,7 +50,7 @@ static const char about[] =
 struct sending {
     const struct settings *s;
     int words_n;             /* number of operands before `--` */
-    bool has_server;         /* SERVER is given */
+    bool has_server;         /* the operand SERVER is given */
     struct given_list sets;  /* owned; values of --set */
     struct outgoing request; /* owned */
     struct origin origin;    /* owned */

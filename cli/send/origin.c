@@ -74,7 +74,7 @@ static bool add_word(struct origin *o, struct slice raw)
     }
     good = good && !b.failed;
     if (good)
-        o->command[o->command_n++] = b.p; /* b.p is NULL for the end of the list */
+        o->command[o->command_n++] = b.p; /* to end the list, b.p is NULL */
     else
         buf_close(&b);
     return good;

@@ -30,8 +30,8 @@ MI_MUST int outgoing_read(struct outgoing *r, char *const *words, int n, struct 
 /* Call it if the first word is the name of a tool: makes the request a tools/call of that tool. */
 MI_MUST int outgoing_is_tool(struct outgoing *r);
 bool outgoing_calls_tool(const struct outgoing *r);
-/* Makes the params, or adds members to them. input_schema: that of the tool; type JSON_NONE: none.
- * meta: JSON of the member `_meta`; n == 0: none. */
+/* Makes the params, or adds members to them. input_schema: the schema of the tool; type JSON_NONE:
+ * no schema. meta: JSON of the member `_meta`; n == 0: none. */
 MI_MUST int outgoing_make(struct outgoing *r, struct json_value input_schema, struct slice meta);
 
 /* ---- from a recording ---- */

@@ -15,8 +15,8 @@
 #include "cli/send/given.h"
 #include "wire/json/scan.h"
 
-/* Appends the list's values for this name, as JSON. input_schema: that of the tool; type JSON_NONE:
- * none. */
+/* Appends the list's values for this name, as JSON. input_schema: the schema of the tool; type
+ * JSON_NONE: no schema. */
 void typing_add(struct buf *out, struct json_value input_schema, struct slice name,
                 const struct given_list *l);
 /* Appends an object with all names of the list. */

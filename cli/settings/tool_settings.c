@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-/* tools: the value of --tools, or NULL for a rule without --tools. */
+/* Makes a rule. tools: the value of --tools; NULL: a rule without --tools. */
 static int open_rule(const struct settings *s, const char *server, const char *tools,
                      struct tool_rule *ret, struct buf *error)
 {

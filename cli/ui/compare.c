@@ -177,8 +177,8 @@ static uint32_t compare_row_at(const struct compare *c, size_t at)
     return c->every ? (uint32_t)at : c->row[at];
 }
 
-/* Shows the call of the chosen session; if only the other recording has the call, shows it
- * there. */
+/* Shows the call of the selected row in the chosen session or, if only the other recording has the
+ * call, in that recording. */
 static int compare_open_call(struct ui *u)
 {
     struct compare *c = u->compare;

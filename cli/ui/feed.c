@@ -319,7 +319,7 @@ int feed_read_more_sessions(struct ui *u)
     return narrow_has_more(u) ? narrow_step(u) : sessions_read_older(&u->sessions, u->q);
 }
 
-/* Returns false if the filter is invalid; `error` then says why. */
+/* Reads the text of a filter. Returns false if the filter is invalid; `error` then says why. */
 static bool feed_parse_filter(struct ui *u, const char *text, struct buf *error)
 {
     struct question *x = &u->question;

@@ -4,7 +4,7 @@
 
 void page_begin(struct page *p)
 {
-    /* a search also covers what is to the right of the screen */
+    /* a search also covers the columns to the right of the screen */
     size_t width = p->seek != NULL ? LINE_SEEK_COLUMNS : p->area->width;
     cells_begin(&p->u->cells, 0, width, p->u->ascii);
 }

@@ -19,7 +19,7 @@ static int select_session_at(struct ui *u, size_t place)
     if (u->sessions.n == 0)
         return 0;
     int64_t id = u->sessions.id[size_min(place, u->sessions.n - 1)];
-    /* also done if the session was removed, so that the cursor can move on */
+    /* moves the cursor even if the session was removed, so that the cursor can pass it */
     u->session_cursor.key = id;
     if (u->sessions.store == NULL)
         return feed_choose_session(u, id);

@@ -448,7 +448,7 @@ void draw_session(struct ui *u, size_t width, const struct session_row *r);
  * line on the screen. */
 MI_MUST int move_page(struct ui *u, enum motion m, int by);
 struct line_seek page_begin_search(struct ui *u, bool forward);
-void page_scroll_to_match(struct ui *u, size_t found);  /* found: from line_seek_end() */
+void page_scroll_to_match(struct ui *u, size_t found);  /* found: the result of line_seek_end() */
 void draw_overview(struct ui *u, const struct area *a); /* draws the overview in a pane */
 /* Draws the title line of a pane. */
 void draw_caption(struct ui *u, const struct area *a, enum pane pane, const char *fmt, ...)

@@ -29,7 +29,7 @@ void ask_file(struct ui *u, bool call)
     if (s == NULL || (call && !list_get_selected_call(u, &row)))
         return;
     struct buf safe = {0};
-    text_visible(&safe, text_head(s->name, 60)); /* becomes a part of a file name */
+    text_visible(&safe, text_head(s->name, 60)); /* this text becomes a part of a file name */
     for (size_t i = 0; i < safe.n; i++)
         if (strchr("/\\ ", safe.p[i]) != NULL)
             safe.p[i] = '_';

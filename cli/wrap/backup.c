@@ -77,7 +77,7 @@ fail:
     return -1;
 }
 
-/* Returns false with errno set on an error. */
+/* Writes the text into a file. On an error, returns false with errno set. */
 static bool backup_write_file(int dir, const char *name, struct slice text)
 {
     char part[PART_MAX];

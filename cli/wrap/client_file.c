@@ -184,7 +184,7 @@ static bool needs_redirect(const struct work *k, const struct mcpfile_server *s,
     return other;
 }
 
-/* Returns 0, MI_EFULL or MI_ENOMEM. */
+/* Adds the edits that wrap server `i`. Returns 0, MI_EFULL or MI_ENOMEM. */
 static int wrap_server(struct work *k, size_t i, struct wrap_view *v)
 {
     const struct mcpfile_server *s = &k->conf.server[i];

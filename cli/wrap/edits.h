@@ -8,7 +8,7 @@
 
 #include "base/buf.h"
 
-#define EDITS_MAX 2048 /* per file; a server needs at most three */
+#define EDITS_MAX 2048 /* number of edits of a file; a server needs at most three */
 
 /* One replacement. Replacements do not overlap. */
 struct edit {

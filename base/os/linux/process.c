@@ -153,8 +153,8 @@ int64_t process_began_us(pid_t pid)
     return clock_wall_us() - since_boot_us + process_ticks_us((int64_t)p.start_ticks);
 }
 
-/* A pidfd always refers to the same process. If this process has another start time, the intended
- * process has exited. */
+/* A pidfd always refers to the same process. If its process has a start time other than `start`,
+ * the process to be signalled has exited. */
 int process_signal(pid_t pid, uint64_t start, int sig)
 {
     int fd = (int)syscall(SYS_pidfd_open, pid, 0);
@@ -171,7 +171,7 @@ int process_signal(pid_t pid, uint64_t start, int sig)
     return st;
 }
 
-/* Without /proc every start time is 0; then only kill(2) tells. */
+/* Without /proc every start time is 0; then only kill(2) shows whether the process has exited. */
 static bool process_has_exited(pid_t pid, uint64_t start)
 {
     return pid <= 0 || process_start(pid) != start || (kill(pid, 0) < 0 && errno == ESRCH);

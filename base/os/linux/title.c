@@ -25,8 +25,8 @@ static size_t count_adjacent_strings(char **v, char **end)
     return n;
 }
 
-/* Copies the pointers of `from`, shifted by the distance that the strings were moved. Pointers to
- * other memory (there are none after execve(2)) are copied unchanged. */
+/* Copies the pointers of `from`, shifted by the distance between the old strings and their copies.
+ * Pointers to other memory (there are none after execve(2)) are copied unchanged. */
 static void copy_pointers(char **to, char **from, size_t n, char *strings)
 {
     for (size_t i = 0; i < n; i++)

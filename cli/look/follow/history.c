@@ -1,6 +1,6 @@
 #include "cli/look/follow/history.h"
 
-/* The rows of one session that are gathered. */
+/* State of gathering the rows of one session. */
 struct gathering {
     struct newest *to;
     const struct filter *filter;

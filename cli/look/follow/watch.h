@@ -24,7 +24,7 @@
 
 struct watch {
     int fd;          /* owned; changes_open() */
-    int looks;       /* polls since the last write */
+    int looks;       /* number of polls since the last write */
     int64_t last_us; /* when watch_wait() last returned */
     /* The caller sets the following members after watch_open(): */
     int input;  /* descriptor whose input ends a wait; -1: none */

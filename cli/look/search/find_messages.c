@@ -50,7 +50,8 @@ struct finder {
     struct buf large, text;
     struct seq_list candidates; /* ascending; messages of a session that may have the words */
     const struct session_row *session; /* session of the messages in callbacks */
-    /* for the progress: start, last display, number of messages */
+    /* for showing the progress: when indexing began, when the progress was shown last, number of
+     * indexed messages */
     int64_t index_began_us, shown_us, indexed;
 };
 

@@ -5,7 +5,7 @@
 
 /* ---- folding -------------------------------------------------------------------------------- */
 
-/* Returns how many bytes of strings may still be unfolded. */
+/* Returns how many more bytes of strings can be unfolded. */
 static size_t detail_unfold_room(const struct detail *d)
 {
     size_t used = 0;

@@ -174,7 +174,7 @@ static void add_answer_parts(struct detail *d, size_t message, const struct rpc 
     }
 }
 
-/* Returns false if the message cannot be read. */
+/* Parses message `i`. Returns false if the message cannot be read. */
 static bool read_message_for_values(const struct detail *d, size_t i, struct rpc *ret)
 {
     struct slice body = d->s.message[i].body;

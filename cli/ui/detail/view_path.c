@@ -72,7 +72,8 @@ void view_find_path(const struct view *v, size_t at, struct view_path *ret)
             ret->n++;
             struct view_level *l = innermost_level(ret);
             if (l != NULL)
-                *l = (struct view_level){.at = i, .index = SIZE_MAX}; /* before the first element */
+                /* SIZE_MAX: before the first element */
+                *l = (struct view_level){.at = i, .index = SIZE_MAX};
         } else if (at < end) {
             break;
         }

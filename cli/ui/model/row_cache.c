@@ -5,8 +5,8 @@
 #include <stdlib.h>
 
 #define TEXTS 6
-/* Number of messages that are read from a store at once: the screen also shows a row's
- * neighbours. */
+/* Number of messages that are read from a store at once, because the screen also shows the
+ * neighbours of a row. */
 #define STORE_BLOCK 64
 
 void row_cache_close(struct row_cache *r)
