@@ -63,7 +63,7 @@ static uint64_t multiply_and_fold(uint64_t a, uint64_t b)
     return (uint64_t)m ^ (uint64_t)(m >> 64);
 }
 
-/* Constants of wyhash; with them a key of zeros works as well. */
+/* Constants of wyhash; with these constants, a key of zeros is as good as any other key. */
 #define MIX_0 0xa0761d6478bd642fu
 #define MIX_1 0xe7037ed1a0b428dbu
 #define MIX_2 0x8ebc6af09c88c6e3u

@@ -15,7 +15,7 @@ struct nearest {
 };
 
 struct nearest nearest_to(const char *word);
-/* Keeps the candidate if it is close enough, and closer than the previous ones. */
+/* Keeps the candidate if it is close enough, and closer than all previous candidates. */
 void nearest_consider(struct nearest *n, const char *candidate);
 
 #endif

@@ -237,7 +237,7 @@ enum opt_from opt_source(const struct opt_set *s, const char *name)
 }
 
 #define HELP_COLUMNS 80
-#define HELP_LEFT_MAX 30 /* if an option is longer, its help text begins on a new line */
+#define HELP_LEFT_MAX 30 /* if the option itself is longer, its help text begins on a new line */
 
 static void opt_write_syntax(struct buf *b, const struct opt *o)
 {

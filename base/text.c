@@ -164,8 +164,8 @@ size_t text_plain_run(struct slice s, char a, char b)
     return n;
 }
 
-/* Returns how many leading bytes of s, at most max, need no escape in a JSON string and are one
- * character each. */
+/* Returns how many leading bytes of s, at most max, need no escape in a JSON string, and are
+ * characters of one byte. */
 static size_t plain_json_run(struct slice s, size_t max)
 {
     return text_plain_run((struct slice){s.p, size_min(s.n, max)}, '"', '\\');

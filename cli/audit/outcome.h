@@ -20,7 +20,7 @@ struct outcome {
     uint64_t wrong, tests;      /* numbers of faults of the log, and of all sessions */
 };
 
-/* Returns the same as reporting_open(). */
+/* Returns the status of reporting_open(). */
 MI_MUST int outcome_open(struct outcome *r, const struct settings *s);
 void outcome_close(struct outcome *r);
 void outcome_add_session(struct outcome *r, const struct audit_session *s);

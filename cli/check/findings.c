@@ -245,7 +245,8 @@ void check_append_sentence(const struct check_report *r, const struct check_find
         buf_adds(b, f->meaning);
         return;
     }
-    buf_add(b, f->meaning, strlen(f->meaning) - 1); /* the meaning without its full stop */
+    /* the meaning of the finding, without its full stop */
+    buf_add(b, f->meaning, strlen(f->meaning) - 1);
     buf_adds(b, ": ");
     buf_slice_add(b, check_slice(r, f->detail));
 }

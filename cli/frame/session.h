@@ -124,7 +124,8 @@ bool session_is_answer(const struct query_message *m); /* returns true for a res
 enum call_status session_status_of_message(const struct query_message *m);
 /* Returns green for ok, red for failed, yellow for others. */
 enum out_style session_status_style(enum call_status status);
-/* Return the method and target of a message; for an answer, those of its request. */
+/* Return the method and target of a message; for an answer, return the method and target of its
+ * request. */
 struct slice session_method_of_message(const struct query_message *m);
 struct slice session_target_of_message(const struct query_message *m);
 

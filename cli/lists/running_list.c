@@ -27,8 +27,8 @@ struct server {
     /* the client's name in initialize; if there is none, the name of its process */
     struct slice client;
     int64_t started_at_us, last_at_us, age_us;
-    /* open: number of pending calls of the client; open_us: how long the oldest of them has been
-     * pending, -1 if there is none */
+    /* open: number of pending calls of the client; open_us: how long the oldest pending call has
+     * waited, -1 if there is none */
     int64_t open, open_us;
     int64_t unstored_bytes, rss_bytes, recorder_rss_bytes, both_rss_bytes, server_rss_bytes;
     /* For `ui` only: each reading updates the following members with the events and calls since the

@@ -222,7 +222,8 @@ static void exchange_add_name(struct buf *b, const struct rpc *m)
     buf_close(&plain);
 }
 
-/* Asks before a request that may change something. Returns EXIT_FINE if it may be sent. */
+/* Asks the user before a request that may change something. Returns EXIT_FINE if the request may be
+ * sent. */
 static int exchange_confirm_call(const struct exchange *x, const struct rpc *m)
 {
     const struct talk_tool *tool = talk_find_tool(&x->peer->talk, json_string_raw(m->name));
@@ -421,8 +422,8 @@ static int exchange_greet_server(const struct exchange *x)
     return greeting == PEER_READY ? EXIT_FINE : report_error("initialize", &answer);
 }
 
-/* Asks for the tools. A server may reject tools/list or answer it late, so only the end of the
- * server is an error. */
+/* Asks the server for its tools. A server may reject tools/list or answer it late, so only the end
+ * of the server is an error. */
 static int ask_tools(const struct exchange *x)
 {
     struct rpc last = {0};

@@ -15,9 +15,10 @@ struct exchange {
     struct peer *peer;        /* the recording must be loaded into the peer */
     struct outgoing *request; /* request to send; NULL: lists the tools */
     const struct given_list *sets;
-    uint32_t item;          /* index of the recorded request; TALK_NONE: none */
-    char *const *argv;      /* command of the server */
-    const char *dir;        /* working directory of the server; NULL: that of this process */
+    uint32_t item;     /* index of the recorded request; TALK_NONE: none */
+    char *const *argv; /* command of the server */
+    /* working directory of the server; NULL: the directory of this process */
+    const char *dir;
     const char *name;       /* name of the recorded session; NULL: derived from the command */
     const char *from;       /* the recorded request, UID:SEQ or FILE:SEQ; NULL: none */
     enum revision revision; /* REV_COUNT: no revision was chosen */

@@ -27,7 +27,7 @@ void outgoing_close(struct outgoing *r);
 /* Reads METHOD [TARGET] [NAME=VALUE]… or TOOL [NAME=VALUE]…; n > 0. A value may be read from a
  * file. */
 MI_MUST int outgoing_read(struct outgoing *r, char *const *words, int n, struct buf *error);
-/* Call it if the first word is the name of a tool: makes the request a tools/call of that tool. */
+/* Makes the request a tools/call, because its first word is the name of a tool. */
 MI_MUST int outgoing_is_tool(struct outgoing *r);
 bool outgoing_calls_tool(const struct outgoing *r);
 /* Makes the params, or adds members to them. input_schema: the schema of the tool; type JSON_NONE:

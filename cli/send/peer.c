@@ -129,8 +129,8 @@ static int send_initialized(struct peer *p, uint32_t before)
     return sent ? 0 : talk_no_memory(&p->talk);
 }
 
-/* Called after the server has rejected initialize: asks whether the server speaks 2026-07-28. If
- * so, sets p->meta. */
+/* Called after the server has rejected initialize: asks whether the server speaks 2026-07-28. Sets
+ * p->meta if the server does. */
 static int try_modern(struct peer *p)
 {
     struct buf params = {0};

@@ -54,7 +54,7 @@ void peer_report_messages(struct peer *p);
 void peer_cancel(struct peer *p);
 /* Whether the answer is an error from the proxy that says that the server has ended. */
 bool peer_says_server_ended(const struct rpc *answer);
-/* Ends the server. Returns the exit status of the proxy, which equals that of the server. */
+/* Ends the server. Returns the exit status of the proxy, which is the exit status of the server. */
 int peer_end(struct peer *p);
 void peer_close(struct peer *p); /* safe to call twice */
 

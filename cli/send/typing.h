@@ -27,7 +27,7 @@ void typing_write_arguments(struct buf *out, struct json_value input_schema,
 void typing_write_param(struct buf *out, const char *method, const struct given *g);
 
 /* Whether the name is probably misspelt: the schema lists its properties without this name, and
- * does not define or allow others. */
+ * does not define or allow other names. */
 bool typing_is_unknown(struct json_value input_schema, struct slice name);
 
 #endif

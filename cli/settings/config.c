@@ -138,8 +138,8 @@ bool settings_is_on(const struct settings *s, const char *name)
     return opt_is_on(&s->set, name);
 }
 
-/* The values were checked when they were read, so this can fail only if the command's table is
- * wrong. */
+/* The values were checked when they were read, so reading them again can fail only if the command's
+ * table is wrong. */
 size_t settings_size(const struct settings *s, const char *name)
 {
     size_t v = 0;

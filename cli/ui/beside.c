@@ -21,7 +21,8 @@ void beside_close(struct ui *u)
     }
 }
 
-/* Returns the params, the result or the error of a message; the whole message if there are none. */
+/* Returns the params, the result or the error of a message; the whole message if it has none of
+ * them. */
 static struct slice message_content(struct slice body)
 {
     struct rpc m;

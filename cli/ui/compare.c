@@ -11,11 +11,13 @@
 #include <stdlib.h>
 
 struct compare {
-    struct query *vault; /* owned; vault of the other recording; NULL if that is u->q or a file */
-    struct source *source[DIFF_SIDES]; /* owned; DIFF_A: the other recording */
-    struct buf title[DIFF_SIDES];      /* owned */
-    struct diff *diff;                 /* owned */
-    struct result result;              /* owned */
+    /* owned; vault of the other recording; NULL if the other recording is in u->q or is a file */
+    struct query *vault;
+    /* owned; the two recordings; DIFF_A: the other recording */
+    struct source *source[DIFF_SIDES];
+    struct buf title[DIFF_SIDES]; /* owned */
+    struct diff *diff;            /* owned */
+    struct result result;         /* owned */
     struct result_counts counts;
     uint32_t *row;       /* owned; indexes of the rows that differ */
     size_t n, rows;      /* rows: number of all rows */
@@ -61,7 +63,7 @@ static int compare_open_session(struct ui *u, struct query *q, const struct quer
     return source_open_session(&u->compare->source[side], q, s, error);
 }
 
-/* Opens the other recording. If ref is "", this is the previous session of the same server. */
+/* Opens the other recording. If ref is "", opens the previous session of the same server. */
 static int compare_open_other(struct ui *u, const char *ref, struct buf *error)
 {
     struct query_session s;
@@ -72,7 +74,8 @@ static int compare_open_other(struct ui *u, const char *ref, struct buf *error)
         buf_adds(&u->compare->title[DIFF_A], ref);
         return source_open_cassette(&u->compare->source[DIFF_A], ref, error);
     }
-    if (u->file != NULL) { /* a file has no other session: uses the vault of the settings */
+    /* `ui` shows a file, which has no other session: uses the vault of the settings */
+    if (u->file != NULL) {
         char *path = settings_vault(u->settings);
         st = path != NULL ? query_open(&u->compare->vault, path, error) : MI_ENOMEM;
         free(path);

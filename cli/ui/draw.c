@@ -38,7 +38,7 @@ static void draw_add_session_state(struct ui *u)
                   draw_scratch(u));
 }
 
-/* Draws the chosen session: its state, its calls and how long they took. */
+/* Draws the chosen session: its state, its calls and the durations of the calls. */
 static void draw_session_line(struct ui *u)
 {
     const struct query_session *s = ui_chosen_session(u);

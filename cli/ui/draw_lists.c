@@ -33,8 +33,8 @@ struct pane_line {
     int64_t began_at_us, lasted_us, failed, messages;
 };
 
-/* Appends when a session began: "17:59" if that was today, "11-22" if it was this year, otherwise
- * the whole date. */
+/* Appends when a session began: "17:59" for today, "11-22" for this year, otherwise the whole
+ * date. */
 static void append_session_begin(struct buf *b, const void *row, struct cell v)
 {
     struct clock_text now = clock_local(clock_wall_us()), at = clock_local(v.number);

@@ -269,7 +269,7 @@ static void clear_list_filter(struct ui *u)
     u->filter[0] = '\0';
 }
 
-/* Chooses the newest session of the list, if no session is chosen, or the chosen one has no
+/* Chooses the newest session of the list, if no session is chosen, or the chosen session has no
  * matching call. */
 static int choose_matching_session(struct ui *u)
 {
@@ -403,7 +403,9 @@ static int reload_chosen_session(struct ui *u)
     struct page_row *page = NULL;
     int64_t id = ui_chosen_session(u)->id;
     int st = page_read_sessions(u->q, NULL, id, id, 1, &page);
-    if (st < 0 || page == NULL) /* no page: the session was removed; the screen keeps its data */
+    /* if no page was read, the session was removed; the screen still shows the data of the
+     * session */
+    if (st < 0 || page == NULL)
         return st;
     page_free(u->session);
     u->session = page;

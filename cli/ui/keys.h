@@ -61,7 +61,7 @@ enum action {
     ACTIONS
 };
 
-#define KEYS_EACH 4 /* most keys for one action */
+#define KEYS_EACH 4 /* maximum number of keys for one action */
 
 struct keys_row {
     enum action action;

@@ -1,5 +1,5 @@
-/* late.c - `ui --from`: loads the session under the cursor when no key waits, and again after an
- * error of the store. */
+/* late.c - `ui --from`: loads the session under the cursor when no key waits, and loads that
+ * session again after an error of the store. */
 #include "cli/ui/ui.h"
 
 #include "base/clock.h"

@@ -64,7 +64,7 @@ int narrow_match_message(struct ui *u, const struct query_session *s, const stru
 
 /* ---- one session ---- */
 
-/* The search of one part of a session. */
+/* State of searching one part of a session. */
 struct looking {
     struct ui *u;
     const struct query_session *s;

@@ -110,7 +110,9 @@ enum prompt_result prompt_handle_key(struct prompt *p, int key)
 
 void prompt_keep(struct prompt_history *h, const char *text)
 {
-    size_t at = 0; /* index of the line to replace: the same text, or the oldest line */
+    /* index of the line to replace: a line with the same text or, if there is none, the oldest
+     * line */
+    size_t at = 0;
     while (at + 1 < PROMPT_KEPT && at < h->n && strcmp(h->line[at], text) != 0)
         at++;
     char *line = text[0] != '\0' ? strdup(text) : NULL;

@@ -55,8 +55,8 @@ void seek_begin(struct ui *u, enum seek_what what, bool forward)
                             .session = ui_chosen_session(u)->id,
                             .origin = ui_chosen_session(u)->id,
                             .last = u->listing.last};
-    /* The answer of a call may match, too, and may come after later calls have begun. So a backward
-     * search begins at the last message. */
+    /* The answer of a call may also match, and the answer may come after later calls have begun. So
+     * a backward search begins at the last message. */
     if (!forward && u->mode == LISTING_CALLS && !seek_queries_calls(u))
         u->seek.at = u->listing.last;
 }
@@ -115,7 +115,8 @@ static bool seek_on_message(void *ctx, const struct query_message *m)
               call_status_failed(session_status_of_message(m));
     if (!hit)
         return l->status == 0 && !late;
-    /* A backward search may find the answer of an earlier call before that of a later call. */
+    /* A backward search may find the answer of an earlier call before the answer of a later
+     * call. */
     bool better = l->found == 0 || (u->seek.forward ? seq < l->found : seq > l->found);
     l->found = better ? seq : l->found;
     return true; /* continues, because this step may find a nearer match */

@@ -51,7 +51,8 @@ static bool show_on_near_message(void *ctx, const struct query_message *m)
     return true;
 }
 
-/* Reads a message and adds its row to s->row. Returns MI_ENOENT if it is not in the vault. */
+/* Reads a message and adds its row to s->row. Returns MI_ENOENT if the message is not in the
+ * vault. */
 static int show_keep_row(struct ui *u, int64_t seq, struct query_message **ret)
 {
     struct page_row *row = NULL;

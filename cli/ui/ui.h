@@ -140,7 +140,7 @@ struct beside_call {
 /* Two calls side by side. */
 struct beside {
     struct beside_call call[2]; /* the first call that was selected, and the second one */
-    struct pair *pair;          /* owned; NULL: the other call is not chosen yet */
+    struct pair *pair;          /* owned; NULL: the second call is not chosen yet */
     size_t top, from;           /* numbers of the first visible row and column */
     size_t found;               /* row that n or N found last; SIZE_MAX: none */
 };
@@ -214,7 +214,7 @@ struct ui {
     bool listing_full;
 
     struct question question;
-    bool filtered; /* there is a filter */
+    bool filtered; /* the user has set a filter */
     bool narrowed; /* the filter concerns messages */
     bool requests; /* true: the list has a row per request; false: a row per operation */
     char filter[PROMPT_MAX + 1];
@@ -311,8 +311,8 @@ size_t move_cursor(struct cursor *c, size_t n, size_t at, enum motion m, int by)
 void move_top(size_t *top, enum motion m, int by, size_t page);
 
 /* ---- feed.c: reads the vault ---- */
-/* Chooses a session (0: none) and reads the end of its messages. If it was removed, shows a message
- * and keeps the current session. */
+/* Chooses a session (0: none) and reads the end of its messages. If the session was removed, shows
+ * a message and keeps the current session. */
 MI_MUST int feed_choose_session(struct ui *u, int64_t id);
 /* Opens the main view on top of the others, with this call; if seq is 0, with the calls of the
  * session. */
@@ -326,7 +326,7 @@ MI_MUST int feed_read_changes(struct ui *u, bool *ret_more);
 /* Sets whether the list shows calls or all messages. */
 MI_MUST int feed_set_mode(struct ui *u, enum listing_mode mode);
 bool feed_shows_operations(const struct ui *u); /* whether a call of several requests is one row */
-/* Whether the list of sessions is complete. feed_read_more_sessions() reads some more of them. */
+/* Whether the list of sessions is complete. feed_read_more_sessions() reads some more sessions. */
 bool feed_has_all_sessions(const struct ui *u);
 MI_MUST int feed_read_more_sessions(struct ui *u);
 /* Sets the filter and reads the lists again. If the filter is invalid, shows a message, keeps the
@@ -357,8 +357,8 @@ void seek_text(struct ui *u, bool forward);
 struct line_seek {
     bool forward;
     size_t from;  /* line where the search begins; SIZE_MAX: before all lines */
-    size_t found; /* 1 + the nearest match in the direction; 0: none */
-    size_t other; /* 1 + the first match from the other end; 0: none */
+    size_t found; /* 1 + the line of the nearest match in the direction of the search; 0: none */
+    size_t other; /* 1 + the line of the first match from the other end; 0: none */
 };
 #define LINE_SEEK_COLUMNS 1000 /* columns of a line that are searched */
 /* Searches a line, whose text is in u->cells. */
@@ -426,15 +426,15 @@ bool central_clear_gave_up(struct ui *u);
 void central_note_success(struct ui *u);
 /* Whether reading has failed and it is too early to retry. */
 bool central_waits_after_failure(const struct ui *u);
-/* Returns why a store cannot do this action; NULL if it can. */
+/* Returns why a store cannot do this action; NULL if the store can do the action. */
 const char *central_explain_unavailable(const struct ui *u, enum action x);
 
 /* ---- late.c: only for ui --from ---- */
-/* Loads the session under the cursor, if it is not loaded yet. Without `now`, does nothing if a key
- * waits. */
+/* Loads the session under the cursor, unless this session is loaded already. Without `now`, does
+ * nothing if a key waits. */
 MI_MUST int late_choose_session(struct ui *u, bool now);
-/* If st is an error of the store, shows it, drops what was read, and returns 0 or an error. Returns
- * any other status unchanged. */
+/* If st is an error of the store, shows the error, drops the data that was read, and returns 0 or
+ * an error. Returns any other status unchanged. */
 MI_MUST int late_handle_failure(struct ui *u, int st);
 
 /* ---- draw*.c ---- */

@@ -299,7 +299,7 @@ static int prune_by_rules(struct query *q, const struct retention *rule, enum mo
                  (long long)prune_plan(p)->unsent, prune_plan(p)->unsent == 1 ? "" : "s",
                  rule->target);
     if (st == 0 && rule->max_bytes > 0) {
-        /* The sessions and files that are always kept may exceed --max-size. */
+        /* Some sessions and files are never removed; together they may exceed --max-size. */
         const struct prune_report *plan = prune_plan(p);
         if (plan->bytes_after > rule->max_bytes)
             log_warn(
@@ -338,8 +338,8 @@ static bool retention_is_set(const struct retention *r)
     return r->older_us > 0 || r->keep_last > 0 || r->max_bytes > 0;
 }
 
-/* Reads the rules of the command line or, without one, of the configuration file. A named session
- * and rules exclude each other. */
+/* Reads the rules of the command line or, if it has no rule, those of the configuration file. A
+ * named session and rules exclude each other. */
 static int choose_rules(const struct settings *s, struct retention *rule)
 {
     retain_read_options(s, rule);

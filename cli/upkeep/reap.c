@@ -313,7 +313,8 @@ static int reap_run(const struct settings *s)
     struct query *q;
     int status = session_vault_open_unclosed(s, &q);
     if (status == EXIT_TROUBLE && settings_is_on(s, "journals")) {
-        /* removes journals even if the vault cannot be opened, which may be why they are left */
+        /* removes journals even if the vault cannot be opened, because that may be why the journals
+         * are left */
         struct reaper p = {
             .vault = "", .dry = settings_is_on(s, "dry-run"), .json = settings_is_on(s, "json")};
         out_open(&p.out);

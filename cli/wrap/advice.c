@@ -54,7 +54,7 @@ void advice_add_elsewhere(struct advice *a, const char *path)
     advice_add_name(&a->elsewhere, path);
 }
 
-/* Adds one line; the format has no newline. */
+/* Adds one line of advice; the format has no newline. */
 MI_FORMAT(2, 3)
 static void advice_add_line(struct advice *a, const char *fmt, ...)
 {

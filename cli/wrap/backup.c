@@ -32,7 +32,7 @@ static int backup_hex_digit(char c)
 }
 
 /* Appends the path of the file whose backup has this name, with its NUL; appends nothing if the
- * name is not that of a backup. */
+ * name does not belong to a backup. */
 static void append_path_of_backup(const char *name, struct buf *b)
 {
     size_t before = b->n;

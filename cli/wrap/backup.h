@@ -21,7 +21,8 @@ bool backup_exists(const char *where, const char *path);
 /* Appends the path of each file with a backup in WHERE, each path with its NUL. Returns 0 or
  * MI_ENOMEM. */
 MI_MUST int backup_list(const char *where, struct buf *paths);
-/* Removes the file's backups whose content is `text`. If one differs, sets `kept` to its path. */
+/* Removes the file's backups whose content is `text`. If a backup has another content, sets `kept`
+ * to its path. */
 void backup_drop(const char *where, const char *path, struct slice text, struct buf *kept);
 
 #endif

@@ -18,7 +18,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The work on one file. */
+/* State of the work on one file. */
 struct work {
     struct wrapping *w;
     const struct client_file *where;

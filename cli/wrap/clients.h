@@ -17,7 +17,8 @@ enum client_file_kind {
     CLIENT_FILE_CONTAINER,
     /* the file is only unwrapped, because its client reads another file instead */
     CLIENT_FILE_UNUSED,
-    /* the file is in another directory (elsewhere.h); it is listed, and unwrapped with --all */
+    /* the file is in another directory (elsewhere.h): the file is listed, and is unwrapped with
+     * --all */
     CLIENT_FILE_ELSEWHERE,
     /* the file is only listed: it belongs to a plugin or an extension, whose updates replace it */
     CLIENT_FILE_PLUGIN,

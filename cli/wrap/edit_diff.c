@@ -13,7 +13,7 @@ static size_t line_begin(struct slice text, size_t at)
     return at;
 }
 
-/* Returns the offset of the line after the one that contains `at`. */
+/* Returns the offset of the line after the line that contains `at`. */
 static size_t next_line_begin(struct slice text, size_t at)
 {
     const char *nl = at < text.n ? memchr(text.p + at, '\n', text.n - at) : NULL;
@@ -168,8 +168,8 @@ static void wrap_diff_print_text(struct out *o, struct slice line)
     }
 }
 
-/* Prints the lines of `text` without secrets: its first line is line `number` of c. Returns their
- * number. */
+/* Prints the lines of `text` without secrets: its first line is line `number` of c. Returns the
+ * number of lines. */
 static size_t print_lines(struct out *o, char sign, enum out_style style, struct clean_text *c,
                           size_t number, struct slice text)
 {

@@ -63,7 +63,7 @@ bool launch_is_ours(const char *command, const char *const *args, size_t *ret_n)
     return true;
 }
 
-/* Splits l->text into words. Returns false if there are too many words, or none. */
+/* Splits l->text into words. Returns false if there are too many words, or if there is no word. */
 static bool launch_split(struct launch *l)
 {
     size_t n = 0;

@@ -11,8 +11,8 @@
 
 enum meaning { CALLS = 1, START = 2 }; /* what a limit applies to */
 
-/* The rules for each key. client: NULL: any client, because the key has one meaning in all of
- * them. */
+/* The rules for each key. If client is NULL, the rule applies to all clients, because the key means
+ * the same in all of them. */
 static const struct {
     const char *client;
     enum mcpfile_limit limit;
@@ -41,7 +41,7 @@ static const struct {
     {"kilo", MCPFILE_TIMEOUT, 1000, CALLS | START},
 };
 
-/* Returns the limit in microseconds; 0 if it is not a positive number. */
+/* Returns the limit in microseconds; 0 if the value is not a positive number. */
 static int64_t limit_us(const struct mcpfile *f, struct span value, int unit_us)
 {
     char text[32];

@@ -10,8 +10,8 @@
 
 static char *area; /* the arguments' memory; NULL: not known */
 static size_t area_n;
-/* Owned until the process exits. Nothing reads it; leak checkers find the block through this
- * pointer. */
+/* Owned until the process exits. No code reads this pointer; leak checkers find the block through
+ * it. */
 __attribute__((used)) static char **copies;
 
 /* Returns the number of strings in `v`. If a string begins at *end, moves *end behind the string,

@@ -4,7 +4,7 @@
 #include "cli/frame/session.h"
 
 /* Whether the message is an answer that determines the status of its request. A dropped answer does
- * not. */
+ * not determine the status. */
 static bool answer_has_status(const struct query_message *m)
 {
     return call_answer_ends(m->kind, m->action);

@@ -32,7 +32,7 @@ struct layout_widths {
     /* width of the widest METHOD; short_method: with LAYOUT_SHORT_NAMES */
     size_t method, short_method;
     unsigned measured; /* number of METHODs that were measured; 0: only the widest is known */
-    /* METHODs by width; [1]: with LAYOUT_SHORT_NAMES. The last element counts all wider ones. */
+    /* METHODs by width; [1]: with LAYOUT_SHORT_NAMES. The last element counts all wider METHODs. */
     unsigned by_width[2][LAYOUT_METHOD_MAX + 1];
 };
 

@@ -138,7 +138,7 @@ static int unfold_string_of_hit(struct detail *d, struct view *v, size_t at, siz
     return st == 0 ? view_unfold_around(v, at) : st;
 }
 
-/* Unfolds the match and remembers it. *ret: its line and column. */
+/* Unfolds the match and remembers its place. *ret: line and column of the match. */
 static int detail_show_hit(struct detail *d, size_t part, size_t at, struct detail_hit *ret)
 {
     struct part *p = &d->part[part];

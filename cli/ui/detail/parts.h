@@ -77,7 +77,7 @@ struct spot {
 bool detail_find_spot(struct detail *d, size_t line, struct spot *ret);
 /* returns the exact number of the line with the part's title */
 size_t detail_first_line(struct detail *d, size_t part);
-/* Adds a part. There must be room: d->n < d->cap. */
+/* Adds a part to d, which must have room for the part: d->n < d->cap. */
 static inline struct part *detail_add_part(struct detail *d, enum part_kind kind)
 {
     struct part *p = &d->part[d->n++];

@@ -17,9 +17,10 @@
 #include "cli/ui/text/cells.h"
 #include "cli/ui/text/find.h"
 
-#define VIEW_INDENT_MAX 40  /* levels; a deeper indent does not fit on a screen */
-#define VIEW_INNER_DEPTH 4  /* how deep JSON in strings in JSON is unfolded */
-#define VIEW_LONG_STRING 96 /* in bytes; a longer string can be unfolded whatever it contains */
+#define VIEW_INDENT_MAX 40 /* levels; a deeper indent does not fit on a screen */
+#define VIEW_INNER_DEPTH 4 /* how deep JSON in strings in JSON is unfolded */
+/* in bytes; a longer string can be unfolded, whatever the string contains */
+#define VIEW_LONG_STRING 96
 #define VIEW_EXCEPTIONS_MAX 65536
 #define VIEW_NOTES_MAX 256
 #define VIEW_LEVELS_MAX 512 /* most levels; values nested deeper have no pointer */
@@ -32,7 +33,7 @@ struct view_place {
     size_t at;    /* offset of the place in the text */
     size_t depth; /* number of objects and arrays that contain the place */
     size_t line;
-    size_t below; /* 0: the first line of the place; 1: the line below it, and so on */
+    size_t below; /* number of the line within the place; 0: the first line */
 };
 
 struct view_note {
@@ -83,7 +84,7 @@ void view_set_width(struct view *v, size_t width, bool ascii);
 
 /* ---- lines ---- */
 
-/* Finds a line. Returns false if there are fewer lines. */
+/* Finds a line by its number. Returns false if the view has fewer lines. */
 bool view_seek_line(struct view *v, size_t line, struct view_place *ret);
 /* Moves p to the next line. Returns false if there is no next line. */
 bool view_step_line(struct view *v, struct view_place *p);

@@ -35,7 +35,7 @@ void gauge_append_bar(struct buf *b, int64_t us, int64_t longest_us, size_t colu
         else
             gauge_add_char(b, 0x2588); /* full block */
     if (steps % parts != 0) {
-        /* 0x2589 is seven eighths wide, 0x258F one eighth */
+        /* 0x2589 is seven eighths of a column wide, 0x258F is one eighth */
         gauge_add_char(b, 0x2590 - (uint32_t)(steps % parts));
         i++;
     }
@@ -59,7 +59,7 @@ void gauge_append_sparkline(struct buf *b, const int64_t *us, size_t n, size_t c
         else if (step == 0)
             gauge_add_char(b, 0xD7);
         else
-            /* 0x2581 is one eighth high, 0x2588 the full height */
+            /* 0x2581 is one eighth of a line high, 0x2588 has the full height */
             gauge_add_char(b, 0x2580 + (uint32_t)step);
     }
 }

@@ -47,7 +47,7 @@ MI_MUST int figures_count_answer(struct figures *f, struct slice method, struct 
                                  enum call_status status, int64_t took_us,
                                  enum figures_order order);
 /* Writes the indexes of at most `max` tools, ordered by number of calls, the highest first. Returns
- * how many it wrote. */
+ * the number of indexes. */
 size_t figures_sort_tools(const struct figures *f, uint32_t *ret, size_t max);
 
 #endif

@@ -59,7 +59,7 @@ static bool listing_keeps_rows(const struct listing *l)
     return l->mode == LISTING_CALLS || !l->every;
 }
 
-/* Adds a row before all others. */
+/* Adds a row at the beginning of the list. */
 static int listing_add_oldest(struct listing *l, const struct listed *row)
 {
     if (l->old_n + l->young_n >= LISTING_MAX)

@@ -34,13 +34,14 @@ bool sessions_reach_id(const struct sessions *l, int64_t id)
     return l->oldest != INT64_MAX && !session_is_newer(l, l->oldest, id);
 }
 
-/* Returns the row in which a session is kept, if it was read. */
+/* Returns the row of a session, if the row was read. */
 static struct session_row *session_row_slot(struct sessions *l, int64_t id)
 {
     return &l->row[(uint64_t)id % SESSIONS_KEPT];
 }
 
-/* Returns the index of a session or, if it is not in the list, where it would be inserted. */
+/* Returns the index of a session or, if the session is not in the list, the index at which it would
+ * be inserted. */
 static size_t ui_sessions_place_of(const struct sessions *l, int64_t id)
 {
     size_t from = 0, to = l->n;

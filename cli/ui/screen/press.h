@@ -32,7 +32,7 @@ enum press_key {
     PRESS_CLICK,
     PRESS_WHEEL_UP,
     PRESS_WHEEL_DOWN,
-    PRESS_OTHER, /* any key without a name here */
+    PRESS_OTHER, /* any key that has no name in this list */
 };
 
 struct press {

@@ -197,7 +197,7 @@ static void screen_put_char(int x, int y, const wchar_t *text, attr_t attribute,
 }
 
 /* Copies the first character of s and its combining characters to `text`. Returns how many bytes of
- * s they are. */
+ * s these characters take. */
 static size_t screen_take_char(struct slice s, wchar_t text[MARKS + 1], size_t *ret_columns)
 {
     size_t len = text_utf8_len(s.p, s.n), marks = 1;

@@ -19,7 +19,7 @@ struct sequence {
     enum {
         SEQUENCE_NONE,
         SEQUENCE_CONTROL, /* after `ESC [` */
-        SEQUENCE_ONE,     /* after `ESC O`: one more byte */
+        SEQUENCE_ONE,     /* after `ESC O`: the sequence has one more byte */
         SEQUENCE_STRING,  /* after `ESC ]` and similar */
         SEQUENCE_ESC,     /* an Esc has ended the sequence; the Esc may begin another one */
     } part;

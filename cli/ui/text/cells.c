@@ -48,7 +48,8 @@ static bool cells_is_plain(char c)
     return c >= 0x20 && c < 0x7F;
 }
 
-/* Returns how many leading bytes, at most max, are plain: shown as they are, one column each. */
+/* Returns how many leading bytes, at most max, are plain: a plain byte is shown unchanged and takes
+ * one column. */
 static size_t plain_run_len(struct slice s, size_t max)
 {
     const uint64_t ones = UINT64_C(0x0101010101010101);
@@ -155,7 +156,8 @@ static void cells_add_character(struct cells *c, enum cells_style style, const s
     }
 }
 
-/* Adds a combining character to the last one. Returns false if it must become an escape. */
+/* Adds a combining character to the last character. Returns false if the combining character must
+ * become an escape. */
 static bool cells_join_last(struct cells *c, const struct shown *s)
 {
     if (c->join == CELLS_JOIN_NONE || c->marks == CELLS_MARKS_MAX)
@@ -170,7 +172,8 @@ static bool cells_join_last(struct cells *c, const struct shown *s)
     return true;
 }
 
-/* Adds the first character of the text, which is not plain. Returns how many bytes it has. */
+/* Adds the first character of the text, which is not plain. Returns how many bytes this character
+ * has. */
 static size_t cells_add_special_character(struct cells *c, enum cells_style style,
                                           struct slice text)
 {

@@ -17,9 +17,10 @@ static const struct place {
     {MCPFILE_JSON, {"servers"}},        /* VS Code: mcp.json */
     {MCPFILE_JSON, {"mcp", "servers"}}, /* VS Code: settings.json; opencode 2; OpenClaw */
     {MCPFILE_JSON, {"mcp"}},            /* opencode 1 */
-    {MCPFILE_JSON, {"projects", "*", "mcpServers"}},                /* Claude Code */
-    {MCPFILE_JSON, {"context_servers"}},                            /* Zed */
-    {MCPFILE_JSON, {"amp.mcpServers"}},                             /* Amp: one key, with a dot */
+    {MCPFILE_JSON, {"projects", "*", "mcpServers"}}, /* Claude Code */
+    {MCPFILE_JSON, {"context_servers"}},             /* Zed */
+    /* Amp: the name is one key that contains a dot */
+    {MCPFILE_JSON, {"amp.mcpServers"}},
     {MCPFILE_JSON, {"customizations", "vscode", "mcp", "servers"}}, /* devcontainer.json */
     {MCPFILE_TOML, {"mcp_servers"}}, /* Codex; Vibe, where the servers are a list */
     {MCPFILE_YAML, {"extensions"}},  /* Goose */
@@ -28,7 +29,7 @@ static const struct place {
 };
 
 #define NO_LEVEL SIZE_MAX
-#define SERVERS_MAX 10000 /* a limit, because each server is compared with all others */
+#define SERVERS_MAX 10000 /* limited, because each server is compared with all other servers */
 
 enum role {
     ROLE_NONE,

@@ -1,5 +1,5 @@
-/* collect.h - collects servers and their members from the values of a scan. Their paths identify
- * them. */
+/* collect.h - collects servers and their members from the values of a scan. The path of a value
+ * identifies the server and the member. */
 #ifndef MI_CLI_WRAP_MCPFILE_COLLECT_H
 #define MI_CLI_WRAP_MCPFILE_COLLECT_H
 

@@ -20,7 +20,7 @@ struct mcpfile_scan {
     size_t depth;   /* levels of the path, including those that are not stored */
     size_t nesting; /* number of open brackets */
     size_t object;  /* offset of the innermost object, or [[table]] of servers */
-    /* TOML: path of the last [[table]] of servers; empty if there was none */
+    /* TOML: path of the last [[table]] of servers; empty if there was no such table */
     struct span list[MCPFILE_LEVELS];
     size_t list_depth, list_object;     /* `depth` and `object` of that [[table]] */
     struct span limit[MCPFILE_NLIMITS]; /* limits of the object `timeout` that is being read */

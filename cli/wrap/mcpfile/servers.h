@@ -38,7 +38,7 @@ struct mcpfile_member {
     bool on_line; /* the member has its own line; a new member gets its own line too */
 };
 
-/* Members with a time limit; limits.h says what they mean for which client. */
+/* Members with a time limit; limits.h says what a limit means for which client. */
 enum mcpfile_limit {
     MCPFILE_TIMEOUT,
     MCPFILE_TIMEOUT_STARTUP, /* `startup` in an object `timeout` */
@@ -68,8 +68,9 @@ struct mcpfile_server {
     struct span limit[MCPFILE_NLIMITS]; /* time limits of the server, as written in the file */
     /* headers of the server: mcpfile.header[first_header..first_header + headers_n - 1] */
     size_t first_header, headers_n;
-    const char *odd;        /* why the server must not be edited; NULL: it may be edited */
-    const char *remote_odd; /* why a command must not replace the URL; NULL: it may */
+    const char *odd; /* why the server must not be edited; NULL: it may be edited */
+    /* why a command must not replace the URL; NULL: a command may replace the URL */
+    const char *remote_odd;
 };
 
 struct mcpfile_header {
