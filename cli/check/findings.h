@@ -71,8 +71,8 @@ void check_add_recording(struct check_report *r, struct slice name, int64_t sess
 void check_set_server(struct check_report *r, struct slice name);
 /* Appends details about a finding of the current message as printable text. */
 typedef void (*check_detail_fn)(void *ctx, const struct finding_info *info, struct buf *b);
-/* Adds a message: the findings recorded with it, and the rules that it breaks. Returns false if
- * memory runs out. */
+/* Adds a message: the findings recorded with the message, and the rules that the message breaks.
+ * Returns false if memory runs out. */
 MI_MUST bool check_add(struct check_report *r, const struct query_message *m, breaches broken,
                        check_detail_fn detail, void *ctx);
 

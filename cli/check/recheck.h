@@ -41,7 +41,7 @@ struct recheck {
 
 void recheck_open(struct recheck *r);
 void recheck_close(struct recheck *r);
-/* body: the complete body, even if the message is large; {NULL, 0} if it is not available. */
+/* body: the complete body, even if the message is large; {NULL, 0} if the body is not available. */
 MI_MUST int recheck_message(struct recheck *r, const struct query_message *m, struct slice body,
                             breaches *ret);
 /* Appends details about a rule that the last message breaks, such as "`name`" or "/a must be a

@@ -25,8 +25,8 @@ struct candidates {
 void candidates_add(struct candidates *c, const char *text, const char *about);
 /* Adds each word of a list such as `a|b` or "a, b". */
 void candidates_add_words(struct candidates *c, const char *words);
-/* Adds a word from a recording, unless it was added before, or CANDIDATES_MAX such words were
- * added. */
+/* Adds a word from a recording, unless this word was added before, or CANDIDATES_MAX words from
+ * recordings were added. */
 void candidates_add_recorded(struct candidates *c, struct slice text, const char *about);
 /* Adds a request to the script of the shell, such as `:files`. */
 void candidates_ask_shell(struct candidates *c, const char *what);

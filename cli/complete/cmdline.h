@@ -9,7 +9,7 @@
 
 enum cmdline_want {
     CMDLINE_NOTHING,
-    CMDLINE_COMMAND,    /* the name of a command, or an option before it */
+    CMDLINE_COMMAND,    /* the name of a command, or an option before that name */
     CMDLINE_VERB,       /* a verb of `command` */
     CMDLINE_HELP_TOPIC, /* the name of a command, after `help` */
     CMDLINE_OPTION,

@@ -56,7 +56,7 @@ struct diffing {
 
 /* ---- options ---- */
 
-/* Reads a factor such as "2", "1.5" or "2x". Returns 0, or MI_EINVAL if it is invalid. */
+/* Reads a factor such as "2", "1.5" or "2x". Returns 0, or MI_EINVAL if the factor is invalid. */
 static int read_factor(const char *text, double *ret)
 {
     size_t n = strspn(text, "0123456789.");

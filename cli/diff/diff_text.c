@@ -82,7 +82,8 @@ static void add_durations(const struct out *o, struct buf *b, const struct resul
     }
 }
 
-/* Appends the method and the target. If only one side has the call, appends its arguments, too. */
+/* Appends the method and the target. If only one recording has the call, also appends the arguments
+ * of the call. */
 static void diff_text_add_name(struct buf *b, const struct result *r, bool narrow)
 {
     const struct diff_call *c = result_shown_call(r);

@@ -45,7 +45,7 @@ struct result {
     struct diff_call call[DIFF_SIDES]; /* borrowed from the diff */
     bool has[DIFF_SIDES];
     struct diff_look look;
-    /* borrowed from the diff; the sanitized params of a call that only one side has */
+    /* borrowed from the diff; the sanitized params of a call that only one recording has */
     struct slice params;
     struct result_difference difference[RESULT_LISTED];
     size_t listed;

@@ -25,7 +25,7 @@ struct rules {
     size_t n, cap;
 };
 
-/* Reads the configuration file. If it is invalid, the defaults are used. Returns 0 or MI_ENOMEM;
+/* Reads the configuration file. If the file is invalid, uses the defaults. Returns 0 or MI_ENOMEM;
  * call rules_close() in both cases. */
 MI_MUST int rules_open(struct rules *r, const struct settings *s);
 void rules_close(struct rules *r);

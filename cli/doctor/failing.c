@@ -21,7 +21,7 @@
 
 struct failing_server {
     bool done;      /* a session that did not fail was found, so older sessions do not count */
-    int64_t failed; /* number of failed sessions since the last one that did not fail */
+    int64_t failed; /* number of failed sessions since the last session that did not fail */
     int64_t id, last_seq, at_us; /* session id, last seq and time of the newest failed session */
     char what[WHAT_MAX];         /* description of how that session failed */
 };
@@ -58,7 +58,7 @@ static bool server_answered_nothing(const struct session_view *v)
            v->lasted_us >= FAILING_WAIT_US;
 }
 
-/* Appends how the session failed. Appends nothing if it did not fail. */
+/* Appends how the session failed. Appends nothing if the session did not fail. */
 static void failing_describe(struct buf *b, const struct query_session *s,
                              const struct session_view *v)
 {

@@ -16,7 +16,8 @@
 
 #define DEPTH_MAX 4
 #define NAMED_MAX 8 /* maximum number of files reported by name */
-/* the disk is reported if less than SPACE_MIN bytes and less than 1/SPACE_SHARE of it are free */
+/* the disk is reported if less than SPACE_MIN bytes and less than 1/SPACE_SHARE of the disk are
+ * free */
 #define SPACE_MIN ((int64_t)512 << 20)
 #define SPACE_SHARE 20
 #define FRESH_US (INT64_C(86400) * 1000000) /* newer escalations are reported as a problem */

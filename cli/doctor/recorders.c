@@ -10,7 +10,7 @@
 #include <errno.h>
 #include <stdio.h>
 
-/* maximum time that a recorder needs to start; only then has it confined itself */
+/* maximum time that a recorder needs to start and to confine itself */
 #define START_US 10000000
 
 /* ---- one session ---- */

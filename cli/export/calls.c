@@ -24,7 +24,8 @@ int64_t calls_took_us(const struct exported_call *c)
     return c->end_us >= 0 ? c->end_us - c->t_us : -1;
 }
 
-/* Makes an operation open again if a message after last_seq, which is not exported, ends it. */
+/* Marks an operation as open if the message that ends the operation comes after last_seq and is not
+ * exported. */
 static void reopen_operations(struct operation_list *l, int64_t last_seq)
 {
     for (size_t i = 0; i < l->n; i++) {

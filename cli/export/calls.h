@@ -21,7 +21,8 @@ struct exported_call {
     enum call_status status;
     bool from_server;
     bool selected;
-    /* the first request of the operation that this request continues; 0: it continues none */
+    /* the first request of the operation that this request continues; 0: this request continues no
+     * operation */
     int64_t operation_seq;
     /* The operation that this request begins; NULL if it begins none. The operation is closed if
      * one of the exported messages closes it, otherwise it is open. */

@@ -32,7 +32,7 @@ struct export
     int status; /* first error of reading or writing; 0: none */
 };
 
-/* requests: each request counts as a call, also if a call has several. */
+/* requests: each request counts as a call, even if a call has several requests. */
 MI_MUST int export_open(struct export *x, struct query *q, const struct query_session *s,
                         struct save *file, const struct filter *f, bool requests);
 void export_close(struct export *x);
@@ -55,7 +55,7 @@ bool export_selects_event(const struct export *x, const struct query_event *e);
  * set and export_flush() returns false. */
 struct slice export_body(struct export *x, const struct query_message *m, size_t max,
                          const char **ret_error);
-/* If x->b is large, writes it to the file. Returns false if the export has failed (x->status). */
+/* If x->b is large, writes x->b to the file. Returns false if the export has failed (x->status). */
 bool export_flush(struct export *x);
 int export_end(struct export *x); /* writes x->b; returns x->status */
 

@@ -242,7 +242,7 @@ static void page_add_title(struct export *x)
     buf_adds(&x->b, ": MCP session");
 }
 
-/* Adds the part of the template before a mark. *rest is then the part after the mark. */
+/* Adds the part of the template before a mark. *rest becomes the part after the mark. */
 static void page_add_template(struct export *x, const char *mark, struct slice *rest)
 {
     const char *at = memmem(rest->p, rest->n, mark, strlen(mark));

@@ -21,7 +21,7 @@ struct note {
 
 /* ---- text ---- */
 
-/* Adds plain text: no character of it is interpreted as Markdown, as HTML, or as a link of
+/* Adds plain text: no character of the text is interpreted as Markdown, as HTML, or as a link of
  * Obsidian. */
 static void markdown_add_plain(struct export *x, struct slice text)
 {
@@ -156,7 +156,7 @@ static void for_each_continuation(struct export *x, const struct exported_call *
 
 /* ---- front matter ---- */
 
-/* Adds a string. A JSON string is also a valid YAML string. */
+/* Adds a string as JSON, because a JSON string is also a valid YAML string. */
 static void markdown_add_string(struct export *x, const char *key, struct slice text)
 {
     if (text.p == NULL)

@@ -6,7 +6,7 @@
 
 #include "base/buf.h"
 
-/* Can somebody read the question and answer it? stdin and stderr must be terminals. */
+/* Returns true if somebody can read and answer a question: stdin and stderr must be terminals. */
 bool ask_possible(void);
 /* Writes the question and `[y/N]` to stderr, and reads a line from stdin. Returns true if the line
  * is `y` or `yes`. */

@@ -105,7 +105,8 @@ static void event_words_add_list(struct buf *b, struct json_value list)
     }
 }
 
-/* Appends `words` with the members of the detail. Returns false if the detail lacks one of them. */
+/* Appends `words` with the members of the detail. Returns false if the detail lacks one of these
+ * members. */
 static bool add_words(struct buf *b, const char *words, struct json_value detail)
 {
     for (const char *open; (open = strchr(words, '{')) != NULL;) {
@@ -129,7 +130,7 @@ static bool add_words(struct buf *b, const char *words, struct json_value detail
     return true;
 }
 
-/* Returns the detail as an object; type JSON_NONE if it is not an object. */
+/* Returns the detail as an object; type JSON_NONE if the detail is not an object. */
 static struct json_value detail_as_object(struct slice detail)
 {
     struct json_scan scan;

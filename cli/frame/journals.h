@@ -37,7 +37,7 @@ struct journal_view {
  * missing, not a directory, or not writable. */
 struct stranded {
     size_t n;
-    uint64_t bytes;  /* bytes of their messages that are not stored */
+    uint64_t bytes;  /* bytes of the messages in these journals that are not stored */
     char vault[256]; /* vault of the first journal, truncated; "": there is none */
 };
 

@@ -136,7 +136,8 @@ void out_end_line(struct out *o)
         out_flush(o);
 }
 
-/* Returns how many bytes of visible text fit into `max` columns. *ret_width: their columns. */
+/* Returns how many bytes of visible text fit into `max` columns. *ret_width: the columns of these
+ * bytes. */
 static size_t out_fit_text(struct slice s, size_t max, size_t *ret_width)
 {
     size_t i = 0, width = 0;

@@ -45,7 +45,8 @@ void out_styled_words(struct out *o, enum out_style style, const char *text);
 /* Writes recorded text in a style. */
 void out_styled(struct out *o, enum out_style style, struct slice text);
 void out_end_line(struct out *o); /* writes a newline, and the buffer if it is large */
-/* Returns an arrow to the server or to the client; one column, or two without UTF-8. */
+/* Returns an arrow to the server or to the client; the arrow takes one column, or two columns
+ * without UTF-8. */
 const char *out_arrow(const struct out *o, bool to_server);
 
 /* Adds a cell of `width` columns. On a terminal longer text is truncated with an ellipsis. Shorter

@@ -51,7 +51,7 @@ void pager_open(struct pager *p, const struct out *o)
         _exit(127);
     }
     if (p->pid > 0) {
-        /* Ctrl-C is only for the pager: it stops a search there */
+        /* Ctrl-C is only for the pager, in which it stops a search */
         (void)signal(SIGINT, SIG_IGN);
         if (dup2(fd[1], STDOUT_FILENO) < 0) {
             kill(p->pid, SIGTERM);

@@ -21,7 +21,7 @@ struct pager {
 /* Call it between out_open() and the first line. Does nothing if stdout is not a terminal, or there
  * is no pager. */
 void pager_open(struct pager *p, const struct out *o);
-/* Call it after out_close(), which writes everything. */
+/* Must be called after out_close(), which writes all output. */
 void pager_close(struct pager *p);
 
 #endif

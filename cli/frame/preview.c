@@ -44,7 +44,7 @@ static struct slice json_string_prefix(struct slice raw, size_t max)
     return text_head(raw, i);
 }
 
-/* Appends a string without its quotes, any other value as it is. */
+/* Appends a string without its quotes; appends any other value unchanged. */
 static void preview_add_plain(struct buf *b, struct json_value v, size_t max)
 {
     if (v.type == JSON_STRING)
@@ -128,8 +128,8 @@ static bool preview_add_content(struct buf *b, struct json_value result, size_t 
     return text.type == JSON_STRING;
 }
 
-/* Appends the client or server of a handshake: "files 1.2, 2025-11-25". Returns false if it has no
- * name. */
+/* Appends the client or server of a handshake: "files 1.2, 2025-11-25". Returns false if there is
+ * no name. */
 static bool add_peer(struct buf *b, struct json_value peer, struct json_value revision, size_t max)
 {
     struct json_value name = preview_get(peer, "name"), version = preview_get(peer, "version");
@@ -258,7 +258,7 @@ void preview_add(struct buf *b, const struct query_message *m, struct slice body
     size_t from = b->n;
     if (body.p == NULL)
         return;
-    if (m->kind == KIND_STDERR) { /* a line of stderr is shown as it is */
+    if (m->kind == KIND_STDERR) { /* a line of stderr is shown unchanged */
         add_head(b, body, max);
         return;
     }

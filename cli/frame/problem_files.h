@@ -17,13 +17,14 @@ struct problem_file {
 };
 
 struct problem_files {
-    int fd;                    /* descriptor of the directory; -1: it does not exist yet */
+    /* descriptor of the directory; -1: the directory does not exist yet */
+    int fd;
     struct problem_file *name; /* owned; sorted by name, which begins with the time */
     size_t n, cap;
 };
 
 MI_MUST int problem_files_open(struct problem_files *e, const char *vault);
-void problem_files_close(struct problem_files *e); /* call it also after an error */
+void problem_files_close(struct problem_files *e); /* must also be called after an error */
 /* Returns a name without its suffix. */
 struct slice problem_files_title(const struct problem_files *e, size_t i);
 /* Appends the text of a file. */

@@ -25,18 +25,19 @@ struct recording {
     bool picked; /* the user named no session, so the newest matching session was chosen */
 };
 
-/* Whether the operand is a file; false if it is NULL. */
+/* Whether the operand is a file; false if the operand is NULL. */
 bool recording_is_file(const char *operand);
 /* Opens the recording that the operand names. server: without an operand, only sessions of this
  * server are considered; NULL: sessions of any server. Returns EXIT_FINE, or the status to exit
  * with. */
 MI_MUST int recording_open(struct recording *r, const struct settings *s, const char *operand,
                            const char *server);
-/* Like recording_open(), but without a note on stderr; `title` says which recording it is. */
+/* Like recording_open(), but without a note on stderr; the member `title` says which recording was
+ * opened. */
 MI_MUST int recording_find(struct recording *r, const struct settings *s, const char *operand,
                            const char *server);
-/* Finds the session before `of`, which must be a session: the newest earlier one of the same server
- * that ended. */
+/* Finds the session before `of`, which must be a session: the newest earlier session of the same
+ * server that has ended. */
 MI_MUST int recording_find_before(struct recording *r, const struct settings *s,
                                   const struct recording *of);
 void recording_close(struct recording *r); /* safe after a failed recording_open() */

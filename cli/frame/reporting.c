@@ -12,7 +12,8 @@ static bool is_path_of_stdout(const char *path)
     return path != NULL && strcmp(path, "-") == 0;
 }
 
-/* Reads --format and --output. `--format FORM --output FILE` is another way to ask for one form. */
+/* Reads --format and --output. `--format FORM --output FILE` is another way to request a single
+ * form. */
 static int read_format(struct reporting *r, const struct settings *s)
 {
     const char *format = settings_text(s, "format");

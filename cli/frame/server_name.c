@@ -2,15 +2,15 @@
 
 #include "base/text.h"
 
-/* Programs that run another program. RUNNERS do so with `run`, `exec` or `dlx`; some programs are
- * in both lists. */
+/* Programs that run another program. RUNNERS run another program with `run`, `exec` or `dlx`; some
+ * programs are in both lists. */
 #define LAUNCHERS " npx bunx uvx node bun deno ruby perl php dotnet java env sh bash "
 #define RUNNERS " npm pnpm yarn pipx uv docker podman bun deno dotnet "
 /* Options of LAUNCHERS and RUNNERS whose value is the next word. */
 #define WITH_VALUE                                                                                 \
     " -e --env -v --volume --mount -p --package --name --network -w -u --from --with --cwd "
 #define ENDINGS " .py .js .mjs .cjs .ts .jar .rb .sh .php "
-/* Names that many projects use. If a path ends with one of them, the name of the parent directory
+/* Names that many projects use. If a path ends with such a name, the name of the parent directory
  * is used. */
 #define COMMON " index main __main__ dist build src lib bin out . opt usr local home root tmp "
 #define COMMON_FILES " server app run mcp mcp_server mcp-server "

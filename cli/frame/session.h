@@ -120,9 +120,9 @@ MI_MUST int session_read_body(struct query *q, struct slice uid, const struct qu
                               size_t max, struct buf *b, struct slice *ret, const char **ret_error);
 bool session_is_answer(const struct query_message *m); /* returns true for a result or an error */
 /* Returns query_status() of an answer, CALL_REFUSED for a refused message, CALL_UNKNOWN for any
- * other. */
+ * other message. */
 enum call_status session_status_of_message(const struct query_message *m);
-/* Returns green for ok, red for failed, yellow for others. */
+/* Returns green if the status means success, red for a failure, yellow for any other status. */
 enum out_style session_status_style(enum call_status status);
 /* Return the method and target of a message; for an answer, return the method and target of its
  * request. */

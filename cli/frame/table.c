@@ -126,7 +126,7 @@ static void table_narrow_or_hide(const struct table *t, size_t columns, size_t *
         if (t->columns[least].spare == TABLE_ABOVE)
             columns = columns > GAP ? columns - GAP : 0; /* the rows below the line are indented */
     }
-    /* a row that is still too wide: narrow its widest text columns */
+    /* if the row is still too wide, narrows its widest text columns */
     for (; sum > columns; sum--) {
         size_t widest = widest_text_column(t, width, false);
         if (widest == t->columns_n)
@@ -135,7 +135,7 @@ static void table_narrow_or_hide(const struct table *t, size_t columns, size_t *
             return;
         width[widest]--;
     }
-    /* a row that is not full: widen its narrowed columns */
+    /* if the row is not full, widens its narrowed columns */
     for (size_t i = 0; i < t->columns_n; i++) {
         size_t more = width[i] > 0 ? size_min(wanted[i] - width[i], columns - sum) : 0;
         width[i] += more;
