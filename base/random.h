@@ -7,7 +7,7 @@
 
 #include "base/base.h"
 
-#define RANDOM_MAX 256 /* most bytes in one call */
+#define RANDOM_MAX 256 /* maximum number of bytes in one call */
 
 MI_MUST int random_fill(void *p, size_t n);
 

@@ -92,7 +92,7 @@ static inline void tokens_begin_run(struct tokens *t, enum token_kind kind)
     t->width = 0;
 }
 
-/* Continues the current run if it is of this kind; otherwise begins another. */
+/* Continues the current run if the run is of this kind; otherwise begins another run. */
 static inline void tokens_extend_run(struct tokens *t, enum token_kind kind)
 {
     if (t->kind == kind)

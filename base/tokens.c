@@ -46,7 +46,8 @@ static enum tokens_class token_class_of_char(uint32_t c)
     return TOKENS_OTHER;
 }
 
-/* Reads the characters before the first one that is not ASCII. Returns their number. */
+/* Reads the characters before the first character that is not ASCII. Returns how many characters
+ * were read. */
 static size_t tokens_read_ascii(struct tokens *t, const char *p, size_t n)
 {
     size_t i = 0, start;

@@ -31,12 +31,13 @@ enum tokens_class {
     TOKENS_PREFIX,      /* one character of punctuation before a letter */
     TOKENS_PUNCTUATION, /* the first 3 characters of any other run of punctuation */
     TOKENS_MORE,        /* each character of punctuation beyond the 3rd, unless it is repeated */
-    TOKENS_REPEATED,    /* each character of punctuation that is equal to the two before it */
-    TOKENS_SPACE,       /* a space that is not before a letter */
-    TOKENS_BLANK,       /* a longer run of spaces */
-    TOKENS_NEWLINE,     /* a run of white space that begins with an end of line */
-    TOKENS_WIDTH,       /* each 128 spaces (or fewer other characters) in runs of white space */
-    TOKENS_LATIN,       /* each letter of this script; the next classes are other scripts */
+    /* each character of punctuation that is equal to the two characters before it */
+    TOKENS_REPEATED,
+    TOKENS_SPACE,   /* a space that is not before a letter */
+    TOKENS_BLANK,   /* a longer run of spaces */
+    TOKENS_NEWLINE, /* a run of white space that begins with an end of line */
+    TOKENS_WIDTH,   /* each 128 spaces (or fewer other characters) in runs of white space */
+    TOKENS_LATIN,   /* each letter of this script; the next classes are other scripts */
     TOKENS_GREEK_CYRILLIC,
     TOKENS_NEAR_EAST,
     TOKENS_INDIC,  /* each character of Indic and other scripts, from U+0900 to U+1DFF */

@@ -267,7 +267,7 @@ static bool ranges_contain(const struct range *r, size_t n, uint32_t code)
     return false;
 }
 
-/* Han and Hangul: most wide text consists of them, so they are tested first. */
+/* Han and Hangul are tested first, because most wide text consists of them. */
 static bool is_common_wide(uint32_t code)
 {
     return (code >= 0x4E00 && code <= 0x9FFF) || (code >= 0xAC00 && code <= 0xD7A3);

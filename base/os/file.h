@@ -29,7 +29,7 @@ bool file_exists(int dir, const char *name);
 /* Returns 0 if this user may read and write the file, else MI_EIO. */
 MI_MUST int file_may_write(int dir, const char *name);
 /* Renames within a directory, unless the new name exists. Returns 0, or MI_EIO with errno: EEXIST,
- * ENOTSUP, or another one. */
+ * ENOTSUP, or another error. */
 MI_MUST int file_rename_new(int dir, const char *from, const char *to);
 /* Tests whether a new file in a directory would get n bytes of disk space. Changes nothing. Returns
  * 0 or an errno; also 0 if the test is not possible without changing the file system. dir: a

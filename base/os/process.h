@@ -35,7 +35,8 @@ struct process {
 /* ---- other processes ---- */
 
 MI_MUST int process_read(pid_t pid, struct process *ret);
-/* Lists at most `max` children, oldest first. Returns their number. Allocates nothing. */
+/* Lists at most `max` children, oldest first. Returns the number of listed children. Allocates
+ * nothing. */
 size_t process_children(pid_t pid, pid_t *ret, size_t max);
 /* Lists at most `max` running processes of a group. Reads every process of the machine. */
 size_t process_group(pid_t group, struct process *ret, size_t max);

@@ -37,8 +37,8 @@ static bool notes_have_checkpoint(struct slice notes, const struct checkpoint *c
     return false;
 }
 
-/* Checks that the file of --checkpoint has the bundle's checkpoint. Returns EXIT_FINE if it has, or
- * if --checkpoint was not given. */
+/* Checks that the file of --checkpoint has the bundle's checkpoint. Returns EXIT_FINE if the file
+ * has this checkpoint, or if --checkpoint was not given. */
 static int check_anchor(const struct settings *s, const struct bundle *b, struct buf *why)
 {
     const char *path = settings_text(s, "checkpoint");

@@ -33,7 +33,7 @@ struct basis {
     int status;
 };
 
-/* Counts a session of a real client. Skips imported sessions and those that `send` made. */
+/* Counts a session of a real client. Skips imported sessions and sessions that `send` made. */
 static bool suggest_on_session(void *ctx, const struct query_session *s)
 {
     struct basis *b = ctx;
@@ -212,7 +212,8 @@ static void print_marked_lines(const char *mark, struct slice text)
     }
 }
 
-/* Creates the missing file, and its directory if that is missing, too. Returns the exit status. */
+/* Creates the missing file, and its directory if the directory is missing as well. Returns the exit
+ * status. */
 static int create_config_file(const char *path, struct slice text)
 {
     struct save out;

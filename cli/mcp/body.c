@@ -121,7 +121,7 @@ static void add_without_blobs(struct buf *b, struct slice json)
             buf_printf(b, "[base64 of %zu bytes: a pointer to it returns it]", size);
             done = i;
         }
-        name = text; /* the string is the name of a member if a value follows it */
+        name = text; /* the string is the name of a member if a value follows the string */
     }
     buf_slice_add(b, (struct slice){json.p + done, json.n - done});
 }
@@ -162,8 +162,8 @@ static struct slice body_text_head(struct slice s, size_t max)
     return is_text ? head : (struct slice){s.p, max};
 }
 
-/* Returns the part that begins at `offset`. Sets ret_text to its text, with `prefix` before each
- * line. */
+/* Returns the part that begins at `offset`. Sets ret_text to the text of this part, with `prefix`
+ * before each line. */
 static struct slice body_part_at_offset(const struct body_view *v, struct slice whole,
                                         const char *prefix, struct buf *ret_text)
 {

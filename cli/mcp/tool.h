@@ -65,7 +65,7 @@ bool tool_flag_argument(const struct tool_call *c, const char *name);
 bool tool_should_continue(void *call);
 /* Whether the page has taken long, and should end at the next session. */
 bool tool_is_late(const struct tool_call *c);
-/* Reads the session with this id. Returns MI_EINVAL if there is none. */
+/* Reads the session with this id. Returns MI_EINVAL if there is no such session. */
 MI_MUST int tool_find_session(struct tool_call *c, int64_t id, struct query_session *ret);
 
 /* ---- the tools ---- */

@@ -177,7 +177,8 @@ static bool has_time_for_checks(void *ctx)
     return !r->late;
 }
 
-/* Checks all messages up to the call again, because the details of a finding follow from them. */
+/* Checks all messages up to the call again, because the details of a finding follow from these
+ * messages. */
 static int check_messages(struct reading *r)
 {
     struct filter f = FILTER_ANY;

@@ -34,7 +34,7 @@ static int open_compared_session(struct comparing *x, enum diff_side side,
     return source_open_session(&x->source[side], c->q, s, &c->error);
 }
 
-/* Finds the newest finished session of the same server that is older than this session. */
+/* Finds the newest finished session that has the same server as this session and is older. */
 static int find_base(struct tool_call *c, int64_t id, struct query_session *ret)
 {
     struct query_session s;

@@ -49,7 +49,7 @@ bool rows_begin(struct rows *r, int64_t session, int64_t n)
     return true;
 }
 
-/* Counts a row that belongs to the next page. Returns whether to go on. */
+/* Counts a row that belongs to the next page. Returns whether further rows should be counted. */
 static bool count_row_of_next_page(struct rows *r)
 {
     int64_t now_us = clock_mono_us();

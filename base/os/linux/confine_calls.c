@@ -29,7 +29,7 @@ static const char *const allowed[] = {
     "getrandom", "getpid", "getppid", "gettid", "getpgrp", "getpgid", "getsid", "getuid", "geteuid",
     "getgid", "getegid", "getrusage", "times", "sysinfo", "uname", "sched_getaffinity",
     "sched_yield",
-    /* calls about this process: signals and exit */
+    /* calls about the calling process: signals and exit */
     "rt_sigaction", "rt_sigprocmask", "rt_sigreturn", "rt_sigpending", "sigaltstack", "setitimer",
     "futex", "restart_syscall", "exit", "exit_group"};
 

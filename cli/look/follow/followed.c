@@ -16,8 +16,8 @@ void followed_close(struct followed *l)
     l->n = l->open_n = 0;
 }
 
-/* Copies the row of a session. Its texts are copied to one block, which must not move while slices
- * point to it. */
+/* Copies the row of a session. The texts of the row are copied to one block, which must not move
+ * while slices point to it. */
 static bool followed_copy_row(struct followed_session *to, const struct query_session *s)
 {
     if (!buf_reserve(&to->text, fields_text_bytes(&fields_of_session, s) + 1))

@@ -134,7 +134,7 @@ static bool tail_can_read_session(struct tail *t, size_t i)
     return t->status == 0;
 }
 
-/* Reads one page of each session. Returns false if there was nothing new. */
+/* Reads one page of each session. Returns false if no session had a new row. */
 static bool tail_read_round(struct tail *t)
 {
     bool some = false;

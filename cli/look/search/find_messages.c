@@ -60,7 +60,7 @@ static bool finder_should_continue(const struct finder *f)
     return f->status == 0 && !f->ended;
 }
 
-/* Sets the status, unless it has an earlier error. */
+/* Sets the status of the search, unless the status is an error already. */
 static void finder_set_status(struct finder *f, int status)
 {
     f->status = f->status == 0 ? status : f->status;

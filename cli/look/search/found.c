@@ -42,7 +42,7 @@ void found_add_json_members(struct json_out *j, const struct found *f)
     json_out_text(j, "context", found_context(f, 100, 200));
 }
 
-/* Prints method and target; on a new line if they need more than `left` columns. */
+/* Prints method and target; on a new line if the two need more than `left` columns. */
 static void print_found_subject(struct out *o, struct slice method, struct slice target,
                                 size_t left)
 {

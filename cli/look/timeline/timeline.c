@@ -82,7 +82,7 @@ static void timeline_add_cell(struct timeline *t, struct slice text, size_t widt
     t->taken += width;
 }
 
-/* Adds text without padding; on a terminal at most `max` columns of it. */
+/* Adds text without padding; on a terminal, at most `max` columns of the text. */
 static void timeline_add_text(struct timeline *t, struct slice text, size_t max,
                               enum out_style style)
 {
