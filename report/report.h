@@ -49,7 +49,7 @@ struct report_case {
     struct report_rule rule;
     struct slice group; /* `classname` in JUnit; report_new() sets it to the suite's group */
     struct buf name;    /* owned; what was checked */
-    struct buf message; /* owned; what was found, as a clause; "": nothing */
+    struct buf message; /* owned; what the check found, as a clause; "": nothing */
     struct buf detail;  /* owned; details, as whole lines; "": none */
     struct report_place place;
     int64_t took_us; /* duration of the case; 0: not measured */

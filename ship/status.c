@@ -13,7 +13,8 @@
 struct report {
     struct out out;
     bool json;
-    int64_t targets, late; /* number of targets, and of targets that lack rows */
+    /* `targets`: number of targets; `late`: number of targets that lack rows */
+    int64_t targets, late;
 };
 
 static void add_time_member(struct json_out *j, const char *name, int64_t at_us)
@@ -44,7 +45,7 @@ static void ship_status_print_json(struct report *r, const struct target_state *
     out_end_line(&r->out);
 }
 
-/* Prints a line with a time; nothing if there was no such time. */
+/* Prints a line with a time. Prints nothing if the time is 0. */
 static void status_print_time(struct out *o, const char *what, int64_t at_us)
 {
     if (at_us == 0)

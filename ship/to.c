@@ -21,7 +21,8 @@
  * vault even if there was nothing to send. It is long, because each write to the vault wakes the
  * shippers to other targets. */
 #define STATE_US INT64_C(600000000)
-#define UNSAVED_US INT64_C(60000000) /* the interval while the vault cannot be written */
+/* time between two attempts to save the state while the vault cannot be written */
+#define UNSAVED_US INT64_C(60000000)
 
 static const struct target_kind *const kinds[] = {&postgres_target, &otlp_target};
 
@@ -33,10 +34,10 @@ struct shipper {
     const char *url;
     bool once, minimal, content, notifications;
     int64_t until_us; /* 0: no deadline */
-    int failures;     /* number of failures in a row */
-    bool warned;      /* a failure was logged */
+    int failures;     /* number of rounds in a row that have failed */
+    bool warned;      /* true: the failure was logged */
     int64_t sent_at_us, orphans_us;
-    int64_t state_us; /* time at which the state is saved again, even if nothing was sent */
+    int64_t state_us; /* time at which the state must be saved again, even if nothing was sent */
     uint32_t random;
 };
 
@@ -76,7 +77,8 @@ static bool shipper_wait_ms(struct shipper *x, int64_t ms)
     return !watch_is_stopped();
 }
 
-/* Whether it is time to check that the store still has all rows: a failover may have lost some. */
+/* Whether it is time to check that the store still has all rows, because a failover may have lost
+ * some. */
 static bool shipper_must_check(struct shipper *x)
 {
     return clock_mono_us() >= x->state_us ||
@@ -94,7 +96,7 @@ static bool shipper_wait_for_rows(struct shipper *x, int64_t version)
         if (shipper_must_check(x))
             return true;
         if (unsent_version(x->from, &now) < 0)
-            return true; /* the next round reports the error */
+            return true; /* the error occurs again in the next round, which reports it */
     }
     return true;
 }
@@ -102,10 +104,10 @@ static bool shipper_wait_for_rows(struct shipper *x, int64_t version)
 /* Handles a failure of a round. EXIT_FINE: try again. */
 static int shipper_handle_failure(struct shipper *x, int st, const char *sentence)
 {
-    char error[ERROR_MAX]; /* a copy, because shipper_save_state() may change the sentence */
+    char error[ERROR_MAX]; /* copy the sentence, because shipper_save_state() may change it */
     snprintf(error, sizeof error, "%s", sentence);
     bool refused = st == TARGET_REFUSED, final = refused || st == TARGET_STOPPED || st == MI_ENOMEM;
-    bool again = st == TARGET_AGAIN || st == TARGET_DIFFERS; /* retry at once, a few times */
+    bool again = st == TARGET_AGAIN || st == TARGET_DIFFERS; /* a few retries follow at once */
     shipper_save_state(x, error);
     if (st == TARGET_STOPPED && !x->once)
         return EXIT_FINE;
@@ -157,7 +159,8 @@ static int shipper_follow(struct shipper *x)
         if (x->warned)
             log_note("sending again");
         x->warned = false;
-        if (sent > 0 || asked) { /* otherwise nothing shows that the store still has all rows */
+        /* save the state only if this round has shown that the store has all rows */
+        if (sent > 0 || asked) {
             x->sent_at_us = clock_wall_us();
             shipper_save_state(x, refusal_of_target(x));
         }
@@ -211,7 +214,7 @@ static int shipper_open_vault(struct shipper *x, const char *vault, struct buf *
         log_warn("nothing is recorded in %s yet", vault);
         return st;
     }
-    open_watch(x, vault); /* waits only for signals, because the folder may not exist */
+    open_watch(x, vault); /* wait only for signals, because the folder may not exist yet */
     log_note("nothing is recorded in %s yet: waiting for the first recording", vault);
     while (st == MI_ENOENT && shipper_wait_ms(x, WATCH_IDLE_MS))
         st = unsent_open(&x->from, vault, error);

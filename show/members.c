@@ -109,10 +109,10 @@ void show_csv(struct buf *b, const struct show_list *l, const void *row)
     struct json_out j = json_out_to(&json);
     struct slice key;
     struct json_value v;
-    void *zeros = calloc(1, l->size); /* a row for the line of names */
+    void *zeros = calloc(1, l->size); /* an empty row, for the line of names */
     bool first = true;
     struct show_list untyped = *l;
-    untyped.type = NULL; /* left out, because it is the same in each line */
+    untyped.type = NULL; /* omit `type`, because it is the same in each line */
     if (zeros != NULL)
         show_json(&j, &untyped, row != NULL ? row : zeros);
     const char *object = buf_str(&json);

@@ -23,7 +23,7 @@
 
 struct show_column {
     struct record_field field;
-    /* if not NULL, the column stands for all fields of the record at field.at */
+    /* not NULL: the column stands for all fields of the record at offset field.at */
     const struct record_fields *record;
     bool json; /* the column is a member of the JSON object */
     struct {
@@ -54,7 +54,7 @@ struct show_column {
 struct show_list {
     const char *type; /* member `type` of each JSON object; NULL: no such member */
     const struct show_column *column;
-    size_t n, size; /* n: number of columns; size: size of a row in bytes */
+    size_t n, size; /* `n`: number of columns; `size`: size of a row in bytes */
     unsigned when;
 };
 #define SHOW_LIST(type, columns) type, columns, MI_COUNT(columns), sizeof(RECORD)
@@ -75,8 +75,8 @@ void show_members(struct json_out *j, const struct show_list *l, const void *row
 /* Writes the row as one JSON object. */
 void show_json(struct json_out *j, const struct show_list *l, const void *row);
 
-/* Appends a row as a line of CSV (RFC 4180), without SHOW_CSV_END. row NULL: appends the line of
- * names. */
+/* Appends a row as a line of CSV (RFC 4180), without SHOW_CSV_END. row: NULL: appends the names of
+ * the columns instead. */
 void show_csv(struct buf *b, const struct show_list *l, const void *row);
 /* Appends a text as one field of CSV, with control characters made visible. An apostrophe precedes
  * text that a spreadsheet would interpret as a formula. */

@@ -13,15 +13,16 @@
 /* Special rules for the members of an object (mcp-wire.md 6.4). */
 enum special {
     PLAIN,
-    PARAMS,     /* params: `_meta` is left out */
-    TASK,       /* params.task of tools/call: `ttl` is left out */
-    RESPONSES,  /* inputResponses: its values are omitted */
-    INPUT_CALL, /* like PARAMS, but inputResponses is RESPONSES */
-    TOOL_CALL,  /* like INPUT_CALL, but task is TASK */
-    GENERATED,  /* the value is left out */
+    PARAMS,     /* of params: `_meta` is omitted */
+    TASK,       /* of params.task of tools/call: `ttl` is omitted */
+    RESPONSES,  /* of inputResponses: the values are omitted */
+    INPUT_CALL, /* like PARAMS, but the member inputResponses is treated as RESPONSES */
+    TOOL_CALL,  /* like INPUT_CALL, but the member `task` is treated as TASK */
+    GENERATED,  /* the value is omitted */
 };
 
-/* A member ("key":value) of an object that is being written, from `at` on. */
+/* A member ("key":value) of an object that is being written. `at`: offset at which the member
+ * begins. */
 struct member {
     size_t at, key_n, n;
 };
@@ -228,7 +229,8 @@ static void canon_append_elements(struct canon *c, struct json_walk *w, pointer_
     for (size_t i = 0; !c->b->failed && json_walk_peek(w, &key, &value); i++) {
         pointer_set there = canon_pointers_below_index(c, set, depth, i);
         if (pointers_end_at(c->ignore, there, depth + 1)) {
-            /* * stands for the element, so that the others keep their positions */
+            /* write `*` in place of the element, so that the other elements have the same
+             * positions */
             buf_addc(c->b, '*');
             (void)json_walk_next(w, &key, &skipped);
         } else {
@@ -260,7 +262,7 @@ static void canon_append_leaf(struct canon *c, struct json_value v)
         canon_append_string(c->b, json_string_raw(v));
         break;
     case JSON_NUMBER:
-        rpc_id_key(c->b, v); /* `n` and the number in canonical spelling */
+        rpc_id_key(c->b, v); /* writes `n` and the number in canonical spelling */
         break;
     default:
         buf_slice_add(c->b, v.text);
@@ -456,7 +458,7 @@ static void canon_compare(struct diff *d, struct json_value a, struct json_value
         size_t before = d->reported;
         compare_objects(d, a, b, set, depth, what);
         if (d->reported > before || d->ended)
-            return; /* without a reported member, an object has a duplicate key */
+            return; /* if no member was reported, the difference is a duplicate key in an object */
     } else if (descends && a.type == JSON_ARRAY && b.type == JSON_ARRAY) {
         compare_arrays(d, a, b, set, depth);
         return;

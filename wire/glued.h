@@ -34,16 +34,16 @@ MI_MUST bool glued_find_message(struct slice line, const struct json_fault *faul
 
 enum glued_result {
     GLUED_NONE,
-    GLUED_MESSAGE,   /* mend.text is a message, read into rpc */
-    GLUED_UNREADABLE /* the rest answers an open request, and cannot be repaired */
+    GLUED_MESSAGE,   /* a message was found: its text is mend.text, and it was read into `rpc` */
+    GLUED_UNREADABLE /* `rest` is the answer to an open request, and cannot be repaired */
 };
 
 struct glued {
-    struct slice before, rest; /* the parts of the line */
-    /* repair of the rest; call mend_close() unless the result is GLUED_NONE */
+    struct slice before, rest; /* the two parts of the line: the log text, and the rest */
+    /* repair of `rest`; call mend_close() unless the result is GLUED_NONE */
     struct mend mend;
     struct rpc rpc;
-    size_t flaw_at; /* offset of the flaw in the rest */
+    size_t flaw_at; /* offset of the flaw in `rest` */
 };
 
 /* Finds the first message that can be repaired, or an answer that cannot. max: limit of a message

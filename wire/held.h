@@ -16,7 +16,7 @@
 struct held_error {
     uint64_t seq; /* seq of the request */
     int64_t due_us;
-    bool http;      /* the answer seemed to be a response of HTTP */
+    bool http;      /* true: the answer seemed to be a response of HTTP */
     struct buf why; /* owned */
 };
 

@@ -11,8 +11,8 @@ void id_set_close(struct id_set *s)
     *s = (struct id_set){0};
 }
 
-/* Adds v to a span or begins a new span. Returns 1 if v is already in the set, 0 if it was added,
- * -1 if all spans are in use. */
+/* Adds v to a span, or begins a new span. Returns 1 if v was in the set before, 0 if v was added,
+ * -1 if no span is free. */
 static int id_set_add_integer(struct id_set *s, int64_t v)
 {
     for (unsigned i = s->spans; i-- > 0;) {

@@ -19,9 +19,9 @@ struct id_set {
         int64_t first, last;
     } span[ID_SET_SPANS];
     unsigned spans;
-    uint64_t *slot; /* owned; 0: empty */
-    size_t cap, n;  /* slots, a power of two; slots in use */
-    bool full;      /* an id could not be added */
+    uint64_t *slot; /* owned; hashes of ids; 0: the slot is empty */
+    size_t cap, n;  /* `cap`: number of slots, a power of two; `n`: number of slots in use */
+    bool full;      /* true: an id could not be added */
 };
 
 void id_set_close(struct id_set *s);

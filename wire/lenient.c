@@ -13,7 +13,7 @@ enum token {
     TOKEN_COMMA,
     TOKEN_COLON,
     TOKEN_VALUE, /* a string or a word */
-    TOKEN_KEY,   /* a string or a word where a key may be; or an element of an array */
+    TOKEN_KEY,   /* a string or a word in the place of a key, or an element of an array */
 };
 
 /* Closes the innermost container. Returns false if another kind of container is open, or none. */
@@ -112,7 +112,7 @@ static const char *lenient_token_at(const char *p, const char *end, enum token *
     return p < end ? p + 1 : end;
 }
 
-/* Whether token b may follow token a. */
+/* Whether a token of kind `b` may follow a token of kind `a`. */
 static bool token_may_follow(enum token a, enum token b)
 {
     switch (b) {
@@ -139,7 +139,7 @@ static bool read_forward(struct slice line, struct lenient *ret)
 {
     const char *p = line.p, *end = line.p + line.n, *from;
     struct nesting open = {0};
-    enum token before = TOKEN_COLON, t; /* reads as if a colon preceded the object */
+    enum token before = TOKEN_COLON, t; /* the object is read as if a colon preceded it */
     struct slice key = {0}, last = {0};
     for (; p < end; before = t) {
         if (char_is_space(*p)) {
@@ -159,7 +159,8 @@ static bool read_forward(struct slice line, struct lenient *ret)
         if (open.depth == 1 && t == TOKEN_COLON)
             key = last;
         if (open.depth == 1 && before == TOKEN_COLON && (t == TOKEN_VALUE || t == TOKEN_OPEN)) {
-            bool whole = t == TOKEN_VALUE && (p < end || is_quote(*from)); /* 7 may be 78 */
+            /* the line may be truncated: the id 7 may be the beginning of 78 */
+            bool whole = t == TOKEN_VALUE && (p < end || is_quote(*from));
             lenient_note_member(ret, key, whole ? text : (struct slice){0});
         }
         last = text;
@@ -167,7 +168,7 @@ static bool read_forward(struct slice line, struct lenient *ret)
             return true;
         if (t == TOKEN_CLOSE && !close_container(&open, *from == '}'))
             return true;
-        if (open.depth == 0) { /* text after the object is ignored */
+        if (open.depth == 0) { /* ignore the text after the object */
             ret->n = (size_t)(p - line.p);
             return false;
         }
@@ -218,7 +219,7 @@ static void read_backward(struct slice line, struct lenient *ret)
 {
     const char *p = line.p + line.n;
     struct nesting open = {0};
-    enum token after = TOKEN_COMMA, t; /* reads as if a comma followed the object */
+    enum token after = TOKEN_COMMA, t; /* the object is read as if a comma followed it */
     struct slice value = {0}, last = {0};
     for (; p > line.p; after = t) {
         if (char_is_space(p[-1])) {

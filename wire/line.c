@@ -21,10 +21,11 @@ static bool chunk_is_large(const struct line_reader *r)
     return r->chunk->cap >= CHUNK_LARGE;
 }
 
-/* Moves the partial line of a large chunk so that the next byte is read to the start of a page,
- * because it begins a page of the pipe: the kernel copies up to three times as fast to the start of
- * a page as to an address 1 to 31 bytes after it (AMD Zen 3, `rep movsb`). The alignment remains as
- * long as whole pages are read, even when the chunk grows. */
+/* Moves the partial line of a large chunk so that the address of the next byte to read is the start
+ * of a page. The next byte is also the first byte of a page of the pipe, and the kernel copies such
+ * a page up to three times as fast to the start of a page as to an address 1 to 31 bytes after it
+ * (AMD Zen 3, `rep movsb`). The alignment remains as long as whole pages are read, even when the
+ * chunk grows. */
 static void align_tail_to_page(struct line_reader *r)
 {
     char *at = r->chunk->data + r->head;
@@ -37,8 +38,8 @@ static void align_tail_to_page(struct line_reader *r)
     r->tail += n;
 }
 
-/* Makes room after the partial line [head, tail). A chunk without other holders is reused;
- * otherwise it stays with its holders, and the partial line moves to a new one. */
+/* Makes room after the partial line [head, tail). A chunk that nobody else holds is reused;
+ * otherwise the partial line is copied to a new chunk, and the other holders keep the old one. */
 static bool make_room_in_chunk(struct line_reader *r)
 {
     size_t part = r->tail - r->head;
@@ -85,7 +86,8 @@ char *line_room(struct line_reader *r, size_t *ret_n)
     }
     if (r->head == r->tail && r->chunk->refs == 1)
         r->head = r->scan = r->tail = 0;
-    /* One byte after the data stays free, for the '\n' of a last line that has no '\n'. */
+    /* One byte after the data stays free: if the last line has no '\n', the caller can write one
+     * there. */
     if (r->chunk->cap - r->tail <= (chunk_is_large(r) ? LINE_PAGE : 1) && !make_room_in_chunk(r))
         return NULL;
     char *to = r->chunk->data + r->tail;
@@ -117,7 +119,7 @@ enum line_result line_next(struct line_reader *r, struct line *ret)
     while (r->scan < r->tail) {
         char *nl = memchr(r->chunk->data + r->scan, '\n', r->tail - r->scan);
         size_t len = (nl != NULL ? (size_t)(nl - r->chunk->data) : r->tail) - r->head;
-        if (r->skipping) { /* this is the rest of a line that was too long */
+        if (r->skipping) { /* the bytes belong to a line that was reported as too long */
             r->skipping = nl == NULL;
             r->head = r->scan = r->head + len + (nl != NULL ? 1 : 0);
             continue;
@@ -140,7 +142,7 @@ enum line_result line_take_last(struct line_reader *r, struct line *ret)
 {
     size_t len = r->tail - r->head;
     bool skipping = r->skipping;
-    r->skipping = false; /* the next bytes belong to another stream */
+    r->skipping = false; /* the caller may continue with another stream */
     if (len > 0 && !skipping)
         *ret = (struct line){.p = r->chunk->data + r->head, .n = len, .chunk = r->chunk};
     r->head = r->scan = r->tail;

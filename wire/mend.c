@@ -2,7 +2,7 @@
 
 #include "base/text.h"
 
-/* The tokens that may come next. */
+/* The kind of token that may come next. */
 enum expect {
     EXPECT_ROOT,
     EXPECT_FIRST_KEY, /* a key, or the end of the object */
@@ -121,7 +121,7 @@ static const char *skip_escape(struct part *l, const char *p)
 static const char *mend_string(struct part *l, const char *p)
 {
     struct buf *b = &l->m->text;
-    const char *from = p; /* the text from this byte on was not copied yet */
+    const char *from = p; /* first byte of the text that was not copied yet */
     while (p < l->end && *p != '"') {
         unsigned char c = (unsigned char)*p;
         size_t n = c >= 0x80 ? text_utf8_len(p, (size_t)(l->end - p)) : 1;

@@ -42,7 +42,7 @@ void repairs_add_repair(struct repairs *r, enum finding finding, size_t at, stru
 findings repairs_as_findings(const struct repairs *r);
 
 enum mend_result {
-    MEND_MORE,  /* an object or array has begun: the next line may continue it */
+    MEND_MORE,  /* an object or array is incomplete: the next line may continue it */
     MEND_WHOLE, /* the value is complete */
     MEND_FLAWED
 };
@@ -53,7 +53,7 @@ struct mend {
     /* borrowed from the last line: text after the value; n is 0 if there is none */
     struct slice trailing;
     size_t flaw_at;  /* for MEND_FLAWED: offset in the text as received */
-    size_t taken;    /* bytes of the earlier lines, with their newlines */
+    size_t taken;    /* number of bytes of the earlier lines, with their newlines */
     size_t lines;    /* lines added */
     unsigned expect; /* enum expect of mend.c */
     bool is_key;     /* the string being read is the key of a member */

@@ -10,7 +10,7 @@ struct reader {
     struct rpc *m;
     unsigned seen;
     struct json_value jsonrpc, method;
-    const char *outer_at; /* the last outer key that was looked up, and its meaning */
+    const char *outer_at; /* the outer key that was looked up last; `outer` is its meaning */
     enum env outer;
 };
 
@@ -92,7 +92,8 @@ static void read_envelope_member(struct reader *r, const struct json_member *mb)
 static void read_inner_member(struct reader *r, const struct json_member *mb)
 {
     char name[KEY_MAX];
-    if (r->outer_at != mb->outer.p) { /* the members of one object come in succession */
+    /* members of one object are reported one after the other, so one look-up serves all of them */
+    if (r->outer_at != mb->outer.p) {
         r->outer_at = mb->outer.p;
         r->outer = env_of_key(mb->outer);
     }

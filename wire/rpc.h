@@ -26,7 +26,7 @@ enum rpc_kind {
     RPC_BATCH, /* an array; read its members one by one with json_walk_next() */
 };
 
-/* Findings of an object that two readers may interpret as different messages. */
+/* Findings of an object that one reader may interpret as another message than another reader. */
 #define RPC_AMBIGUOUS (FINDING(FIND_DUPLICATE_ENVELOPE_KEY) | FINDING(FIND_CALL_AND_ANSWER))
 
 struct rpc {
@@ -39,7 +39,7 @@ struct rpc {
     bool is_answer;          /* has a result or an error that is not null, valid or not */
     struct slice method;     /* without quotes, escapes as written */
     struct json_value params, result, error;
-    /* Members of params, result or error that the interposer uses: */
+    /* The following members are values in params, result or error that the interposer uses. */
     struct json_value name, uri, ref;      /* params.name, .uri, .ref: the target of a request */
     struct json_value arguments;           /* params.arguments */
     struct json_value meta;                /* params._meta */
@@ -78,7 +78,7 @@ struct slice rpc_target(const struct rpc *m);
 /* Returns the method and target, unescaped. They replace the content of `b` and are borrowed from
  * it; incomplete if b->failed. */
 struct rpc_name {
-    struct slice method, target; /* n == 0: absent */
+    struct slice method, target; /* {NULL, 0}: the message has none */
 };
 struct rpc_name rpc_name(const struct rpc *m, struct buf *b);
 /* Returns the inputRequests of a result or notification, which ask the client for input; JSON_NONE

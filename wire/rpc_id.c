@@ -8,7 +8,8 @@ static bool is_plain_integer(struct slice s)
 {
     size_t i = s.n > 0 && s.p[0] == '-' ? 1 : 0;
     if (i == s.n || s.n - i > 18 || (s.p[i] == '0' && s.n > 1))
-        return false; /* "-0" is written as 0; "007" is the text of a string, not a number */
+        /* not canonical: the canonical form of "-0" is "0"; "007" can only be a string */
+        return false;
     for (; i < s.n; i++)
         if (s.p[i] < '0' || s.p[i] > '9')
             return false;
@@ -20,7 +21,8 @@ static bool is_plain_integer(struct slice s)
 static void append_canonical_number(struct buf *b, struct slice s)
 {
     int64_t exp10 = 0;
-    size_t zeros = 0; /* zeros that were read after the last written digit; may be trailing zeros */
+    /* number of zeros read since the last written digit; they may be trailing zeros */
+    size_t zeros = 0;
     bool minus = s.p[0] == '-', fraction = false, written = false;
     size_t i = minus ? 1 : 0;
     for (; i < s.n && s.p[i] != 'e' && s.p[i] != 'E'; i++) {
@@ -44,7 +46,8 @@ static void append_canonical_number(struct buf *b, struct slice s)
         int64_t e = 0;
         bool negative = s.p[++i] == '-';
         for (i += s.p[i] == '-' || s.p[i] == '+' ? 1 : 0; i < s.n; i++)
-            e = e < 1000000 ? e * 10 + (s.p[i] - '0') : e; /* more than any peer supports */
+            /* stop at a million, which is more than any peer uses */
+            e = e < 1000000 ? e * 10 + (s.p[i] - '0') : e;
         exp10 += negative ? -e : e;
     }
     exp10 += (int64_t)zeros;

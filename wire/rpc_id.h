@@ -24,8 +24,8 @@ struct rpc_id {
  * otherwise the text replaces the content of b. */
 struct rpc_id rpc_id_from_json(struct json_value v, struct buf *b);
 bool rpc_id_eq(const struct rpc_id *x, const struct rpc_id *y);
-/* Makes the same id with the other JSON type: 7 from "7". Returns false if the id is not an
- * integer. */
+/* Makes an id of the other JSON type with the same text: 7 from "7". Returns false if the id is not
+ * an integer. */
 bool rpc_id_convert_type(const struct rpc_id *id, struct rpc_id *ret);
 /* Appends the key of an id (a number or a string): its type and its text. */
 void rpc_id_key(struct buf *b, struct json_value id);

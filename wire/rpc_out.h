@@ -16,11 +16,12 @@ enum rpc_code {
     RPC_METHOD_NOT_FOUND = -32601,
     RPC_INVALID_PARAMS = -32602,
     RPC_INTERNAL_ERROR = -32603,
-    RPC_SERVER_GONE = -32000,         /* set by the interposer */
+    /* code of errors that the interposer makes when the server is gone */
+    RPC_SERVER_GONE = -32000,
     RPC_UNSUPPORTED_VERSION = -32022, /* 2026-07-28 */
 };
 
-/* Offset of the id in an answer. */
+/* Offset at which the id begins in an answer. */
 #define RPC_OUT_ID_AT (sizeof "{\"jsonrpc\":\"2.0\",\"id\":" - 1)
 
 /* Begins an answer. id: {NULL, 0} is written as null. */

@@ -46,7 +46,7 @@ static int drop_lines(struct server_lines *l, struct slice lines, struct slice m
     while (st == 0 && lines.n > 0) {
         struct rpc m;
         struct slice line = slice_take_line(&lines);
-        (void)!rpc_read(line, &m); /* only for the findings */
+        (void)!rpc_read(line, &m); /* fill m.findings */
         st = emit_noise(l, line, m.findings | l->found, meant);
         meant.n = 0;
     }
@@ -94,7 +94,7 @@ static int handle_unreadable(struct server_lines *l, const struct text *x, size_
  * answer either. */
 static int handle_no_message(struct server_lines *l, const struct text *x, findings as_noise)
 {
-    struct lenient first; /* has the first id if the line has two */
+    struct lenient first; /* the first id in the line, even if the line has two */
     struct text refused = *x;
     bool flawed = (x->m.findings & (RPC_AMBIGUOUS | FINDING(FIND_MALFORMED_ANSWER))) != 0;
     bool answer = flawed && (!x->m.is_call || x->m.is_answer);
@@ -146,7 +146,7 @@ static int emit_repaired(struct server_lines *l, const struct text *x, const str
                          const struct rpc *rpc)
 {
     struct text as = {x->text, *rpc, x->found | repairs_as_findings(&m->repairs), x->at, x->size};
-    if (rpc->kind == RPC_INVALID) { /* not forwarded: recorded as received */
+    if (rpc->kind == RPC_INVALID) { /* the line is not forwarded, so it is recorded as received */
         as.m.findings |= x->m.findings;
         as.m.fault = x->m.fault;
         return handle_no_message(l, &as, x->m.findings | x->found);
@@ -229,9 +229,9 @@ static void server_lines_stop_waiting(struct server_lines *l)
 static struct text join_waiting_lines(const struct server_lines *l)
 {
     struct text x = {.text = buf_slice(&l->raw), .found = l->found};
-    x.text.n -= x.text.n > 0; /* the last newline */
+    x.text.n -= x.text.n > 0; /* remove the last newline */
     x.size = x.text.n;
-    (void)!rpc_read(x.text, &x.m); /* only for the fault and the findings */
+    (void)!rpc_read(x.text, &x.m); /* fill x.m.fault and x.m.findings */
     return x;
 }
 
@@ -250,7 +250,7 @@ int server_lines_end(struct server_lines *l, bool cut)
 static int continue_waiting_lines(struct server_lines *l, const struct text *x, int64_t now_us,
                                   bool *ret_taken)
 {
-    /* an array may be part of the message */
+    /* a line that is an array may be a part of the waiting message */
     bool alone = x->m.fault.kind == JSON_OK && x->m.kind != RPC_INVALID && x->m.kind != RPC_BATCH;
     enum mend_result result = MEND_FLAWED;
     if (!alone && l->raw.n + x->text.n <= l->rules.max)

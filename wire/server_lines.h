@@ -35,10 +35,11 @@ enum server_line_kind {
 
 struct server_line {
     enum server_line_kind kind;
-    struct slice text; /* as received, or repaired; n is 0 for a further answer on the same line */
-    size_t at;         /* offset at which the message begins in the line */
-    size_t size;       /* bytes as received */
-    findings found;    /* findings, including those of m */
+    /* text of the message as received, or repaired; n is 0 for a further answer on the same line */
+    struct slice text;
+    size_t at;            /* offset at which the message begins in the line */
+    size_t size;          /* number of bytes of the message as received */
+    findings found;       /* findings about the line, including those of m */
     const struct rpc *m;  /* the message that was read; NULL for a blank line and for noise */
     struct json_value id; /* id of the message, or of the request that is answered */
     /* Repairs of a message. NULL: nothing was repaired, and the text is a part of the received
@@ -53,23 +54,24 @@ struct server_line {
 };
 
 struct server_lines_rules {
-    size_t max; /* bytes of a message */
+    size_t max; /* maximum number of bytes of a message */
     /* A message that would be repaired keeps its text as received, including the text after it. */
     bool keep_flaws;
     struct open_requests open;
-    int (*line)(void *ctx, const struct server_line *line); /* 0 or a negative status */
+    /* returns 0, or a negative status that ends the reading of the line */
+    int (*line)(void *ctx, const struct server_line *line);
     void *ctx;
 };
 
 struct server_lines {
     struct server_lines_rules rules;
-    bool waits;       /* waits for the line that continues `raw` */
+    bool waits;       /* true: the next line may continue the text in `raw` */
     struct buf raw;   /* owned: the waiting lines as received, each with a newline */
     struct mend mend; /* repair of `raw` */
-    bool http;        /* a line of HTTP was taken */
+    bool http;        /* true: a line of HTTP was received */
     findings found;   /* findings about the waiting lines */
-    int64_t since_us; /* time when the first of the waiting lines was taken */
-    int64_t until_us; /* when the caller ends the wait, with server_lines_end() */
+    int64_t since_us; /* time at which the first of the waiting lines was received */
+    int64_t until_us; /* time at which the caller must end the wait with server_lines_end() */
 };
 
 void server_lines_open(struct server_lines *l, const struct server_lines_rules *rules);
@@ -80,7 +82,8 @@ void server_lines_close(struct server_lines *l); /* safe to call twice */
  * last. */
 MI_MUST int server_lines_handle_line(struct server_lines *l, struct slice line, findings found,
                                      int64_t now_us);
-/* Ends the wait. cut: the output has ended. */
+/* Stops waiting for the next line, and calls line() for the waiting lines. cut: true: the output
+ * has ended. */
 MI_MUST int server_lines_end(struct server_lines *l, bool cut);
 
 #endif

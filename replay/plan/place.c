@@ -1,6 +1,6 @@
 #include "replay/plan/place.h"
 
-#define CAUSE_LOOK 4096 /* active exchanges searched for the cause of a question */
+#define CAUSE_LOOK 4096 /* most active exchanges that are searched for the cause of a question */
 
 int plan_new_step(struct plan *p, const struct plan_step *step, uint32_t *ret)
 {
@@ -189,8 +189,8 @@ static bool stimulus_is_likelier(const struct plan_exchange *a, const struct pla
     return a->order < b->order;
 }
 
-/* Returns the exchange of the stimulus that most likely caused a question: the first one in the
- * last burst without a reaction; PLAN_NONE if there is none. */
+/* Returns the exchange of the stimulus that most likely caused a question: in the last burst, the
+ * first stimulus to which the server has not reacted. PLAN_NONE: there is no such stimulus. */
 static uint32_t find_question_stimulus(const struct plan *p)
 {
     uint32_t found = PLAN_NONE, looked = 0;
@@ -223,7 +223,7 @@ int plan_place_question(struct plan *p, uint32_t question, bool after_notificati
     return st;
 }
 
-/* Makes the steps after the question wait for its answer. */
+/* Makes all steps after the question wait for the client's answer to the question. */
 static void set_gates_of_question(struct plan *p, const struct plan_question *q)
 {
     struct plan_exchange *x = &p->exchanges[q->owner];
@@ -250,9 +250,9 @@ void plan_question_answered(struct plan *p, uint32_t question, bool with_task)
         plan_note_stimulus(p, q->owner);
 }
 
-/* Gives this exchange, which is about to be answered, its share of the questions whose cause is not
- * known: the answered questions are distributed evenly among the active requests, and this request
- * gets the first one. */
+/* Call it before the exchange is answered. Places a part of the questions whose cause is not known
+ * in the exchange: the answered questions are distributed evenly among the active requests, and
+ * this request gets the first one. */
 static void place_questions_before_answer(struct plan *p, uint32_t exchange)
 {
     uint32_t kept = 0, turn = 0;

@@ -8,10 +8,10 @@
 MI_MUST int plan_new_step(struct plan *p, const struct plan_step *step, uint32_t *ret);
 void plan_append(struct plan *p, struct plan_list *list, uint32_t step);
 void plan_append_inside(struct plan *p, uint32_t exchange, uint32_t step);
-/* Inserts a step in order of place among the steps inside the exchange. */
+/* Inserts a step among the steps inside the exchange, which are sorted by place. */
 void plan_insert_inside(struct plan *p, uint32_t exchange, uint32_t step);
 struct plan_list *plan_list_of(struct plan *p, struct plan_anchor a);
-/* Notes an event. causes: from now on, unsolicited messages follow this event. */
+/* Adds an event. causes: true: unsolicited messages that are added later follow this event. */
 void plan_note_event(struct plan *p, uint64_t place, struct plan_anchor event, bool causes);
 /* Places a notification whose cause is this event: inside the pending exchange of the cause, or
  * after the cause. */
@@ -22,13 +22,13 @@ void plan_place_after(struct plan *p, struct plan_anchor cause, uint64_t cause_p
 void plan_place_note(struct plan *p, uint32_t step, bool log);
 /* Finds the event that may cause the next message of the task. */
 struct plan_task plan_find_task_cause(const struct plan *p, uint32_t task);
-/* Places a question, or postpones this until its exchange is known. after_notification: the
- * question may be a reaction to a notification of the client. */
+/* Places a question of the server. If its exchange is not known yet, the question is placed later.
+ * after_notification: the question may be a reaction to a notification of the client. */
 MI_MUST int plan_place_question(struct plan *p, uint32_t question, bool after_notification);
-/* Notes the client's answer to a question. with_task: the answer creates a task, which the next
- * requests of the server name. */
+/* Call it when the client has answered a question. with_task: the answer creates a task, which
+ * later requests of the server name. */
 void plan_question_answered(struct plan *p, uint32_t question, bool with_task);
-/* Notes a message of the client that may cause a question in this exchange. */
+/* Call it for a message of the client that may cause a question in this exchange. */
 void plan_note_stimulus(struct plan *p, uint32_t exchange);
 /* Adds the exchange to the active ones. */
 void plan_activate(struct plan *p, uint32_t exchange);

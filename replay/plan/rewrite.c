@@ -65,7 +65,7 @@ int rewrite_message(struct buf *b, struct slice recorded, const struct slice wit
             return MI_ENOENT;
         if (v.type == JSON_NONE)
             continue;
-        size_t i = n++; /* insertion sort by position; places never overlap */
+        size_t i = n++; /* insertion sort by position; the ranges to replace never overlap */
         for (; i > 0 && s[i - 1].out.p > v.text.p; i--)
             s[i] = s[i - 1];
         s[i] = (struct splice){v.text, with[what]};

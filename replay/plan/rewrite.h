@@ -22,8 +22,9 @@ enum rewrite_what {
     REWRITE_COUNT
 };
 
-/* with: the new JSON text for each enum rewrite_what; {NULL, 0}: unchanged. If the message lacks
- * the value, this is an error for REWRITE_ID, and ignored for the others. */
+/* Copies a message and replaces ids in the copy. with: the new JSON text for each enum
+ * rewrite_what; {NULL, 0}: the id is unchanged. It is an error if the message lacks the id for
+ * REWRITE_ID; other ids may be missing. */
 MI_MUST int rewrite_message(struct buf *b, struct slice recorded,
                             const struct slice with[REWRITE_COUNT]);
 /* Returns the value in a message; JSON_NONE if the message lacks it. */

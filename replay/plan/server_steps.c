@@ -7,10 +7,10 @@
 #include "replay/plan/version.h"
 #include "wire/json/text.h"
 
-#define QUESTIONS_BACK 1024 /* questions that are searched for the id of a cancellation */
+#define QUESTIONS_BACK 1024 /* most questions that are searched for the id in a cancellation */
 
-/* Makes the step wait for events that were recorded since its list began, at place `began`.
- * cause_place: place of the last event that may have caused the step. */
+/* Makes the step wait for the events that were recorded after place `began`, at which the step's
+ * list begins. cause_place: place of the last event that may have caused the step. */
 static void step_wait_for_events(struct plan *p, uint32_t step, uint64_t began,
                                  uint64_t cause_place)
 {
@@ -57,13 +57,15 @@ static int plan_add_server_progress(struct plan *p, const struct source_message 
     uint32_t step;
     bool made_up = x == NULL && rpc->progress_token.type == JSON_STRING;
     if (x == NULL && !made_up) {
-        p->unplaced++; /* not replayed: a live client may use this token for another request */
+        /* The notification is not replayed: a live client may use this token for another
+         * request. */
+        p->unplaced++;
         return 0;
     }
     int st = add_step_for_message(p, m, made_up ? PLAN_NOTE : PLAN_PROGRESS, &step);
     if (st < 0)
         return st;
-    if (made_up) { /* some servers invent tokens; these are sent unchanged */
+    if (made_up) { /* some servers invent progress tokens; such tokens are sent unchanged */
         plan_place_note(p, step, false);
         return 0;
     }

@@ -40,14 +40,16 @@ struct plan {
     size_t exchanges_cap, steps_cap, questions_cap, notifications_cap, topics_cap, groups_cap,
         listens_cap, undecided_cap, tasks_cap, early_cap;
     struct map topic_map, group_map;
-    struct map token_map;       /* progress token: the newest exchange with this token */
-    struct map task_map;        /* task of the client: the question whose answer named it */
-    struct map server_task_map; /* task of the server: its index in `tasks` */
+    struct map token_map; /* key: progress token; value: the newest exchange with this token */
+    /* key: task of the client; value: the question whose answer named the task */
+    struct map task_map;
+    struct map server_task_map; /* key: task of the server; value: its index in `tasks` */
     struct plan_list start;
-    struct plan_anchor last;            /* the last event */
-    struct plan_anchor last_quiet;      /* the last event that is not a request */
-    struct plan_anchor cause;           /* the last event that can have caused messages */
-    struct plan_anchor cause_quiet;     /* the last of these events that is not a request */
+    struct plan_anchor last;       /* the last event */
+    struct plan_anchor last_quiet; /* the last event that is not a request */
+    struct plan_anchor cause;      /* the last event that can have caused messages */
+    /* the last event that can have caused messages and is not a request */
+    struct plan_anchor cause_quiet;
     uint64_t reached;                   /* place of `last` */
     uint64_t cause_place;               /* place of `cause` */
     uint32_t active_first, active_last; /* active exchanges, oldest first */
@@ -55,7 +57,8 @@ struct plan {
     uint32_t burst, stimuli; /* number of the last burst, and of the last stimulus */
     int64_t stimulus_us;     /* time of the last stimulus */
     struct buf key;          /* owned; scratch */
-    char version[2][32];     /* see plan_get_version(): [0] by initialize, [1] modern */
+    /* protocol revisions: [0] by initialize, [1] modern; see plan_get_version() */
+    char version[2][32];
     bool finished, server_ended;
     bool ends_listen; /* the message being added ends a subscription */
     int64_t last_t_us;

@@ -7,7 +7,7 @@
  * soon. */
 #define FIRST_PAGE 48
 #define PROBE_ROWS 64
-#define NEAR 16    /* two bodies at most this many places apart count as read in order */
+#define NEAR 16    /* bodies whose places differ by at most this number count as read in order */
 #define IN_ORDER 8 /* after this many bodies read in order, the next ones are read ahead */
 #define PROBE_SESSIONS 8
 #define PROBE_BEFORE_US (60 * (int64_t)1000000) /* maximum time from a probe to its session */
@@ -167,7 +167,8 @@ static bool source_on_server_message(void *ctx, const struct query_message *m)
     return !*spoke;
 }
 
-/* Whether the server sent a message; a session without one cannot be replayed. 1, 0 or an error. */
+/* Whether the server sent a message. A session without such a message cannot be replayed. Returns
+ * 1, 0 or an error. */
 static int server_sent_anything(struct query *q, const struct query_session *s)
 {
     bool spoke = false;
@@ -181,7 +182,7 @@ struct search {
     struct query *q;
     const char *name; /* NULL: any */
     int64_t before;   /* 0: any */
-    bool passed;      /* the session `before` was passed */
+    bool passed;      /* true: the session with the id `before` was passed on */
     source_running_fn running;
     int64_t found; /* id of the session that was found; 0: none yet */
     int status;

@@ -81,7 +81,7 @@ bool source_add_row(struct source *s, const struct query_message *m, uint64_t pl
     if (m->direction == ROW_DIRECTION_UNKNOWN ||
         (!r.m.is_stderr && !rpc_kind_of_row(m->kind, &r.m.kind)))
         return true;
-    if (r.m.is_stderr) /* always from the server */
+    if (r.m.is_stderr) /* a line of stderr is always from the server */
         from_client = false;
     else if (from_client ? m->origin != ROW_PEER : m->action != ROW_FORWARDED)
         return true;
@@ -144,7 +144,7 @@ int source_take_info(struct source *s, const struct query_session *session, stru
         return MI_ENOMEM;
     memcpy(in, session, sizeof(struct session_record));
     fields_keep_texts(&fields_of_session, in, s->info_text.p);
-    /* all other reasons mean that the server ended the session */
+    /* If end_reason is in neither list, the server has ended the session. */
     static const char *const client[] = {"client-closed", "signal"};
     static const char *const proxy[] = {"killed", "out-of-memory", "record-error"};
     in->cut_off = word_is_in_list(in->end_reason, proxy, MI_COUNT(proxy));

@@ -22,7 +22,7 @@ struct source {
     struct buf info_text;    /* owned; text of the info */
     struct buf error;        /* owned */
     struct redact *redact;   /* owned; the rules of the recording; NULL: recorded without rules */
-    bool redact_content;     /* the sanitizer also truncated content */
+    bool redact_content;     /* true: the sanitizer also truncated content */
     bool redact_old;         /* see source_form_is_old() */
     struct buf form;         /* owned; result of source_sanitize_again() */
     struct source_row *rows; /* owned; all of a cassette, or one page of a session */

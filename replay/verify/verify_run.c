@@ -11,9 +11,9 @@ struct verify {
     verify_fn fn;
     void *ctx;
     struct talk talk;
-    bool initialized;  /* an initialize was sent */
+    bool initialized;  /* true: an initialize was sent */
     struct buf shown;  /* owned; the live answer with the recorded ids */
-    struct buf reason; /* owned; why there is no answer */
+    struct buf reason; /* owned; why the server has sent no answer */
 };
 
 const char *verify_verdict_name(enum verify_verdict verdict)
@@ -41,7 +41,8 @@ static const struct verify_skip *skip_of_sanitized(const struct rpc *m)
     return marks == MARKS_SECRET ? &redacted : marks == MARKS_CUT ? &truncated : NULL;
 }
 
-/* Decides by the request, without the recorded answer. May send tools/list to the live server. */
+/* Decides whether the request itself forbids sending it; does not use the recorded answer. May send
+ * tools/list to the live server. */
 static int skip_of_request(struct verify *v, const struct rpc *m, const struct verify_skip **ret)
 {
     static const struct verify_skip again = {

@@ -31,7 +31,8 @@ enum verify_verdict {
     VERIFY_VERDICTS
 };
 
-#define VERIFY_DIFFERENCES_MAX 8 /* differences that are listed for one request; all are counted */
+/* most differences that are listed for one request; all differences are counted */
+#define VERIFY_DIFFERENCES_MAX 8
 
 struct verify_difference {
     struct slice pointer, recorded, live; /* JSON, sanitized; {NULL, 0}: missing */
@@ -45,7 +46,7 @@ struct verify_result {
     const char *reason, *remedy; /* for VERIFY_SKIPPED and VERIFY_SILENT; else NULL */
     int64_t took_us;             /* time until the live answer; 0: none */
     struct verify_difference difference[VERIFY_DIFFERENCES_MAX];
-    size_t differences; /* may exceed the number listed */
+    size_t differences; /* number of differences; may exceed the number of listed differences */
     int64_t answer_seq; /* seq of the recorded answer; 0: none */
     struct slice live;  /* the live answer, with the recorded id and cursors; {NULL, 0}: none */
 };

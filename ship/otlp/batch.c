@@ -60,7 +60,7 @@ static const char *hint_for_http_status(int status)
     }
 }
 
-/* Writes a sentence to x->error: "URL/v1/traces: HTTP 503: message of the collector" */
+/* Writes a sentence to x->error, such as "URL/v1/traces: HTTP 503: message of the collector". */
 static void batch_describe_answer(struct exporter *x, enum otlp_signal signal, int status,
                                   struct slice text)
 {

@@ -19,16 +19,17 @@
 #include "vault/audit/findings.h"
 #include "vault/otlp/otlp.h"
 
-#define EXPORTER_ITEMS 512                  /* items in a batch */
-#define EXPORTER_BYTES ((size_t)1000 << 10) /* bytes in a batch; the last item may exceed them */
-#define EXPORTER_WALKS 500                  /* sessions whose cursors are saved together */
+#define EXPORTER_ITEMS 512 /* most items in a batch */
+/* most bytes in a batch; the last item may exceed this limit */
+#define EXPORTER_BYTES ((size_t)1000 << 10)
+#define EXPORTER_WALKS 500 /* number of sessions whose cursors are saved together */
 
 /* The part of a batch for one signal. */
 struct part {
     struct otlp_request request;
     struct buf b;       /* owned */
     size_t n;           /* items */
-    int64_t session_id; /* session whose resource was begun; 0: none */
+    int64_t session_id; /* session whose resource was begun last; 0: no resource was begun */
     bool ended;         /* the request is complete: nothing can be added */
     bool off;           /* the collector rejects all data of this signal */
     bool done;          /* the collector has accepted or rejected the part */
@@ -41,18 +42,19 @@ struct exporter {
     struct buf base; /* owned; the URL, without the path of a signal */
     struct walks walks;
     struct part part[OTLP_SIGNALS];
-    struct otlp_durations durations[OTLP_SESSION + 1]; /* owned; of the session being read */
-    struct findings_added added;                       /* owned; of the session that is read */
+    /* owned; durations of the session being read */
+    struct otlp_durations durations[OTLP_SESSION + 1];
+    struct findings_added added; /* owned; findings added to messages of the session being read */
     struct buf body, answer, text, error; /* owned; large bodies, scratch, the sentence */
     int64_t sent;                         /* number of items sent in this round */
-    int64_t wait_ms;                      /* how long the collector asked us to wait */
+    int64_t wait_ms;                      /* time that the collector asked us to wait; 0: none */
     int64_t refused;                      /* number of refused items since opening */
     struct buf refusal;                   /* owned; the last refusal, as a sentence; empty: none */
     int64_t refusals;                     /* number of refusals */
 };
 
 MI_MUST int exporter_open(struct exporter **ret, const struct target *t, struct buf *error);
-void exporter_close(struct exporter *x); /* NULL is fine */
+void exporter_close(struct exporter *x); /* the argument may be NULL */
 /* Sends everything that is new. */
 MI_MUST int exporter_run_round(struct exporter *x, int64_t *ret_sent);
 const char *exporter_error(struct exporter *x, int status);

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#define TEXT_MAX 512 /* bytes of a message */
+#define TEXT_MAX 512 /* longest message of the collector that is shown, in bytes */
 
 enum verdict verdict_by_http_status(int status, enum otlp_signal signal)
 {
@@ -17,7 +17,9 @@ enum verdict verdict_by_http_status(int status, enum otlp_signal signal)
     case 504:
         return VERDICT_LATER;
     case 404:
-    case 405: /* Spans are sent first: if only a later path is missing, only that signal is refused. */
+    /* Spans are sent first. If their path exists and a later path is missing, only that signal is
+     * refused. */
+    case 405:
         return signal == OTLP_SPANS ? VERDICT_CLIENT_REFUSED : VERDICT_SIGNAL_REFUSED;
     case 401:
     case 403:

@@ -7,9 +7,9 @@
 #include "vault/otlp/otlp.h"
 
 enum verdict {
-    VERDICT_TAKEN,          /* do not send the batch again, even if items in it were rejected */
-    VERDICT_LATER,          /* send the batch again later */
-    VERDICT_BATCH_REFUSED,  /* the collector will never accept these data */
+    VERDICT_TAKEN,         /* the batch need not be sent again, even if items in it were rejected */
+    VERDICT_LATER,         /* the batch must be sent again later */
+    VERDICT_BATCH_REFUSED, /* the collector will never accept these data */
     VERDICT_SIGNAL_REFUSED, /* the collector accepts no data of this signal */
     VERDICT_CLIENT_REFUSED  /* the collector accepts nothing: a wrong URL, or no permission */
 };
@@ -21,7 +21,8 @@ enum verdict verdict_by_http_status(int status, enum otlp_signal signal);
  * none. */
 int64_t verdict_wait_ms(int64_t retry_after_s);
 
-#define VERDICT_COUNT_MAX 1000000 /* rejected items of a signal: more than a batch has */
+/* largest number of rejected items that is read; a batch has fewer items */
+#define VERDICT_COUNT_MAX 1000000
 /* Reads the body of an answer. Appends its message, if there is one, to `text`. *ret_rejected: the
  * number of rejected items. A body that is not JSON has no message and no rejected items. */
 void verdict_read(struct slice body, struct buf *text, int64_t *ret_rejected);

@@ -71,7 +71,7 @@ int logs_add_message(struct reading *r, const struct query_message *m)
         return st;
     if (!findings_remove_added(&r->x->added, m->seq, &f.names))
         f.names = m->finding;       /* the record was changed, as `audit verify` reports */
-    if (f.names.n > 0 && call != 0) /* the trace of the logs is that of the request */
+    if (f.names.n > 0 && call != 0) /* the log records belong to the trace of the request */
         st = lookup_find_request(r->x, r->s->s, call, otlp_logs_on_request, &f);
     if (st == 0)
         otlp_logs_add_findings(&f); /* the message has no request */

@@ -1,6 +1,7 @@
 #include "ship/otlp/lookup.h"
 
-#define BODY_KEPT ((size_t)1 << 20) /* bytes of memory kept between large bodies */
+/* bytes of a buffer that stay allocated after a large body was read */
+#define BODY_KEPT ((size_t)1 << 20)
 
 int lookup_check_error(struct exporter *x, int st)
 {

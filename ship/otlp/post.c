@@ -12,7 +12,7 @@ struct post {
     const struct target *t;     /* borrowed */
     struct buf base, url;       /* owned */
     struct buf answer;          /* owned; the beginning of the answer */
-    size_t answer_n;            /* bytes of the answer that were read */
+    size_t answer_n;            /* number of bytes of the answer that were read */
     char why[CURL_ERROR_SIZE];
     struct buf error; /* owned */
 };

@@ -31,7 +31,7 @@ struct post_answer {
  * reason. */
 MI_MUST int post_new(struct post **ret, const char *base, const struct target *t,
                      struct buf *error);
-void post_free(struct post *p); /* NULL is fine */
+void post_free(struct post *p); /* the argument may be NULL */
 /* Posts JSON to base + path. */
 MI_MUST int post_send(struct post *p, const char *path, struct slice body, struct post_answer *ret);
 const char *post_error(struct post *p);

@@ -9,7 +9,8 @@
 struct closing {
     struct exporter *x;
     const struct otlp_session *s;
-    const struct query_message *m; /* the message that closes the call; NULL: session end */
+    /* the message that closes the call; NULL: the end of the session closes the call */
+    const struct query_message *m;
     int64_t end_us;
     struct otlp_operation operation; /* the operation that the call belongs to */
 };
@@ -53,7 +54,7 @@ static bool otlp_reading_on_first(void *ctx, const struct query_message *m)
 
 /* ---- calls that were several requests ---- */
 
-/* Reads the operations again if the message is newer than the last reading of them. */
+/* Reads the operations again if the message is newer than the operations that were read. */
 static int reading_update_operations(struct reading *r, int64_t seq)
 {
     if (seq <= r->operations.last_seq)
@@ -130,7 +131,8 @@ static bool reading_after_item(struct reading *r)
         reading_add_durations(r);
         if (r->status == 0)
             r->status = batch_send(r->x);
-        /* Sending has dropped other sessions, so this one may have moved in memory. */
+        /* Sending has removed other sessions from the list, so this session may have moved in
+         * memory. */
         r->w = walks_find(&r->x->walks, r->s->s->id);
     }
     return r->status == 0;
@@ -191,7 +193,7 @@ static int reading_read_rows(struct reading *r)
     int st = 0;
     do {
         int64_t at = seq = r->w->seq, on = event = r->w->event;
-        r->has_added = false; /* new findings may have been added */
+        r->has_added = false; /* read the added findings again, because there may be new findings */
         st = lookup_check_error(r->x, query_read_newer(r->x->q, r->w->id, &at, &on,
                                                        otlp_reading_on_message,
                                                        otlp_reading_on_event, r));
@@ -200,7 +202,7 @@ static int reading_read_rows(struct reading *r)
     return st;
 }
 
-/* Ends the calls and operations that were never closed. */
+/* Adds items for the calls and operations that no message has closed. */
 static int reading_end_session(struct reading *r)
 {
     int64_t seq;

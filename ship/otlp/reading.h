@@ -19,10 +19,11 @@ struct reading {
     struct exporter *x;
     struct walk *w;
     const struct otlp_session *s;
-    int64_t since_us;                 /* durations were written up to this time */
+    int64_t since_us;                 /* time up to which durations were written */
     struct operation_list operations; /* owned */
-    bool has_added; /* x->added is of this session, and as recent as the messages being read */
-    bool missed;    /* no item could be made for a row that was already read */
+    /* true: x->added has the findings of this session, up to the messages being read */
+    bool has_added;
+    bool missed; /* no item could be made for a row that was already read */
     int status;
 };
 

@@ -16,12 +16,14 @@ struct open_call {
 };
 
 struct walk {
-    int64_t id;               /* of the session */
-    int64_t seq, event, t_us; /* seq and time of the last message, id of the last event read */
-    struct open_call *open;   /* owned; by seq */
+    int64_t id; /* id of the session */
+    /* `seq`, `t_us`: of the last message that was read; `event`: id of the last event that was
+     * read */
+    int64_t seq, event, t_us;
+    struct open_call *open; /* owned; the open calls, sorted by seq */
     size_t open_n, open_cap;
-    bool complete; /* the session has ended, and all of it was read */
-    bool saved;    /* the vault's cursor has the same values */
+    bool complete; /* true: the session has ended, and all of it was read */
+    bool saved;    /* true: the cursor in the vault has the same values as this struct */
 };
 
 /* Sorted by id. */
@@ -31,10 +33,12 @@ struct walks {
 };
 
 struct walk *walks_find(const struct walks *w, int64_t id); /* NULL if the session is missing */
-/* Adds a session, at its beginning. NULL: no memory. Invalidates pointers. */
+/* Adds a session, of which nothing was read yet. NULL: no memory. Invalidates pointers to
+ * sessions. */
 struct walk *walks_add(struct walks *w, int64_t id);
 void walks_remove(struct walks *w, int64_t id);
-void walks_drop_saved(struct walks *w, bool all); /* removes complete, saved sessions, or all */
+/* removes all sessions, or only those that are complete and saved */
+void walks_drop_saved(struct walks *w, bool all);
 
 /* Reads the next message. *ret_call: seq of the call that the message closes; 0: none. */
 MI_MUST int walk_note_message(struct walk *w, const struct query_message *m, int64_t *ret_call);

@@ -7,16 +7,16 @@
 
 #include "evidence/digest.h"
 
-/* {0} is the empty log. */
+/* The head of a log of n leaves. {0} stands for the empty log. */
 struct chain {
-    int64_t n; /* leaves */
+    int64_t n; /* number of leaves */
     struct digest head;
 };
 
 void chain_add(struct chain *c, struct slice leaf);
 
 /* Compares our log, which has `ours` leaves, with the log of the other store. known: the head of
- * our first theirs->n leaves, if our log has that many. */
+ * our log after theirs->n leaves; not used if our log is shorter. */
 enum chain_verdict { CHAIN_EXTENDS, CHAIN_ROLLED_BACK, CHAIN_CHANGED };
 enum chain_verdict chain_compare(int64_t ours, const struct digest *known,
                                  const struct chain *theirs);

@@ -15,7 +15,7 @@ void progress_clear(struct progress *p)
     p->n = 0;
 }
 
-/* Returns the index of the first session whose uid is not less. */
+/* Returns the index of the first session whose uid is not less than `uid`. */
 static size_t progress_place_of(const struct progress *p, struct slice uid)
 {
     size_t from = 0, to = p->n;

@@ -10,12 +10,12 @@
 
 struct shipped_session {
     char uid[UID_LEN + 1];
-    bool known;                   /* the other store has a row of the session */
-    bool complete;                /* the session has ended, and all of it was sent */
-    bool saved;                   /* the vault's cursor has the same values */
-    int64_t id;                   /* id in the vault; 0: the vault no longer has the session */
-    int64_t seq, event;           /* last message and event that the other store has */
-    int64_t row_hash;             /* hash of the row that the other store has */
+    bool known;         /* the other store has a row of the session */
+    bool complete;      /* the session has ended, and all of it was sent */
+    bool saved;         /* true: the cursor in the vault has the same values as this struct */
+    int64_t id;         /* id in the vault; 0: the vault no longer has the session */
+    int64_t seq, event; /* last message and event that the other store has */
+    int64_t row_hash;   /* hash of the row that the other store has */
     int64_t last_seq, last_event; /* last message and event in the vault when its row was read */
     bool ended;
 };
@@ -26,11 +26,12 @@ struct progress {
     size_t n, cap;
 };
 
-void progress_close(struct progress *p); /* {0} is fine */
+void progress_close(struct progress *p); /* the argument may be {0} */
 void progress_clear(struct progress *p);
 /* Returns the session; NULL if it is not in the list. */
 struct shipped_session *progress_find(struct progress *p, struct slice uid);
-/* Finds or adds the session. NULL: no memory, or not a uid. Invalidates pointers. */
+/* Finds the session, or adds it. NULL: no memory, or the text is not a uid. Invalidates pointers to
+ * sessions. */
 struct shipped_session *progress_add(struct progress *p, struct slice uid);
 
 /* Continues a hash (FNV-1a) over a cell of a row; the hash shows whether the row has changed. Begin

@@ -32,7 +32,7 @@ struct target {
 };
 
 struct target_kind {
-    const char *form; /* form of the URLs, for people */
+    const char *form; /* form of the URLs of this kind, as a text for people */
     /* Whether the text looks like a URL of this kind. */
     bool (*is_url)(const char *url);
     /* Whether the URL may be used. MI_EINVAL: `error` has the reason, without secrets. */
@@ -43,14 +43,14 @@ struct target_kind {
     /* Sends everything that is new. *ret_sent: number of rows. */
     int (*round)(void *x, int64_t *ret_sent);
     const char *(*error)(void *x, int status);
-    /* The following functions are NULL for a kind to which they do not apply. */
+    /* A kind of target that does not need one of the following functions sets it to NULL. */
     /* Checks that the other side still has all rows. If not, the next round sends the lost rows
      * again. */
     int (*check)(void *x);
     bool (*is_cut)(void *x); /* whether the connection was closed, so that a check is due now */
     /* Whether the vault's cursors could not be written, so that another round must follow soon. */
     bool (*is_unsaved)(const void *x);
-    int64_t (*leaves)(const void *x); /* number of leaves of the vault's log that were sent */
+    int64_t (*leaves)(const void *x); /* returns how many leaves of the vault's log were sent */
     /* Time to wait that the other side has requested; 0: none. */
     int64_t (*wait_ms)(const void *x);
     /* Text about data that the other side has permanently refused since opening; NULL: none. */

@@ -7,7 +7,7 @@
 #include <pwd.h>
 #include <unistd.h>
 
-#define WATERMARKS 1000 /* watermarks in one call */
+#define WATERMARKS 1000 /* most watermarks that one call reads */
 
 static int anchor_check_version(struct sender *s)
 {
@@ -48,7 +48,7 @@ static int anchor_on_begin_leaf(void *ctx, const struct cell *cell)
 
 struct known {
     struct chain ours;
-    int64_t until; /* number of leaves to compare */
+    int64_t until; /* number of leaves whose hash chain is compared */
 };
 
 static int anchor_on_known_leaf(void *ctx, const struct cell *cell)
@@ -65,7 +65,7 @@ static int anchor_compare_logs(struct sender *s, const struct chain *theirs)
     struct known k = {.until = theirs->n};
     int64_t n, before = -1;
     int st = 0;
-    /* Read up to the end of the log, or to a missing leaf. */
+    /* Stop at the end of the log, or at a missing leaf. */
     while (st == 0 && k.ours.n < k.until && k.ours.n > before) {
         before = k.ours.n;
         st = sender_read_rows(s, UNSENT_LEAVES, before, 0, 0, anchor_on_known_leaf, &k, &n);
@@ -167,7 +167,9 @@ static int read_watermarks(struct sender *s)
             if (x == NULL)
                 return MI_ENOMEM;
             x->known = true;
-            x->complete = true; /* until the vault's row of the session shows otherwise */
+            /* assume that the session is complete; its row in the vault may show later that it is
+             * not */
+            x->complete = true;
             x->seq = link_get_int(s->to, i, 1);
             x->event = link_get_int(s->to, i, 2);
             x->row_hash = link_get_int(s->to, i, 3);
@@ -208,7 +210,7 @@ static int anchor_on_new_leaf(void *ctx, const struct cell *cell)
     struct shipped_session *x =
         leaf_read(cell[1].text, &leaf) == 0 ? progress_find(&l->s->sessions, leaf.uid) : NULL;
     if (x != NULL)
-        x->complete = false; /* the session has changed in the meantime */
+        x->complete = false; /* the new leaf shows that the session has changed */
     return 0;
 }
 

@@ -12,7 +12,7 @@
 /* OIDs of int8, text, bytea and tsvector (pg_type.dat). */
 enum array_type { ARRAY_INT = 20, ARRAY_TEXT = 25, ARRAY_BYTES = 17, ARRAY_WORDS = 3614 };
 
-/* Array types for the types of fields (model/records.h). */
+/* The array type for each type of a field (model/records.h). */
 #define ARRAY_OF_NUMBER ARRAY_INT
 #define ARRAY_OF_TIME ARRAY_INT
 #define ARRAY_OF_SINCE ARRAY_INT
@@ -25,7 +25,7 @@ struct array {
     enum array_type type;
     struct buf b; /* owned */
     uint32_t n;   /* elements */
-    size_t last;  /* offset of the bytes of the element that array_add() added last */
+    size_t last;  /* offset of the element that array_add() has added last */
     bool has_null;
 };
 

@@ -15,7 +15,7 @@
 /* How often statements that end in a deadlock are tried. PostgreSQL detects a deadlock after one
  * second. */
 #define RUN_TRIES 20
-#define SLICE_MS 200 /* interval at which a wait calls `stop` */
+#define SLICE_MS 200 /* longest time between two calls of `stop` during a wait */
 
 struct link {
     char *url;   /* owned */
@@ -23,8 +23,9 @@ struct link {
     PGresult *r; /* owned; result of the last call */
     bool (*stop)(void);
     bool only_reads;
-    bool ended, deadlocked; /* the last error: the connection ended, or there was a deadlock */
-    const char *if_denied;  /* borrowed; link_set_denied_hint(); may be NULL */
+    /* why the last call failed: the connection has ended, or there was a deadlock */
+    bool ended, deadlocked;
+    const char *if_denied; /* borrowed; link_set_denied_hint(); may be NULL */
     int64_t until_us;
     struct buf error; /* owned */
     int n;
@@ -313,7 +314,7 @@ static int link_await_results(struct link *l, int64_t until_us)
     return st == 0 && l->r == NULL ? link_fail(l, TARGET_LOST, PQerrorMessage(l->c)) : st;
 }
 
-/* Ends a call. After an error, the connection may be in any state, so it is closed. */
+/* Ends a call. Closes the connection after an error, because its state is unknown then. */
 static int link_finish_call(struct link *l, bool sent, int64_t until_us)
 {
     int st =

@@ -29,7 +29,7 @@ struct link;
 /* Does not connect yet. stop: called several times a second while waiting; may be NULL.
  * MI_ENOMEM. */
 MI_MUST int link_new(struct link **ret, const char *url, bool (*stop)(void));
-void link_free(struct link *l); /* NULL is fine */
+void link_free(struct link *l); /* the argument may be NULL */
 /* No call waits beyond this time (clock_mono_us()); 0: no limit. */
 void link_set_deadline(struct link *l, int64_t mono_us);
 /* Sets a text to append to errors about missing permissions, such as "; ask …". Borrowed. */
@@ -55,8 +55,8 @@ void link_add_array_argument(struct link *l, struct array *a);
 MI_MUST int link_call_function(struct link *l, const char *function);
 /* Like link_call_function(), with the SQL text `more` at the end, such as " ORDER BY …". */
 MI_MUST int link_select_from(struct link *l, const char *function, const char *more);
-/* Runs statements as one transaction, without a time limit. After a deadlock, runs them again,
- * several times. */
+/* Runs statements as one transaction, without a time limit. After a deadlock, runs the transaction
+ * again, several times. */
 MI_MUST int link_run(struct link *l, const char *sql);
 
 /* The result of the last call. A missing row or column gives "", 0 or NULL. */

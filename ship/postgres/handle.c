@@ -15,7 +15,7 @@ struct redaction {
 };
 
 struct stated {
-    int64_t until;               /* number of leaves that were read */
+    int64_t until;               /* number of leaves of the log that were read */
     struct redaction *redaction; /* owned */
     size_t n, cap;
     struct array pruned; /* owned; uids of sessions */
@@ -61,7 +61,7 @@ int sender_read_stated(struct sender *s, struct stated **ret)
     array_begin(&t->pruned, ARRAY_TEXT);
     for (t->until = s->handled; st == 0 && n > 0 && t->until < s->log.n;)
         st = sender_read_rows(s, UNSENT_LEAVES, t->until, 0, 0, handle_on_stated_leaf, t, &n);
-    if (t->until > s->log.n) /* the leaf was written after the log was sent */
+    if (t->until > s->log.n) /* the last leaf was written after the log was sent */
         t->until = s->log.n;
     *ret = t;
     return st;
@@ -73,7 +73,7 @@ struct numbers {
     struct sender *s; /* the sender whose arrays are filled; NULL: collect seqs of messages */
     int64_t *seq;     /* owned; seqs of messages */
     size_t n, cap;
-    bool events; /* events were redacted as well */
+    bool events; /* true: events were redacted as well */
 };
 
 static int handle_on_replaced_row(void *ctx, const struct cell *cell)
@@ -122,7 +122,7 @@ int sender_send_replaced(struct sender *s, const struct stated *t)
     return st;
 }
 
-/* Sends records again that were sent before they were redacted. */
+/* Sends the redacted records again, because they were sent before they were redacted. */
 static int send_redacted_again(struct sender *s, const struct redaction *r)
 {
     struct shipped_session *x = progress_find(&s->sessions, slice_of(r->uid));

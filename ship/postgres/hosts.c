@@ -4,7 +4,8 @@
 #include <stdlib.h>
 #include <sys/socket.h>
 
-#define TIMEOUT_MAX_S 3600 /* also used if connect_timeout is 0, which means no limit */
+/* longest time limit in seconds; also used if connect_timeout is 0, which means no limit */
+#define TIMEOUT_MAX_S 3600
 
 static int count_list_items(const char *list)
 {
@@ -43,8 +44,8 @@ static void hosts_add(struct hosts *h, struct slice name, struct slice address, 
     h->list[h->n++].port = hosts_add_text(h, port);
 }
 
-/* Adds each address of a host name. Returns false if there is none, or if this is not a host
- * name. */
+/* Adds each address of a host name. Returns false if the text is not a host name, or has no
+ * address. */
 static bool hosts_add_addresses(struct hosts *h, struct slice name, struct slice port)
 {
     const struct addrinfo wanted = {.ai_socktype = SOCK_STREAM};

@@ -13,8 +13,8 @@
 
 #include <libpq-fe.h>
 
-#define HOSTS_OPTIONS 64 /* libpq has some 40 */
-#define HOSTS_MAX 64     /* addresses; further addresses are not used */
+#define HOSTS_OPTIONS 64 /* maximum number of options; libpq has some 40 */
+#define HOSTS_MAX 64     /* maximum number of addresses; further addresses are not used */
 
 struct host {
     size_t name, address, port; /* offsets in hosts.text; empty: the default, or a Unix socket */
@@ -22,8 +22,8 @@ struct host {
 
 struct hosts {
     struct host list[HOSTS_MAX];
-    int n;              /* at least 1 */
-    int64_t timeout_us; /* for each address: connect_timeout */
+    int n;              /* number of addresses, at least 1 */
+    int64_t timeout_us; /* time limit for each address, from connect_timeout */
     struct buf text;    /* owned */
     /* Owned; the options, with values of the service file, the environment and the defaults. */
     PQconninfoOption *all;

@@ -6,8 +6,9 @@
 
 #include <stdlib.h>
 
-#define MESSAGE_ARRAYS (MESSAGE_COLUMNS + 1) /* columns and the words */
-#define LARGE_MAX 16                         /* large bodies in a batch */
+/* number of arrays: the columns of a message, and its words */
+#define MESSAGE_ARRAYS (MESSAGE_COLUMNS + 1)
+#define LARGE_MAX 16 /* most large bodies in a batch */
 
 /* clang-format off */
 #define ROW_ARRAY(name, type, n, s, e, c, store, ...)                                              \
@@ -30,7 +31,7 @@ static struct array *array_of_column(struct sender *s, int column)
     return &s->array[column < SENDER_WORDS ? column : column + 1];
 }
 
-/* A body that is sent in pieces before its message. */
+/* A large body, which is sent in pieces before its message. */
 struct large {
     int64_t seq, offset, length;
     struct digest commitment;

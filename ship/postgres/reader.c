@@ -5,16 +5,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define PIECE (INT64_C(16) << 20) /* bytes of a body that are read at once */
+#define PIECE (INT64_C(16) << 20) /* number of bytes of a body that one call reads */
 #define UNASKED "the store sent rows that were not requested"
 
 struct reader {
-    struct link *link;                              /* owned */
-    bool (*asked_before)(void);                     /* callback before each request; may be NULL */
-    struct buf host, user;                          /* owned; regular expressions; empty: any */
-    struct buf first, before, name, vault, session; /* owned; arguments, with a NUL */
-    struct array sessions;                          /* owned; argument: ids of sessions */
-    struct buf error;                               /* owned; empty: the error of the link */
+    struct link *link;          /* owned */
+    bool (*asked_before)(void); /* callback before each request; may be NULL */
+    struct buf host, user; /* owned; regular expressions that select sessions; empty: any session */
+    /* owned; arguments of a call, each with a NUL */
+    struct buf first, before, name, vault, session;
+    struct array sessions; /* owned; ids of sessions, an argument of a call */
+    struct buf error;      /* owned; the last error; empty: use the error of the link */
 };
 
 /* Appends the regular expression of PostgreSQL for a name or a glob. */
@@ -27,9 +28,10 @@ static void add_glob_as_regex(struct buf *b, const char *glob)
         else if (*glob == '?')
             buf_addc(b, '.');
         else if (*glob == '!' && b->n > 0 && b->p[b->n - 1] == '[')
-            buf_addc(b, '^'); /* a negated class */
+            buf_addc(b, '^'); /* [!…] of a glob is [^…] in a regular expression */
         else if (strchr("[]-", *glob) != NULL)
-            buf_addc(b, *glob); /* a class: the same as in a glob */
+            /* a class of characters is the same in a glob and in a regular expression */
+            buf_addc(b, *glob);
         else if (strchr("\\^$.|()+{}", *glob) != NULL)
             buf_printf(b, "\\%c", *glob);
         else
@@ -312,7 +314,7 @@ static int reader_search(void *ctx, const struct remote_words *ask, remote_row_f
 
 /* ---- bodies ---- */
 
-/* Reads at most n bytes, from offset `at` on. */
+/* Reads at most n bytes of a body, beginning at offset `at`. */
 static int read_body_piece(struct reader *r, size_t at, size_t n, struct buf *ret)
 {
     link_add_int_argument(r->link, (int64_t)at);
@@ -339,7 +341,8 @@ static int read_body(void *ctx, struct slice vault, struct slice session, int64_
         reader_add_session(r, vault, session);
         link_add_int_argument(r->link, seq);
         st = read_body_piece(r, at, n, ret);
-        got = ret->n - begin - at < n ? 0 : n; /* a shorter piece is the last one */
+        /* if the store sends fewer bytes than requested, the piece is the last one */
+        got = ret->n - begin - at < n ? 0 : n;
     }
     return st;
 }

@@ -20,7 +20,7 @@ struct reader;
  * MI_ESTORE as well, for reader_error(). */
 MI_MUST int reader_open(struct reader **ret, const char *url, const char *host, const char *user,
                         bool (*before)(void), bool (*during)(void));
-void reader_close(struct reader *r); /* NULL is fine */
+void reader_close(struct reader *r); /* the argument may be NULL */
 const char *reader_error(struct reader *r);
 struct remote_store reader_make_store(struct reader *r); /* its close() is reader_close() */
 

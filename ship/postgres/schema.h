@@ -20,11 +20,11 @@ extern const size_t operations_sql_n;
 extern const char reading_sql[];
 extern const size_t reading_sql_n;
 
-/* Appends all of these texts, in order, to be run in one transaction. */
+/* Appends the seven texts above, in order. The caller runs them in one transaction. */
 void schema_write(struct buf *b);
-/* SQL to run separately after that of schema_write(): adds the calls of sessions that an older
- * version has stored, in many short transactions. Until then, the calls of these sessions are read
- * from the messages. */
+/* SQL that adds the calls of sessions that an older version has stored, in many short transactions.
+ * Run it separately, after the SQL of schema_write(). Until then, the calls of these sessions are
+ * read from the messages. */
 #define SCHEMA_FILL "CALL mcp_interposer.fill_all_calls()"
 
 #endif

@@ -1,8 +1,8 @@
 /* send_sessions.c - the rows of sessions, which change until their end. */
 #include "ship/postgres/sender.h"
 
-/* The columns and the hash of the row, which precedes the columns that stores of the first version
- * lack. */
+/* Number of arrays: the columns of a session, and the hash of its row. The hash precedes the
+ * columns that stores of the first version lack. */
 #define ARRAYS (SESSION_COLUMNS + 1)
 
 /* clang-format off */

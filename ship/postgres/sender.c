@@ -3,7 +3,7 @@
 
 #include "base/clock.h"
 
-#define SAVE_ROWS 500 /* cursors saved in one transaction */
+#define SAVE_ROWS 500 /* number of cursors that one transaction saves */
 #define SAVE_EVERY_US INT64_C(5000000)
 #define DIFFERS_MAX 4
 

@@ -27,11 +27,11 @@ struct sender {
     struct unsent *from; /* borrowed */
     struct link *to;     /* borrowed */
     struct slice url;    /* borrowed; the name of the target in the vault */
-    bool minimal;        /* bodies are not sent */
-    bool ready;          /* connected, and watermarks are read */
+    bool minimal;        /* true: bodies are not sent */
+    bool ready;          /* true: the connection is open, and the watermarks were read */
     bool again;          /* the last round ended with TARGET_AGAIN */
     bool unsaved;        /* the vault's cursors could not be written */
-    int differs;         /* rounds in a row that ended with TARGET_DIFFERS */
+    int differs;         /* number of rounds in a row that ended with TARGET_DIFFERS */
     struct progress sessions;
     struct chain log; /* the part of the vault's log that the store has */
     int64_t calls;    /* number of this vault's calls that the store has counted */
@@ -45,7 +45,7 @@ struct sender {
     struct search_list list;           /* owned; the words of the current message */
     struct buf text;                   /* owned; text of the current message */
     struct buf error;                  /* owned */
-    int64_t sent;                      /* rows in this round */
+    int64_t sent;                      /* number of rows that this round has sent */
 };
 
 void sender_open(struct sender *s, struct unsent *from, struct link *to, const char *url,
@@ -78,7 +78,7 @@ MI_MUST int sender_send_events(struct sender *s, struct shipped_session *x, int6
 MI_MUST int sender_add_words(struct sender *s, const struct shipped_session *x,
                              const struct cell *cell, bool large);
 /* handle.c: redactions and removals that the log states */
-struct stated; /* the redactions and removals that unhandled leaves state */
+struct stated; /* the redactions and removals in the log that were not handled yet */
 MI_MUST int sender_read_stated(struct sender *s, struct stated **ret);
 MI_MUST int sender_send_replaced(struct sender *s, const struct stated *t);
 /* Marks sessions with a redaction that the store does not have yet as not complete, even if their
@@ -86,12 +86,13 @@ MI_MUST int sender_send_replaced(struct sender *s, const struct stated *t);
 void sender_hold_back_sessions(struct sender *s, const struct stated *t);
 MI_MUST int sender_send_redacted(struct sender *s, const struct stated *t);
 MI_MUST int sender_mark_handled(struct sender *s, struct stated *t);
-void sender_stated_free(struct stated *t); /* NULL is fine */
+void sender_stated_free(struct stated *t); /* the argument may be NULL */
 
 int sender_refuse(struct sender *s, const char *fmt, ...) MI_FORMAT(2, 3); /* TARGET_REFUSED */
 /* Begins a call that changes something: its first arguments are vault, head and number of calls. */
 void sender_begin_call(struct sender *s);
-MI_MUST int sender_run_call(struct sender *s, const char *function); /* ends such a call */
+/* ends a call that sender_begin_call() has begun */
+MI_MUST int sender_run_call(struct sender *s, const char *function);
 /* empties them */
 void sender_begin_arrays(struct sender *s, const enum array_type *type, size_t n);
 /* adds them as arguments */

@@ -26,7 +26,7 @@ struct audit {
     int64_t looked_us; /* time of the last reading of the table `running` */
     int64_t version;   /* version of the database's schema */
     bool has_log;
-    bool trusted; /* true: the user gave a key, and that key is a key of this vault */
+    bool trusted; /* true: a leaf `key` of the log states the key that the user gave */
     bool all;     /* true: audit_check_sessions() was called */
     bool stopped; /* true: the database was not made by this program, so nothing else is compared */
     char origin[TRAIL_ORIGIN];

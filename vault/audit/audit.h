@@ -48,7 +48,7 @@ struct audit_vault {
     int64_t checkpoints;     /* number of checkpoints stored in the vault */
     int64_t notes, kept;     /* number of notes added by audit_add_note() and audit_add_kept() */
     int64_t wrong;           /* number of faults passed to on_wrong() */
-    bool trusted;            /* true: the user gave a key, and that key is a key of this vault */
+    bool trusted;            /* true: a leaf `key` of the log states the key that the user gave */
     bool has_key;
     struct public_key key; /* the key in use at the end of the log */
 };
@@ -65,7 +65,7 @@ struct audit_calls {
 /* vault: the vault's directory, without symbolic links; borrowed. */
 MI_MUST int audit_open(struct audit **ret, const char *vault, const struct audit_calls *calls,
                        struct buf *error);
-void audit_close(struct audit *a); /* NULL is fine */
+void audit_close(struct audit *a); /* the argument may be NULL */
 const char *audit_error(struct audit *a);
 
 /* Returns the origin that the log's first leaf states; empty if the log has no such leaf. */
@@ -76,7 +76,7 @@ MI_MUST int audit_add_note(struct audit *a, struct slice note);
 /* Adds a note that is kept beside the key. The note anchors nothing, but the log must be a
  * continuation of the log that was signed. MI_EINVAL: the note is not a signed checkpoint. */
 MI_MUST int audit_add_kept(struct audit *a, struct slice note);
-/* trusted: a key that must be a key of this vault; NULL if the user gave no key. */
+/* trusted: a key that the user gave, and that a leaf `key` of the log must state; NULL: no key. */
 MI_MUST int audit_check_log(struct audit *a, const struct public_key *trusted);
 /* MI_ENOENT: the session was removed meanwhile. */
 MI_MUST int audit_check_session(struct audit *a, int64_t id);

@@ -72,7 +72,7 @@ static void audited_read_record(struct audited *c, sqlite3_stmt *q, int i, enum 
                     "it does not agree with its commitment");
 }
 
-/* Keeps end_reason as JSON without quotes, the form that a leaf has. */
+/* Stores end_reason as JSON without quotes: leaves have it in this form. */
 static void audited_keep_end_reason(struct audited *c, struct slice reason)
 {
     struct buf json = {0};
@@ -246,7 +246,8 @@ static void compare_end_with_seal(struct audited *c)
                     "the seal states another reason of the end");
 }
 
-/* Runs the comparisons that need all records. first: first commitment of the record `session`. */
+/* Makes the comparisons that need all records of the session. first: first commitment of the record
+ * `session`. */
 static int audited_compare_all(struct audited *c, const struct digest *first)
 {
     struct audit_wrong w = {AUDIT_NOTHING, "", ""};

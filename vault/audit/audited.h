@@ -26,7 +26,7 @@ enum audited_class {
     AUDITED_ROW,      /* a row or its body has values that no recorder writes */
     AUDITED_REMOVED,  /* records are missing */
     AUDITED_MOVED,    /* an event has an impossible place */
-    AUDITED_ADDED,    /* there are more records than were recorded */
+    AUDITED_ADDED,    /* there are more records in the vault than were recorded */
     AUDITED_REPLACED, /* a redaction, or an event that adds a finding, is invalid */
     AUDITED_RECORD,   /* a record does not agree with its commitment */
     AUDITED_OPENED,   /* the record `session` is not the one that the log has opened */
@@ -42,7 +42,7 @@ struct audited_event {
 };
 
 struct audited_seal {
-    int64_t records;    /* number of records that the seal covers */
+    int64_t records;    /* number of records that the seal states */
     struct digest root; /* root of the tree over their first commitments */
 };
 
@@ -51,7 +51,7 @@ struct audited {
     struct trail *trail;     /* borrowed */
     int64_t id;              /* id of the session */
 
-    /* values from the session's row */
+    /* The values of these members are from the session's row: */
     char uid[UID_LEN + 1];
     struct buf name, host;
     int64_t started_at_us;
@@ -69,14 +69,15 @@ struct audited {
     /* copy of what the log says about the session */
     struct trail_session log;
 
-    /* what was learned from the session's records */
+    /* The following members are filled from the session's records: */
     struct replaced replaced;
     struct findings_added findings;
-    struct audited_event *event;         /* owned */
-    size_t event_n, event_cap, event_at; /* event_at: the next event to add to `places` */
-    struct audited_seal *seal;           /* owned; ordered by number of records */
-    size_t seal_n, seal_cap, seal_at;    /* seal_at: the next seal to compare */
-    struct places places;                /* tree over the first commitments read so far */
+    struct audited_event *event; /* owned */
+    /* `event_at`: index of the next event to add to `places` */
+    size_t event_n, event_cap, event_at;
+    struct audited_seal *seal;        /* owned; ordered by number of records */
+    size_t seal_n, seal_cap, seal_at; /* `seal_at`: index of the next seal to compare */
+    struct places places;             /* tree over the first commitments read so far */
     struct called called;
     int64_t messages; /* number of messages read so far */
     int64_t last_seq;

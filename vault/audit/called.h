@@ -14,13 +14,14 @@
 #include "vault/audit/verdict.h"
 
 struct called {
-    int64_t id;               /* id of the session */
-    bool has_table;           /* the vault has the table */
-    bool filled;              /* the session's rows are complete */
-    struct call_set set;      /* owned */
-    int64_t from;             /* seq; rows of calls before it were compared */
-    int64_t read;             /* seq of the last message that was added */
-    struct audit_wrong wrong; /* the first difference; AUDIT_NOTHING: none */
+    int64_t id;          /* id of the session */
+    bool has_table;      /* true: the vault has the table `calls` */
+    bool filled;         /* true: the session's rows in `calls` are complete */
+    struct call_set set; /* owned */
+    int64_t from;        /* seq; the rows of earlier calls were compared */
+    int64_t read;        /* seq of the last message that was added */
+    /* the first difference that was found; AUDIT_NOTHING: no difference */
+    struct audit_wrong wrong;
 };
 
 /* Call it in the transaction that reads the session's row. */
@@ -32,6 +33,6 @@ MI_MUST int called_compare(struct called *x, struct snapshot *s);
 /* Compares all remaining rows. Call it after the last message. messages: number of messages of the
  * session. */
 MI_MUST int called_end(struct called *x, struct snapshot *s, bool ended, int64_t messages);
-void called_close(struct called *x); /* accepts {0}; may be called twice */
+void called_close(struct called *x); /* the argument may be {0}; may be called twice */
 
 #endif

@@ -128,7 +128,8 @@ static void replaced_set_fault(const struct replaced *r, const struct replaced_r
     audit_set_fault(w, kind, record, "%s", text);
 }
 
-/* Whether a row has an invalid commitment, or names a record that was not read; if so, sets *w. */
+/* Whether a row has an invalid commitment, or names a record that was not read; if so, describes
+ * the fault in *w. */
 static bool replaced_row_is_wrong(const struct replaced *r, struct audit_wrong *w)
 {
     for (size_t i = 0; i < r->n; i++) {
@@ -143,8 +144,8 @@ static bool replaced_row_is_wrong(const struct replaced *r, struct audit_wrong *
     return false;
 }
 
-/* Whether a row names a leaf that is not a redaction of this session; if so, sets *w. order:
- * indexes of the rows, sorted by leaf. */
+/* Whether a row names a leaf that is not a redaction of this session; if so, describes the fault in
+ * *w. order: indexes of the rows, sorted by leaf. */
 static bool replaced_leaf_is_foreign(const struct replaced *r, const size_t *order,
                                      const struct trail *t, size_t last, struct audit_wrong *w)
 {
@@ -161,8 +162,8 @@ static bool replaced_leaf_is_foreign(const struct replaced *r, const size_t *ord
     return false;
 }
 
-/* Whether the leaf states other changes than its rows; if so, sets *w. order: indexes of the
- * rows, sorted by leaf. */
+/* Whether the leaf states other changes than its rows; if so, describes the fault in *w. order:
+ * indexes of the rows, sorted by leaf. */
 static bool replaced_leaf_differs(const struct replaced *r, const size_t *order,
                                   const struct trail_leaf *leaf, struct audit_wrong *w)
 {

@@ -16,7 +16,7 @@
 struct replaced_row {
     size_t at, n;      /* name of the record: a range of replaced.names */
     int64_t leaf;      /* number of the leaf `redact` */
-    bool valid;        /* the old commitment is well-formed */
+    bool valid;        /* true: the old commitment is well-formed */
     bool known;        /* true: `now` is set */
     struct digest old; /* commitment of the record before the redaction */
     struct digest now; /* commitment of the record after the redaction */
@@ -29,7 +29,7 @@ struct replaced {
 };
 
 MI_MUST int replaced_load(struct replaced *r, struct snapshot *s, int64_t session_id);
-void replaced_close(struct replaced *r); /* accepts {0}; may be called twice */
+void replaced_close(struct replaced *r); /* the argument may be {0}; may be called twice */
 
 /* Returns the first commitment of a record, and sets `now` in the rows of the record. stored: the
  * record's current commitment, which is returned if the record was not redacted. */

@@ -9,9 +9,11 @@
 #include "vault/audit/trail.h"
 
 struct signed_note {
-    size_t at, n;    /* text of the note: a range of signed_notes.text */
-    int64_t size;    /* column `size` of `checkpoints`; SIGNED_ANCHOR or SIGNED_KEPT: not a row */
-    uint64_t leaves; /* number of leaves that the note states; 0: the text is not a checkpoint */
+    size_t at, n; /* text of the note: a range of signed_notes.text */
+    /* column `size` of a row of `checkpoints`; SIGNED_ANCHOR or SIGNED_KEPT: the note is not from a
+     * row */
+    int64_t size;
+    uint64_t leaves;    /* number of leaves that the note states; 0: the text is not a checkpoint */
     struct digest root; /* root that the note states */
     bool readable;      /* true: the text is a checkpoint */
 };
@@ -34,6 +36,6 @@ MI_MUST int signed_load(struct signed_notes *s, struct trail *t, struct snapshot
  * leaves signed by a note from an anchor; *ret_signed: number of leaves signed by any note. */
 void signed_check(const struct signed_notes *s, const struct trail *t, uint64_t *ret_anchored,
                   uint64_t *ret_signed);
-void signed_close(struct signed_notes *s); /* accepts {0}; may be called twice */
+void signed_close(struct signed_notes *s); /* the argument may be {0}; may be called twice */
 
 #endif

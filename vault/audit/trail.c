@@ -251,7 +251,7 @@ int trail_read(struct trail *t, struct snapshot *s)
     int rc = SQLITE_DONE, st = db_begin(&s->d);
     if (st < 0)
         return st;
-    trail_set_known_roots(t); /* sets the root of the empty log */
+    trail_set_known_roots(t); /* sets the root for size 0 */
     st = snapshot_query(s, SNAPSHOT_LEAVES, t->last_n, 0, &q);
     if (st == 0) {
         while (st == 0 && (rc = sqlite3_step(q)) == SQLITE_ROW) {

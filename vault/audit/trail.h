@@ -23,18 +23,19 @@
 /* A leaf `seal` or `redact` of a session. */
 struct trail_leaf {
     int64_t n, at_us, records;
-    struct digest digest; /* leaf `seal`: commitment of the record `end`; `redact`: its digest */
-    struct digest root;   /* leaf `seal`: the root that it states */
+    /* leaf `seal`: commitment of the record `end`; leaf `redact`: the digest that it states */
+    struct digest digest;
+    struct digest root; /* leaf `seal`: the root that it states */
     /* leaf `seal`: end_reason, as JSON without quotes; a longer text is truncated */
     char end[64];
     bool has_end;
-    size_t before; /* index of the previous leaf of this type and session, or TRAIL_NONE */
+    size_t before; /* index of the session's previous leaf of the same type; TRAIL_NONE: none */
 };
 
 struct trail_session {
-    bool opened, pruned;      /* the log has a leaf `open` or `prune` of the session */
-    bool met;                 /* set by the caller when it has found the session's row */
-    int64_t id;               /* id of the session, as its leaf `open` states */
+    bool opened, pruned; /* the log has a leaf `open` or `prune` of the session */
+    bool met;            /* true: the caller has found the session's row, and has set this member */
+    int64_t id;          /* id of the session, as its leaf `open` states */
     struct digest commitment; /* commitment of the session's record `session` */
     /* indexes of the session's last `seal` and `redact` leaves, or TRAIL_NONE */
     size_t seals, redactions;
@@ -49,7 +50,7 @@ struct trail_id {
     int64_t id;
 };
 
-/* A size of the log at which the root is wanted. */
+/* A size of the log for which the caller needs the root. */
 struct trail_root {
     uint64_t size;
     struct digest root;
@@ -73,9 +74,9 @@ struct trail {
     struct trail_key *key;
     size_t key_n, key_cap;
     struct trail_root *root;          /* owned; requested roots of the log, sorted by size */
-    size_t root_n, root_cap, root_at; /* root_at: the next root to set */
+    size_t root_n, root_cap, root_at; /* `root_at`: index of the next root to set */
     bool gap;                         /* true: a missing leaf was reported */
-    trail_wrong_fn wrong;             /* reports a fault */
+    trail_wrong_fn wrong;             /* called for each fault in the log */
     void *ctx;
 };
 

@@ -38,9 +38,9 @@ enum audit_kind {
 struct audit_wrong {
     enum audit_kind kind; /* kind of the fault; AUDIT_NOTHING: no fault */
     /* name of the record: "message 7", "event 3", "session", "end", "leaf 12", "checkpoint 5"; "":
-     * the fault is not about one known record */
+     * the fault does not concern one known record */
     char record[48];
-    char text[200]; /* a clause about the record or the session; contains no text from the vault */
+    char text[200]; /* a clause about the record or the session, without any text from the vault */
 };
 
 /* The facts that determine the status of a session. */

@@ -4,9 +4,9 @@
 #include "redact/sanitizer.h"
 #include "wire/json/text.h"
 
-/* A range of the scratch buffer. */
+/* A derived text: a range of the scratch buffer, or the text in the body. */
 struct span {
-    bool copied; /* false: the text needs no copy */
+    bool copied; /* false: the text in the body is used */
     size_t from, n;
 };
 

@@ -136,7 +136,8 @@ static int repair_entry(struct cassette_reader *r, struct slice *line)
         buf_printf(&r->why, "%s (byte %zu)", json_fault_text(scan.fault.kind), scan.fault.at + 1);
         st = cassette_reject(r, buf_str(&r->why), REMEDY);
     } else if (st == 0) {
-        /* The message has the same flaws, except those of line ends: they are the file's own. */
+        /* The message in the line has the same flaws as the line. Flaws of line ends are ignored,
+         * because they are in the file only. */
         r->entry_found = repairs_as_findings(&m.repairs) &
                          ~(FINDING(FIND_SEVERAL_LINES) | FINDING(FIND_TRAILING_TEXT));
         buf_clear(&r->entry);
@@ -177,7 +178,8 @@ static int read_tape_line(struct cassette_reader *r, struct slice line, int64_t 
     int64_t at_us;
     if (cassette_read_members(line, members, TAPE_COUNT, CASSETTE_ANY, v, &r->why) < 0)
         return cassette_reject(r, buf_str(&r->why), REMEDY);
-    /* skip the end of the recording, and entries of a later version of the format */
+    /* skip the line: it is the end of the recording, or an entry of a later version of the
+     * format */
     if (v[TAPE_TYPE].type != JSON_NONE)
         return 0;
     if (!read_utc(v[TAPE_T], &at_us))

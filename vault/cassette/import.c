@@ -84,17 +84,17 @@ struct import {
     int64_t id;      /* id of the session in the vault */
     int64_t started_us, last_t_us;
     int64_t messages;      /* number of messages imported so far */
-    bool began, committed; /* state of the transaction */
+    bool began, committed; /* `began`: the transaction was begun; `committed`: it was committed */
     /* true: another program made the recording, so its records are not sanitized yet */
     bool sanitizes;
     struct forms forms; /* forms that the server asks for; used only if the import sanitizes */
     struct buf hidden;  /* owned; the last answer to a form, without its secrets */
-    /* what is known about the session so far; its texts are in `learnt` */
+    /* what is known about the session so far; the texts of this member are in `learnt` */
     struct session_update known;
     struct buf learnt[FIELDS_OF_UPDATE]; /* owned; texts of `known`; empty: unknown */
-    struct buf method, target;           /* owned; in JSON form, with escapes */
-    struct buf origin;                   /* owned; result of import_origin() */
-    struct buf error;                    /* owned */
+    struct buf method, target; /* owned; texts of the current message, as JSON with escapes */
+    struct buf origin;         /* owned; result of import_origin() */
+    struct buf error;          /* owned */
 };
 
 static int import_fail(struct import *d, int st)

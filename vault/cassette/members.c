@@ -8,8 +8,8 @@ struct gather {
     size_t n;
     int version;
     struct json_value *values;
-    struct slice unknown;  /* a key that is not in the table */
-    const char *duplicate; /* name of a duplicate member */
+    struct slice unknown;  /* a key of the line that is not in the table; {NULL, 0}: none */
+    const char *duplicate; /* name of a member that the line has twice; NULL: none */
 };
 
 static void cassette_members_on_member(void *ctx, const struct json_member *m)

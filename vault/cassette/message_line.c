@@ -108,7 +108,8 @@ int message_line_read(struct slice line, int version, struct buf *texts, struct 
 static bool field_is_needed(const struct record_field *f, const struct query_message *message,
                             const struct cassette_derived *derived)
 {
-    void *m = (void *)(uintptr_t)message, *d = (void *)(uintptr_t)derived; /* both are only read */
+    /* the casts remove const; neither struct is changed */
+    void *m = (void *)(uintptr_t)message, *d = (void *)(uintptr_t)derived;
     if (field_is_text(f))
         return field_text(f, m)->p != NULL && !slice_eq(*field_text(f, m), *field_text(f, d));
     if (f->type == VALUE_WORD)

@@ -30,9 +30,8 @@ const struct pairing_request *pairing_find(const struct pairing *p, int64_t seq)
 
 /* ---- ids ---- */
 
-/* Returns the chain for a key. Chains contain only unanswered requests, because a client may use
- * the same id again and again. Cancelled requests are in other chains than requests that are
- * not. */
+/* Returns the chain for a key. A chain contains only unanswered requests, because a client may use
+ * the same id again and again. Cancelled requests and other requests are in separate chains. */
 static struct pairing_chain *pairing_chain_of_key(const struct pairing *p, struct slice key,
                                                   bool cancelled)
 {
@@ -67,8 +66,8 @@ static void pairing_unlink_request(struct pairing *p, size_t i)
     *(r->older != NONE ? &p->requests[r->older].newer : &c->oldest) = r->newer;
 }
 
-/* Returns the index of the oldest or newest unanswered request that has the key p->key and is
- * cancelled, or not, as `cancelled` says; NONE if there is none. */
+/* Searches the unanswered requests with the key p->key, either those that are cancelled or those
+ * that are not. Returns the index of the oldest or the newest one; NONE if there is none. */
 static size_t pairing_find_in_chain(const struct pairing *p, enum pairing_rule rule, bool cancelled)
 {
     struct slice key = buf_slice(&p->key);

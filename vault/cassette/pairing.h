@@ -33,7 +33,7 @@ struct pairing {
     struct pairing_request *requests; /* owned; sorted by seq */
     size_t n, cap;
     size_t open_n; /* number of client requests that pairing_only_open_request() counts */
-    size_t oldest; /* index of a request before which no request is open */
+    size_t oldest; /* index of a request; all earlier requests are closed */
     struct pairing_chain {
         /* indexes of the chain's newest and oldest request; SIZE_MAX: none */
         size_t newest, oldest;

@@ -21,7 +21,7 @@ struct cassette_reader {
     int fd; /* owned; the file; -1: the input is in `text` */
     struct line_reader lines;
     bool eof;
-    struct slice text; /* the part of the input not read yet, if fd is -1 */
+    struct slice text; /* the part of the input that was not read yet, if `fd` is -1 */
 
     struct pairing pairing;
     struct buf texts;       /* owned; texts of the current line */
@@ -33,13 +33,13 @@ struct cassette_reader {
     int64_t last_batch;     /* number of the last batch; 0: none */
     bool stopped;           /* true: a callback has returned false, so reading stops */
 
-    /* The following members are for recordings of other programs. */
+    /* The following members are used for recordings of other programs. */
     bool foreign;               /* true: the recording is of another program */
     struct buf entry;           /* owned; a line of the file after its repair */
     findings entry_found;       /* findings about the line in `entry` */
     struct server_lines server; /* state of the parser of the server's lines */
     int64_t line_t_us;          /* time of the server's line that is being read */
-    findings line_found;        /* findings about this line */
+    findings line_found;        /* findings about the server's line that is being read */
     struct held held;           /* requests to which the server sent an unreadable answer */
     /* number of the client's last notification, if the server may not have read it yet; otherwise
      * 0 */

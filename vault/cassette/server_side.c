@@ -37,7 +37,8 @@ static bool request_has_this_method(void *ctx, struct json_value id, struct slic
 static int pass_server_message(struct cassette_reader *r, struct query_message *m, findings found,
                                int64_t re)
 {
-    /* Invalid UTF-8 was replaced by U+FFFD: without U+FFFD, the message does not have this flaw. */
+    /* In a repaired message, U+FFFD replaces invalid UTF-8: a message without U+FFFD does not have
+     * this flaw. */
     found |= memmem(m->body.p, m->body.n, "\xEF\xBF\xBD", 3) != NULL
                  ? r->line_found
                  : r->line_found & ~FINDING(FIND_INVALID_UTF8);
@@ -92,7 +93,7 @@ static int pass_server_noise(struct cassette_reader *r, const struct server_line
     if (line->kind == SERVER_LINE_REFUSED)
         return note_refused_answer(r, seq);
     bool more;
-    /* If the table is full, end the oldest request, as proxy/session/odd does. */
+    /* If the table is full, the oldest request is ended first, as in proxy/session/odd. */
     if (held_is_full(&r->held))
         st = end_held_request(r, INT64_MAX, &more);
     held_add(&r->held, (uint64_t)seq, r->line_t_us + SERVER_LINES_WAIT_US);
@@ -102,7 +103,7 @@ static int pass_server_noise(struct cassette_reader *r, const struct server_line
 /* Writes the id of a request as JSON text into r->id. */
 static struct slice write_request_id(struct cassette_reader *r, const struct pairing_request *q)
 {
-    /* The key is the direction, then the JSON type and the text of the id. */
+    /* A key consists of the direction, and of the JSON type and the text of the id. */
     struct slice key = pairing_text(&r->pairing, q->key_at, q->key_n);
     struct slice text = {key.p + 2, key.n - 2};
     buf_clear(&r->id);

@@ -19,7 +19,7 @@ struct cassette_writer {
     struct buf body;    /* owned; scratch of prepare_body() */
     struct buf scratch; /* owned */
     struct pairing pairing;
-    int64_t *seqs; /* owned; seqs of the written messages, as in the vault */
+    int64_t *seqs; /* owned; for each message in the file: its seq in the vault */
     size_t n, cap;
     int64_t last_batch; /* number of the last batch; 0: none */
     int64_t last_t_us;  /* time of the last message written */
@@ -127,8 +127,8 @@ static void prepare_body(struct cassette_writer *w, const struct query_message *
     buf_clear(&w->body);
     *ret_is_msg = false;
     if (m->kind != KIND_STDERR && json_scan(m->body, NULL, NULL, &scan) == 0) {
-        /* The line nests the body one level deeper, and other parsers must be able to read it: scan
-         * the body at that depth. */
+        /* In a line of the cassette, the body is one level deeper. Other parsers must be able to
+         * read the line, so scan the body at that depth. */
         buf_adds(&w->body, "[");
         text_json_visible(&w->body, scan.root);
         buf_adds(&w->body, "]");
@@ -223,7 +223,8 @@ static int write_whole_session(struct writing *wr, const struct query_session *s
         st = query_has_revisions(wr->q, s->id, &copy.has_revisions);
     if (st < 0)
         return st;
-    if (copy.ended_at_us == 0) /* no end is recorded: use the last message, as import.c does */
+    /* no end was recorded: use the time of the last message, as import.c does */
+    if (copy.ended_at_us == 0)
         copy.ended_at_us = s->started_at_us + last_t_us;
     if (copy.ended_at_us < s->started_at_us)
         copy.ended_at_us = s->started_at_us; /* the wall clock was set back during the session */

@@ -14,13 +14,14 @@ static void set_trace_id(struct otlp_session *ret, const struct query_session *s
 {
     static const char digits[] = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
     static const char hex[] = "0123456789abcdef";
-    unsigned char id[17] = {0}; /* 26 characters are 130 bits, of which the first two are 0 */
+    /* A UID has 26 characters of 5 bits, 130 bits in all; the first two bits are 0. */
+    unsigned char id[17] = {0};
     struct slice uid = s->uid;
     for (size_t i = 0; i < uid.n && i < 26; i++) {
         const char *d = memchr(digits, toupper((unsigned char)uid.p[i]), 32);
         unsigned v = d != NULL ? (unsigned)(d - digits) : 0;
         for (unsigned bit = 0; bit < 5; bit++) {
-            size_t at = 6 + 5 * i + bit; /* number of the bit, of 136 */
+            size_t at = 6 + 5 * i + bit; /* number of the bit in `id`, which has 136 bits */
             if ((v >> (4 - bit) & 1) != 0)
                 id[at / 8] = (unsigned char)(id[at / 8] | 1U << (7 - at % 8));
         }

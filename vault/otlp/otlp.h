@@ -89,7 +89,7 @@ void otlp_end_request(struct otlp_request *r);
 
 /* ---- logs ---- */
 
-/* The call that a log record belongs to. */
+/* The call to which a log record belongs. */
 struct otlp_origin {
     int64_t seq;       /* seq of the request; 0: the message belongs to no call */
     struct slice body; /* body of the request; {NULL, 0}: not recorded */
@@ -118,7 +118,8 @@ struct otlp_point {
 /* Metrics mcp.client.operation.duration and mcp.client.session.duration. */
 enum otlp_metric { OTLP_OPERATION, OTLP_SESSION };
 
-/* Durations of the calls of a session, or of the session itself. {0} is an empty list for calls. */
+/* A list of durations: of the calls of a session, or of the session itself. {0} is an empty list of
+ * durations of calls. */
 struct otlp_durations {
     enum otlp_metric metric;
     struct otlp_point *point; /* owned; a histogram for each combination of attributes */

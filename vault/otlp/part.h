@@ -15,16 +15,18 @@ struct otlp_context otlp_read_context(struct slice body);
 void otlp_add_ids(struct json_out *j, const struct otlp_session *s, int64_t seq,
                   const struct otlp_context *c);
 
-/* Bytes of the id of an operation's span, with the NUL. */
+/* Size of the id of an operation's span, in bytes with the NUL. */
 #define OTLP_SPAN_ID sizeof "0123456789abcdef"
 void otlp_operation_id(const struct otlp_session *s, int64_t seq, char ret[OTLP_SPAN_ID]);
-/* Returns the trace id of a request: from its context or, if it has none, the session's. */
+/* Returns the trace id of a request: the trace id in the request's context, or else that of the
+ * session. */
 struct slice otlp_trace_id(const struct otlp_session *s, const struct otlp_context *c);
 
 /* Writes an attribute; nothing if text is {NULL, 0}. */
 void otlp_add_attribute(struct json_out *j, const char *key, struct slice text);
 void otlp_add_int_attribute(struct json_out *j, const char *key, int64_t n);
-/* Writes a 64-bit integer, which is a string in OTLP/JSON. zeros: appended to the digits. */
+/* Writes a 64-bit integer as a string, as OTLP/JSON requires. zeros: text that is appended to the
+ * digits. */
 void otlp_add_integer(struct json_out *j, const char *name, int64_t n, const char *zeros);
 void otlp_add_time(struct json_out *j, const char *name, int64_t at_us);
 /* Writes protocol and address of a remote server; nothing for a local server. */

@@ -7,7 +7,7 @@
 #include "vault/prove/prove.h"
 #include "vault/query/connection.h"
 
-/* A leaf of the session, or a leaf `key`. */
+/* A leaf that is about the session, or a leaf `key`. */
 struct prove_leaf {
     int64_t n;
     enum leaf_type type;
@@ -42,7 +42,8 @@ struct prove {
 
 /* Writes a sentence to p->error. Returns MI_EINVAL. */
 int prove_refuse(struct prove *p, const char *fmt, ...) MI_FORMAT(2, 3);
-/* Prepares a statement, and binds `a` to ?1. NULL: the error is in query_error(). */
+/* Prepares a statement, and binds `a` to ?1. Returns NULL after an error; then query_error() has a
+ * sentence. */
 sqlite3_stmt *prove_prepare(struct prove *p, const char *sql, int64_t a);
 /* Ends a statement. rc: the result of its last step. 0 or MI_ESTORE. */
 MI_MUST int prove_finish(struct prove *p, sqlite3_stmt *s, int rc);
@@ -51,7 +52,7 @@ MI_MUST int prove_finish(struct prove *p, sqlite3_stmt *s, int rc);
 MI_MUST int prove_read_log(struct prove *p);
 /* Reads the commitments of all records that the seal covers, and chooses those of the bundle. */
 MI_MUST int prove_choose_places(struct prove *p);
-/* Adds the records that were chosen, then `end`. */
+/* Adds the records that were chosen to the bundle, and then the record `end`. */
 MI_MUST int prove_add_records(struct prove *p, struct bundle_out *o);
 /* If o is NULL, chooses the leaves `redact` that are about these records; otherwise adds the lines
  * of the chosen leaves to the bundle. */

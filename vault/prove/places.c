@@ -17,7 +17,7 @@ static int prove_refuse_damaged(struct prove *p)
                            "mcp-interposer audit verify");
 }
 
-/* Sets the record with this place, and reads its commitment from a column. */
+/* Sets the record at this place, and reads the record's commitment from a column. */
 static int prove_set_record(struct prove *p, sqlite3_stmt *s, int column, uint64_t place,
                             int64_t row)
 {

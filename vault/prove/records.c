@@ -151,8 +151,8 @@ int prove_add_records(struct prove *p, struct bundle_out *o)
 
 /* ---- redactions ----------------------------------------------------------------------------- */
 
-/* Selects, for each replaced commitment: the leaf, the record, this commitment, and the next
- * one. */
+/* Selects for each replaced commitment: number of the leaf, name of the record, the replaced
+ * commitment, and the commitment that replaces it. */
 static const char lines_sql[] =
     "SELECT r.leaf, r.record, r.commitment, coalesce((SELECT commitment FROM replaced n"
     " WHERE n.session_id = r.session_id AND n.record = r.record AND n.leaf > r.leaf"

@@ -11,7 +11,7 @@
 
 #include <stdlib.h>
 
-#define OPEN_MAX 256 /* most open questions of one call */
+#define OPEN_MAX 256 /* most open questions of a call */
 
 /* A call during which the server may have asked. */
 struct candidate {
@@ -39,7 +39,7 @@ struct asking {
     struct open_question *open; /* owned; array of OPEN_MAX */
     size_t open_n;
     struct buf text, body;       /* owned; scratch */
-    const struct candidate *now; /* the candidate whose messages are read */
+    const struct candidate *now; /* the candidate whose messages are being read */
     int64_t unread;              /* number of questions whose text is not recorded */
     int status;
 };

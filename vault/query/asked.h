@@ -10,7 +10,7 @@
 
 #include "vault/query/reader.h"
 
-#define ASKED_MAX ((size_t)1 << 20) /* longest message that is read, in bytes */
+#define ASKED_MAX ((size_t)1 << 20) /* longest message that asked_read() reads, in bytes */
 
 struct asked {
     int64_t session_id, seq; /* session and seq of the message that asks */
@@ -31,7 +31,7 @@ struct asked_question {
     bool sent; /* true: include sessions that `send` made */
 };
 
-/* Returns false to stop. Texts are borrowed for the call. */
+/* Called for each question. Returns false to stop. Texts are borrowed for the call. */
 typedef bool (*asked_fn)(void *ctx, const struct asked *a);
 
 /* Passes on the questions: newest call first, and within a call in the order in which the server

@@ -210,7 +210,8 @@ static void make_calls_sql(struct buf *sql, const struct query *q, const struct 
                    (long long)x->limit, (long long)x->skip);
 }
 
-#define COUNTED_AT_ONCE 4096 /* calls between two checks of the time, or of goes_on() */
+/* number of calls that are counted between two checks of the time and of goes_on() */
+#define COUNTED_AT_ONCE 4096
 
 static bool call_rows_goes_on(const struct call_question *x)
 {
@@ -337,7 +338,7 @@ int call_rows_read(struct query *q, const struct call_question *x, const char *c
     return st < 0 ? st : 0;
 }
 
-/* The SQL function each() has already passed the row on. */
+/* Does nothing, because the SQL function each() has already passed the row on. */
 static int call_rows_on_each_row(void *ctx, sqlite3_stmt *st)
 {
     (void)ctx, (void)st;

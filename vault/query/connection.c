@@ -186,7 +186,7 @@ int query_open_any(struct query **ret, const char *vault, struct buf *error)
     return connection_open_vault(ret, vault, true, error);
 }
 
-/* Opens a database in memory. NULL: out of memory. */
+/* Opens an empty database in memory. Returns NULL if out of memory. */
 static struct query *connection_open_memory(const char *name)
 {
     struct query *q = calloc(1, sizeof *q);
@@ -307,8 +307,8 @@ int query_read_number(struct query *q, enum query_statement i, int64_t id, int64
     return status == MI_ENOENT ? 0 : status;
 }
 
-/* Reads the first or the last message of a range, with statement i. *ret_has: whether the range has
- * a message. */
+/* Reads the first or the last message of a range; statement `i` determines which. *ret_has: whether
+ * the range has a message. */
 static int read_first_or_last(struct query *q, enum query_statement i, const struct query_range *in,
                               int64_t *ret_seq, int64_t *ret_t_us, bool *ret_has)
 {
@@ -362,7 +362,7 @@ bool query_check_row_order(const struct query *q, struct query_range *r, sqlite3
     int64_t n = sqlite3_column_int64(st, 0);
     if (r->from > r->to || n < r->from || n > r->to)
         return false;
-    /* After the highest or lowest number, the range becomes empty. */
+    /* The range becomes empty after the row with the highest or lowest possible number. */
     bool last = r->backwards ? n == INT64_MIN : n == INT64_MAX;
     r->from = last ? INT64_MAX : r->backwards ? r->from : n + 1;
     r->to = last ? INT64_MIN : r->backwards ? n - 1 : r->to;

@@ -9,7 +9,7 @@
 
 struct query {
     struct db d; /* owned */
-    /* what call_rows.c has found when it last looked: */
+    /* The following members state what call_rows.c has found at its last check: */
     bool has_calls;              /* the vault has the table `calls` and the column sessions.calls */
     bool has_binaries;           /* the table `calls` has the columns of version 5 */
     bool has_operations;         /* the table `operations` has rows */

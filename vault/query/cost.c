@@ -36,31 +36,33 @@ static int cost_add_server(struct cost *c, struct slice name, size_t *ret)
 
 /* ---- sessions ------------------------------------------------------------------------------- */
 
-/* A session that matches. */
+/* A session that matches the filter. */
 struct cost_reading_session {
     int64_t id, started_at_us;
     size_t server; /* index of the server */
-    size_t at;     /* index in the server's `session`; session_n or above: not in this array */
+    /* index of the session in the server's `session`; session_n or above: not in this array */
+    size_t at;
 };
 
 /* A call made of several requests. */
 struct cost_operation {
     int64_t id;
     size_t tool;                  /* index of the tool */
-    struct context_result result; /* sum over the requests of the call */
+    struct context_result result; /* sum of the results of all requests of the call */
     bool answered;
 };
 
 struct cost_reading {
     struct cost *c;
     struct query *q;
-    struct cost_reading_session *session; /* owned; sorted by id after all are known */
+    struct cost_reading_session *session; /* owned; sorted by id when all sessions are known */
     size_t session_n, session_cap;
-    size_t at; /* index of the session of the last call; session_n: none */
+    size_t at; /* index of the session of the last call; session_n: there was no call */
     struct cost_status {
         int64_t id;
         enum call_status status;
-    } * several; /* owned; calls made of several requests, sorted by id after all are known */
+        /* owned; calls made of several requests, sorted by id when all of these calls are known */
+    } * several;
     size_t several_n, several_cap;
     struct cost_operation *operation; /* owned; operations of the current session, sorted by id */
     size_t operation_n, operation_cap;
@@ -246,7 +248,9 @@ static int cost_on_call(void *ctx, sqlite3_value **column)
             x->at = x->session_n;
     }
     if (x->at == x->session_n)
-        return 0; /* skip the call: its session does not match, or has begun meanwhile */
+        /* skip the call: its session does not match the filter, or began after the sessions were
+         * read */
+        return 0;
     int64_t first = sqlite3_value_int64(column[10]); /* seq of the operation's first request */
     int64_t at_us = x->session[x->at].started_at_us + each_read_time(column[5]);
     struct context_result result = {read_cost_number(column[4], COST_RESULT_MAX),
@@ -292,7 +296,7 @@ static void cost_sort_tokens(uint32_t *tokens, uint32_t *scratch, size_t n)
         scratch = tokens;
         tokens = sorted;
     }
-    /* After an even number of passes, the result is in the caller's `tokens`. */
+    /* The number of passes is even, so the result is in the array `tokens` of the caller. */
 }
 
 /* Counts the results of a tool that have at most `tokens` tokens. The results are sorted. */
@@ -309,7 +313,8 @@ static size_t cost_count_up_to(const struct cost_results *r, uint32_t tokens)
     return from;
 }
 
-/* Removes tools that were not called and are not in the list, only in an earlier list. */
+/* Removes tools that were not called and are not in the list that is counted, but only in an older
+ * list. */
 static void cost_drop_unlisted(struct cost_server *s)
 {
     size_t n = 0;
@@ -445,8 +450,8 @@ int cost_read(struct cost *c, struct query *q)
                                      .side = CALLS_OF_ALL,
                                      .recorded = !c->imported,
                                      .not_sent = !c->sent};
-    /* A name with the characters of a glob does not always match itself as a glob:
-     * cost_on_session() compares the name. */
+    /* A name that contains `*`, `?` or `[` may not match itself as a glob: cost_on_session()
+     * compares the name. */
     if (c->server != NULL && !filter_is_glob(c->server))
         f.server = c->server;
     *c = (struct cost){.server = c->server,

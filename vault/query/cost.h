@@ -56,7 +56,8 @@ struct cost_tool {
 struct cost_session {
     int64_t id;
     bool imported;
-    unsigned lists; /* bits of the lists that were requested: cost_lists_bit_of_method() */
+    /* bits of the lists that the session's client has requested: cost_lists_bit_of_method() */
+    unsigned lists;
     char uid[32];
 };
 
@@ -71,7 +72,7 @@ struct cost_server {
      * unknown */
     int64_t instruction_tokens, prompt_tokens, resource_tokens;
     int64_t calls, errors, uncounted, last_at_us;
-    int64_t result_tokens; /* sum of the tokens of all results, as in struct cost_tool */
+    int64_t result_tokens; /* sum of the tokens of all results; -1: as in struct cost_tool */
     int64_t p50, p95;      /* percentiles of the tokens of a result */
     struct cost_binaries binaries;
     /* owned; sorted by name; tools in the list and tools that were called */
@@ -87,8 +88,8 @@ struct cost {
     struct filter filter;
     bool imported; /* true: include imported sessions */
     bool sent;     /* true: include sessions that `send` made */
-    /* Returns what is counted in the result of request `seq`; CONTEXT_NO_RESULT if unknown. NULL:
-     * the columns of `calls` are used instead. */
+    /* Optional callback: returns what is counted in the result of request `seq`, or
+     * CONTEXT_NO_RESULT if this is unknown. NULL: the columns of `calls` are used. */
     struct context_result (*result)(void *ctx, int64_t seq);
     void *ctx;
 

@@ -25,13 +25,13 @@ struct lists_reading {
     const char *uid;       /* uid of the session */
     bool wants_tools;      /* true: no newer session has a complete list of tools */
     struct tool_rule rule; /* owned; tool rule of the session */
-    struct buf seen;       /* owned; a list without the tools that the rule hides */
+    struct buf seen; /* owned; a list, from which the tools that the rule hides were removed */
     struct tools tools;
     struct buf body;
     struct {
         int64_t seq;
         uint64_t cursor;      /* hash of the requested page's cursor; 0: the first page */
-    } request[REQUESTS_KEPT]; /* the last requests for a list */
+    } request[REQUESTS_KEPT]; /* the last requests for a page of a list */
     size_t request_n;
     struct {
         int64_t tokens;   /* tokens of the pages read so far */
@@ -43,7 +43,7 @@ struct lists_reading {
     int status;
 };
 
-/* Whether answers to this method have the server's instructions. */
+/* Whether an answer to this method contains the server's instructions. */
 static bool lists_method_has_instructions(struct slice method)
 {
     return slice_is(method, "initialize") || slice_is(method, "server/discover");

@@ -62,8 +62,9 @@ struct counting {
     struct count *c;
     struct repeated_call *repeat; /* owned; sorted by id */
     size_t repeats_n, repeats_cap;
-    struct person_list person; /* owned; time that a person took in each call made of one request */
-    struct buf key;            /* owned; scratch */
+    /* owned; for each call made of one request, the time that a person took */
+    struct person_list person;
+    struct buf key; /* owned; scratch */
 };
 
 /* The columns of a row after the two columns of the key. */

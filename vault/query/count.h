@@ -20,7 +20,7 @@ struct count {
     /* true: a call made of several requests (model/operations.h) counts once for each request */
     bool requests;
     struct filter filter;
-    bool (*goes_on)(void *ctx); /* as in struct call_question */
+    bool (*goes_on)(void *ctx); /* called between rows; see struct call_question */
     void *ctx;
 
     bool several;  /* true: the vault has calls made of several requests */
@@ -28,7 +28,7 @@ struct count {
     /* Number of calls that repeat a call which may have run (docs/repeats.md), and how many of them
      * were forwarded to the server. 0 without repeats_too and for a store. */
     int64_t repeats, repeats_forwarded;
-    struct tally tally; /* the groups; count_part() splits their keys into parts */
+    struct tally tally; /* The groups. count_part() splits the key of a group into its parts. */
 };
 
 const char *count_by_name(enum count_by by); /* returns the word of the option: "tool", … */

@@ -235,7 +235,8 @@ void where_add_call(struct where *w, const struct filter *f)
         where_add_call(w, f->also);
 }
 
-/* Method or target of a message. For an answer, it is the method or target of the request. */
+/* SQL for the method or target of a message. For an answer, it is the method or target of the
+ * request. */
 #define OF_MESSAGE(column)                                                                         \
     "CASE WHEN m.kind IN ('result', 'error') THEN r." column " ELSE m." column " END"
 
@@ -262,7 +263,7 @@ void where_add_message(struct where *w, const struct filter *f, int64_t started_
         buf_adds(&w->sql, " AND ");
         filter_add_words(&w->sql, "m.kind", &row_kinds, f->kinds);
     }
-    if (f->failed) { /* true also for an answer that was rejected, whatever its body contains */
+    if (f->failed) { /* A rejected answer counts as failed, whatever its body contains. */
         buf_adds(&w->sql, " AND (m.action = 'refused' OR ");
         filter_add_message_statuses(w, bits_of_failed_statuses());
         buf_addc(&w->sql, ')');

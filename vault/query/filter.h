@@ -31,8 +31,8 @@ struct filter {
     int64_t session_id; /* id of the session; 0: any */
     int64_t up_to_id;   /* highest id of a session; 0: any */
     int64_t since_us, until_us;
-    /* Borrowed: another filter that must match as well, but its project, session and times must be
-     * those of FILTER_ANY. NULL: none. */
+    /* Borrowed: a second filter that must match as well. Its project, session and times must be
+     * those of FILTER_ANY. NULL: there is no second filter. */
     const struct filter *also;
 };
 
@@ -88,7 +88,7 @@ struct where {
     struct buf sql; /* owned */
     struct cell value[WHERE_VALUES];
     size_t n;
-    char uid[16]; /* text of an SQL value */
+    char uid[16]; /* text of a value in SQL */
 };
 
 /* Adds the condition for a session `s`. */

@@ -4,11 +4,12 @@
 
 #include "vault/store/schema.h"
 
-/* The events of a session that have not been passed to the callback yet. */
+/* Reads the events of a session that were not passed to the callback yet. */
 struct event_reader {
-    struct where where;        /* owned */
-    struct page_row *page;     /* owned */
-    struct page_row *next;     /* borrowed from `page`; the next event; NULL: read a page */
+    struct where where;    /* owned */
+    struct page_row *page; /* owned */
+    /* the next event, borrowed from `page`; NULL: the next page must be read */
+    struct page_row *next;
     int64_t session_id, after; /* `after`: id of the last row that was read */
     query_event_fn fn;         /* callback for events; NULL: all events were passed on */
 };
@@ -17,7 +18,8 @@ struct event_reader {
     "('tools/list', 'prompts/list', 'resources/list', 'resources/templates/list', 'initialize',"   \
     " 'server/discover')"
 
-/* Passes on the events up to t_us. *ret_more: false if the callback wants to stop. */
+/* Passes on the events up to the time t_us. *ret_more: false if the callback has stopped the
+ * reading. */
 static int pass_events_until(struct query *q, struct event_reader *w, int64_t t_us, void *ctx,
                              bool *ret_more)
 {

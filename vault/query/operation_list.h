@@ -18,7 +18,8 @@ struct listed_operation {
     bool has_error_code;
     int64_t error_code;
     int64_t t_us;
-    int64_t closing_seq, duration_us; /* values while the operation is open: 0 and -1 */
+    /* while the operation is open, closing_seq is 0, and duration_us is -1 */
+    int64_t closing_seq, duration_us;
     int64_t server_us, person_us;
 };
 
@@ -26,20 +27,21 @@ struct operation_list {
     struct listed_operation *operation; /* owned; sorted by seq */
     size_t n, cap;
     struct listed_hop {
-        int64_t seq, operation_seq; /* seq of a message, and of the operation's first request */
-    } * hop,                        /* owned; requests that continue an operation, sorted by seq */
-        *of,                        /* owned; the same requests, sorted by operation, then by seq */
-        *end;                       /* owned; messages that ended an operation, sorted by seq */
+        /* `seq`: of a message; `operation_seq`: of the first request of the message's operation */
+        int64_t seq, operation_seq;
+    } * hop,  /* owned; requests that continue an operation, sorted by seq */
+        *of,  /* owned; the same requests, sorted by operation, then by seq */
+        *end; /* owned; messages that ended an operation, sorted by seq */
     size_t hop_n, hop_cap;
     size_t end_n, end_cap;
     int64_t last_seq; /* seq of the last message whose requests were read */
-    bool no_memory;   /* memory ran out while reading */
+    bool no_memory;   /* true: out of memory */
 };
 
 /* Reads the operations of a session. *l: {0}, or the list that an earlier call has read for the
  * same session; then only new calls are read. Call operation_list_close() in any case. */
 MI_MUST int operation_list_read(struct operation_list *l, struct query *q, int64_t session_id);
-void operation_list_close(struct operation_list *l); /* {0} is fine */
+void operation_list_close(struct operation_list *l); /* the argument may be {0} */
 /* Returns the operation with this first request; NULL if there is none. */
 const struct listed_operation *operation_list_find(const struct operation_list *l, int64_t seq);
 /* Returns the seq of the first request of the operation that request `seq` continues; 0: none. */

@@ -31,8 +31,9 @@ void page_free(struct page_row *row)
     }
 }
 
-/* A statement that reads one page. The first column of its rows must ascend or descend within the
- * range `rows`. In a damaged file it may not; then reading fails, because it might never end. */
+/* A statement that reads one page. In the range `rows`, the values of the first column must
+ * ascend or descend. In a damaged file they may not; then the reading fails, because it might
+ * never end. */
 struct page_query {
     enum query_statement statement;
     const struct where *where;    /* condition on the rows; NULL: all rows */

@@ -16,7 +16,7 @@ struct page_row {
         struct query_message message;
         struct query_event event;
     };
-    char text[]; /* the row's text columns */
+    char text[]; /* texts of the row's columns */
 };
 
 /* Reads sessions with from <= id <= to that match w (NULL: all), newest first, at most `limit`. */
@@ -31,6 +31,6 @@ MI_MUST int page_read_events(struct query *q, const struct where *w, int64_t ses
 /* Reads events with id <= to, newest first. */
 MI_MUST int page_read_events_back(struct query *q, int64_t session_id, int64_t to,
                                   struct page_row **ret);
-void page_free(struct page_row *row); /* frees this row and all rows after it */
+void page_free(struct page_row *row); /* frees `row` and all rows after it in the list */
 
 #endif

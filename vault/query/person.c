@@ -21,11 +21,11 @@ struct asking {
 struct reading {
     struct person_list *l;
     enum person_order order;
-    const char *asks;       /* SQL condition for a request that asks a person */
+    const char *asks;       /* SQL condition that selects requests which ask a person */
     struct asking *session; /* owned */
     size_t n, cap;
-    const struct asking *now; /* session that is being read */
-    struct asker open;        /* open calls of that session */
+    const struct asking *now; /* session whose calls are being read */
+    struct asker open;        /* the calls of the session `now` that are open */
 };
 
 static int person_on_session(void *ctx, sqlite3_stmt *st)
@@ -103,7 +103,8 @@ static int person_read_session(struct reading *r, struct query *q,
 {
     struct filter f = FILTER_ANY;
     struct call_question x = {.filter = &f,
-                              /* no filter here: person_on_call() checks the side */
+                              /* select the calls of both sides, because person_on_call() checks the
+                               * side */
                               .side = CALLS_OF_ALL,
                               .from = a->first & ~SCHEMA_SEQ_MAX,
                               .up_to = a->last,

@@ -14,9 +14,10 @@
 #include "vault/query/reader.h"
 
 struct person_share {
-    /* ids of the server's request, and of the call or operation during which it was sent */
+    /* `ask`: id of the server's request; `call`: id of the call or operation during which it was
+     * sent */
     int64_t ask, call;
-    int64_t us;              /* time of the call that a person used */
+    int64_t us;              /* the part of the call's time that a person took */
     uint32_t method, target; /* method and target of the call: person_text() returns them */
 };
 
@@ -36,7 +37,7 @@ struct person_list {
  * person_list_close() in any case. */
 MI_MUST int person_list_read(struct person_list *l, struct query *q, const struct call_question *x,
                              enum person_order order);
-void person_list_close(struct person_list *l); /* {0} is fine */
+void person_list_close(struct person_list *l); /* the argument may be {0} */
 /* Returns the time that a person took within the call with this id, in microseconds. Needs
  * PERSON_BY_CALL. */
 int64_t person_time_of_call(const struct person_list *l, int64_t call);

@@ -76,7 +76,7 @@ struct query_event {
 
 /* Numbers of the client's requests in one session, and signs of faults. */
 struct query_summary {
-    int64_t last_seq; /* seq of the last message; 0: no messages */
+    int64_t last_seq; /* seq of the last message; 0: the session has no messages */
     int64_t last_t_us;
     int64_t calls;
     int64_t by_status[CALL_UNKNOWN]; /* number of calls with each status */
@@ -97,10 +97,10 @@ struct query_call {
     };
     int64_t session_id, request_seq;
     struct slice server; /* name of the session's server */
-    /* The following members describe the operation if operations were requested
-     * (model/operations.h), else the call. */
+    /* The following members describe the operation if the caller has requested operations
+     * (model/operations.h), otherwise the call. */
     int64_t requests, asked, server_us, person_us;
-    /* operation that this request continues: seq of its first request; 0: none */
+    /* seq of the first request of the operation that this request continues; 0: none */
     int64_t operation_seq;
     int64_t started_at_us; /* start of the request */
 };
@@ -111,21 +111,23 @@ typedef bool (*query_message_fn)(void *ctx, const struct query_message *m);
 typedef bool (*query_event_fn)(void *ctx, const struct query_event *e);
 typedef bool (*query_call_fn)(void *ctx, const struct query_call *c);
 
-/* Which calls a query selects. */
+/* Which requests count as calls in a query. */
 enum call_side {
     CALLS_OF_CLIENT, /* requests of the client: what people count as calls */
     CALLS_OF_PEERS,  /* requests of the client and of the server */
     CALLS_OF_ALL     /* requests of the client, the server and the interposer */
 };
-/* The value to sort by, largest first. */
+/* By which value calls are sorted, the largest value first. */
 enum call_sort {
     CALLS_UNSORTED,
     CALLS_SLOWEST, /* sort by duration */
     CALLS_LARGEST  /* sort by the size of request and answer */
 };
 struct call_question {
-    const struct filter *filter; /* its times are compared with the times of requests */
-    bool any_time;               /* true: times in the filter select sessions only, not calls */
+    /* calls of the sessions that match; times of the filter are compared with the time of the
+     * request */
+    const struct filter *filter;
+    bool any_time; /* true: times in the filter select sessions only, not calls */
     enum call_side side;
     bool operations; /* true: a call made of several requests is one row */
     /* true: only calls made of several requests; without `operations`, only their requests after
@@ -142,7 +144,8 @@ struct call_question {
     /* called before and between rows; false ends reading. May be NULL */
     bool (*goes_on)(void *ctx);
     void *ctx;
-    int64_t skip, limit; /* if sorted: number of rows to skip, and most rows to return */
+    /* if sorted: number of rows to skip, and maximum number of rows to pass on */
+    int64_t skip, limit;
 };
 
 /* MI_ENOENT (nothing is recorded), MI_ESTORE or MI_ENOMEM, with a sentence in `error`. */
@@ -157,7 +160,7 @@ MI_MUST int query_open_empty(struct query **ret, const char *vault);
  * error here. name: name of the store in error messages. Returns 0 or MI_ENOMEM. */
 MI_MUST int query_open_store(struct query **ret, const struct remote_store *store,
                              const char *name);
-void query_close(struct query *q);           /* NULL is fine */
+void query_close(struct query *q);           /* the argument may be NULL */
 bool query_is_store(const struct query *q);  /* true: a store; false: a vault */
 bool query_is_stored(const struct query *q); /* true for a vault with a directory: query_open() */
 /* Whether sessions of several vaults are read, so that numbers may not be unique. */
@@ -174,10 +177,9 @@ MI_MUST int query_sessions(struct query *q, int64_t limit, query_session_fn fn, 
 /* Like query_sessions(), but passes on only the sessions that match. */
 MI_MUST int query_matching_sessions(struct query *q, const struct filter *f, enum filter_time time,
                                     int64_t limit, query_session_fn fn, void *ctx);
-/* Whether a session is older than the session with this id. For callbacks of query_sessions() and
- * query_matching_sessions(). In a vault, only the ids are compared. In a store, the session is
- * older if the session with this id was passed on before it. *passed must be false before the first
- * call. */
+/* Whether a session is older than the session with this id; for callbacks of query_sessions() and
+ * query_matching_sessions(). In a vault, compares only the ids. In a store, the session is older if
+ * the session with this id was passed on before. *passed must be false before the first call. */
 bool query_is_older(const struct query *q, const struct query_session *s, int64_t id, bool *passed);
 /* Whether the session with id a is newer than the session with id b. In a store, both sessions must
  * have been read. */

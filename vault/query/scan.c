@@ -8,7 +8,7 @@
 struct reading {
     query_message_fn fn;
     void *ctx;
-    int64_t left;         /* number of messages that may still be passed on */
+    int64_t left;         /* maximum number of messages that may still be passed on */
     enum query_body body; /* used by query_message_rows() only */
 };
 
@@ -45,7 +45,7 @@ int query_read_fields(const struct record_fields *s, sqlite3_stmt *st, int i, en
             *field_number(f, record) = connect_time(st, i);
             break;
         default:
-            *field_number(f, record) = sqlite3_column_int64(st, i); /* NULL is read as 0 */
+            *field_number(f, record) = sqlite3_column_int64(st, i); /* a NULL gives 0 */
             break;
         }
         if (f->null == VALUE_UNLESS)
@@ -129,8 +129,8 @@ int query_message_facts(struct query *q, const struct message_question *x, enum 
     return st;
 }
 
-/* Statuses that a call gets only from an answer of the interposer. If no message is missing, each
- * such answer ends a call. */
+/* Statuses of calls that only an answer of the interposer causes. If the session has all its
+ * messages, each such answer ends a call. */
 #define OWN_STATUSES (1u << CALL_SERVER_GONE | 1u << CALL_INTERRUPTED | 1u << CALL_TIMEOUT)
 
 /* Decides whether all messages that match can be found through the table `calls`, which is much

@@ -132,8 +132,8 @@ static int find_session_by_name(struct query *q, enum query_statement i, const c
     return query_finish_statement(q, st, rc);
 }
 
-/* *ret: id of the newest session of a server that has a message; if no session of the server has a
- * message, of its newest session; 0 if the server has no session. */
+/* Finds the newest session of a server that has a message; if no session has a message, the newest
+ * session of the server. *ret: its id; 0: the server has no session. */
 static int find_newest_of_server(struct query *q, const char *name, int64_t *ret)
 {
     int st = find_session_by_name(q, Q_NEWEST_USED_OF, name, ret);

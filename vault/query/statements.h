@@ -67,8 +67,7 @@ MI_MUST int query_finish_statement(struct query *q, sqlite3_stmt *st, int rc);
 /* Runs a statement with at most one row and gives the row's first column; 0 if there is no row.
  * `id` is bound to ?1 if the statement has a parameter. */
 MI_MUST int query_read_number(struct query *q, enum query_statement i, int64_t id, int64_t *ret);
-/* A range of rows of a session: the first column (a seq or an id) is at least `from` and at most
- * `to`. */
+/* A range of rows of a session: from <= the first column (a seq or an id) <= to. */
 struct query_range {
     int64_t session_id, from, to;
     bool backwards; /* true: newest rows first, in a statement with this order */

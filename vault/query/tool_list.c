@@ -11,10 +11,10 @@ struct reading {
     const char *server, *except_uid;
     enum tool_list_from from;
     int64_t before;
-    bool passed; /* true: the session `before` was passed */
+    bool passed; /* true: the session with the id `before` was passed on */
     struct candidate found[TOOL_LIST_SESSIONS];
     size_t n;
-    /* state of reading one session: */
+    /* The following members are used while one session is read: */
     struct query *q;
     const char *uid;
     struct tools *tools;
@@ -81,8 +81,8 @@ int tool_list_read(struct query *q, const char *server, enum tool_list_from from
     struct reading l = {
         .server = server, .except_uid = except_uid, .from = from, .before = before, .q = q};
     struct filter f = FILTER_ANY;
-    /* A name with the characters of a glob does not always match itself as a glob:
-     * tool_list_on_session() compares the name. */
+    /* A name that contains `*`, `?` or `[` may not match itself as a glob: tool_list_on_session()
+     * compares the name. */
     f.server = filter_is_glob(server) ? NULL : server;
     int st = query_matching_sessions(q, &f, FILTER_BEGAN, 0, tool_list_on_session, &l);
     bool found = false;

@@ -7,7 +7,7 @@
 
 /* ---- pages ---- */
 
-/* A page while it is filled with rows. */
+/* A page that is being filled with rows. */
 struct filling {
     struct page *page;
     int64_t bytes; /* bytes of the bodies in the page */
@@ -309,7 +309,7 @@ void pages_keep(struct remote *r, int64_t session, const struct remote_ask *ask,
 struct group {
     size_t n;
     int64_t id[1 + REMOTE_SESSIONS_MORE];
-    /* uid[0] is not set; the others are borrowed from a page of sessions */
+    /* borrowed from a page of sessions; uid[0] is not set */
     struct slice uid[1 + REMOTE_SESSIONS_MORE];
 };
 

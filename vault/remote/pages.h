@@ -20,8 +20,8 @@
 
 struct page {
     int holders;
-    bool last; /* true: the store has no rows after those of the page */
-    /* true: no session is newer than those of the page (a page of sessions, newest first) */
+    bool last; /* true: the store has no rows after the last row of the page */
+    /* page of sessions: true: the store has no newer sessions */
     bool first;
     bool gapless;      /* true: the page omits no session between its first and its last one */
     bool bounded;      /* true: older sessions may exist, but were not requested */
@@ -33,16 +33,17 @@ struct page {
 
 struct block {
     enum remote_table table;
-    int64_t session, first; /* id of the session, and the first seq */
+    int64_t session, first; /* `session`: id of the session; `first`: the first seq of the block */
     uint64_t used;          /* number of the look-up that last used the block */
-    struct page *page;      /* held; NULL: the block is free */
+    struct page *page;      /* reference to a page; NULL: the block is free */
 };
 
 /* A page with all messages or calls of a session with from <= seq <= to. */
 struct kept {
-    int64_t session, from, to; /* id of the session, and a range of seqs */
-    bool backwards, bodies;    /* backwards: newest first; bodies: with bodies */
-    struct page *page;         /* held; NULL if this entry is free */
+    int64_t session, from, to; /* `session`: id of the session; `from`, `to`: the range of seqs */
+    /* `backwards`: true: newest rows first; `bodies`: true: the rows have their bodies */
+    bool backwards, bodies;
+    struct page *page; /* reference to a page; NULL: the entry is free */
 };
 
 struct remote {
@@ -51,14 +52,16 @@ struct remote {
     struct intern vaults; /* owned */
     uint32_t *vault;      /* owned; for each uid, the index of its vault in `vaults` */
     size_t vault_cap;
-    struct page *sessions[2]; /* held; the pages of sessions read most recently, newest first */
-    struct page *listed[4];   /* held; the same in any order of sessions */
-    struct page *session;     /* held; page of the last session that was read alone */
-    struct kept kept[4];      /* the pages of messages that were read most recently */
-    size_t kept_next;         /* index of the entry of `kept` that is replaced next */
+    /* references to the pages of sessions read most recently, newest first */
+    struct page *sessions[2];
+    /* references to the pages of sessions read most recently, in any order of sessions */
+    struct page *listed[4];
+    struct page *session; /* reference to the page of the session that was last read alone */
+    struct kept kept[4];  /* the pages of messages that were read most recently */
+    size_t kept_next;     /* index of the entry of `kept` that is replaced next */
     struct kept calls[1 + REMOTE_SESSIONS_MORE]; /* pages that reach a session's last call */
     int64_t calls_session;  /* id of the session whose calls were requested last */
-    struct page *summaries; /* held; the last summaries, for the sessions in summary_of */
+    struct page *summaries; /* reference to the last summaries, for the sessions in summary_of */
     int64_t summary_of[1 + REMOTE_SESSIONS_MORE];
     struct block block[PAGES_BLOCKS];
     uint64_t lookups;
@@ -67,7 +70,7 @@ struct remote {
 /* Reads the rows of a request from the store. */
 MI_MUST int page_read(struct remote *r, const struct remote_ask *ask, struct page **ret);
 void page_hold(struct page *p);
-void page_drop(struct page *p); /* NULL is fine */
+void page_drop(struct page *p); /* the argument may be NULL */
 static inline const struct cell *page_row(const struct page *p, size_t i)
 {
     return &p->cell[i * p->width];
@@ -95,7 +98,7 @@ MI_MUST int pages_find_seq(struct remote *r, enum remote_table table, int64_t se
 /* Makes a page with the next older or next newer session from kept pages; a page without rows:
  * there is no such session. MI_ENOENT: no kept page shows it, so ask the store. */
 MI_MUST int pages_neighbour(struct remote *r, const struct remote_ask *ask, struct page **ret);
-/* Keep a page that was read for later look-ups. */
+/* Store a page for later look-ups. */
 void pages_keep_sessions(struct remote *r, const struct remote_ask *ask, struct page *p);
 /* Makes a page of messages or calls like page_read(), from kept pages. MI_ENOENT: ask the store. */
 MI_MUST int pages_find_kept_page(struct remote *r, int64_t session, const struct remote_ask *ask,

@@ -3,13 +3,14 @@
 
 #define COLUMNS_MAX 64
 
-/* A column, and the operators with which the store compares it. */
+/* A column, and the operators of comparisons that the store can evaluate. */
 struct key {
     int column;
     const char *operators;
 };
 
-/* Indexes of columns in remote_shape.sql: one more than those of the cells. */
+/* Indexes of columns in remote_shape.sql. The index of a cell's column is one more than that of the
+ * cell. */
 enum {
     COLUMN_ID = 0,
     SESSION_UID = 2,
@@ -100,7 +101,7 @@ int plan_choose_index(enum remote_table table, sqlite3_index_info *info)
         some = true;
     }
     text[2 * n] = '\0';
-    /* these tables are read for one session only */
+    /* rows of the other tables can be read only for one session */
     if (table != REMOTE_SESSIONS && table != REMOTE_LEAVES && strchr(text, 'a') == NULL)
         return SQLITE_CONSTRAINT;
     info->idxStr = sqlite3_mprintf("%s", text);

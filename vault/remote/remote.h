@@ -47,7 +47,7 @@ enum remote_table {
 struct remote_shape {
     const char *name;  /* name of the table */
     const char *cells; /* types of the cells, one letter for each: "iitt" */
-    /* SQL that selects the columns: an id made here, the cells, derived values */
+    /* SQL that selects the columns: an id that this module makes, the cells, and derived values */
     const char *sql;
 };
 extern const struct remote_shape remote_shape[REMOTE_TABLES];
@@ -60,15 +60,17 @@ enum { REMOTE_MESSAGE_SEQ = 0, REMOTE_MESSAGE_BODY = 8 };
 struct remote_ask {
     enum remote_table table;
     bool backwards;
-    int64_t rows;                /* most rows that are read */
+    int64_t rows;                /* maximum number of rows to read */
     struct slice vault, session; /* session whose messages, events, calls or summary are read */
     /* messages and calls: from <= seq <= to; events: from <= id <= to */
     int64_t from, to;
-    /* calls and summaries: uids of further sessions, whose rows follow in this order */
+    /* calls and summaries: uids of further sessions, whose rows follow in the order of this
+     * array */
     const struct slice *more;
     size_t more_n;
     bool bodies; /* true: read the bodies of messages, about REMOTE_BYTES of them at most */
-    /* sessions with uid >= first and < before; leaves that begin with `first`. {NULL, 0}: any */
+    /* sessions: first <= uid < before; leaves: those that begin with `first`. {NULL, 0}: no
+     * limit */
     struct slice first, before;
     struct slice name; /* name of the server whose sessions are read; {NULL, 0}: any server */
     int64_t number;    /* id of the sessions in their vault; 0: any id */
@@ -83,8 +85,8 @@ struct remote_words {
     int64_t rows;      /* most rows that are read */
 };
 
-/* Returns 0 to continue, or an error. Rows of calls and summaries have a cell before those of
- * remote_shape: 0 for a row of `session`, N for a row of more[N - 1]. */
+/* Called for each row. Returns 0 to continue, or an error. In rows of calls and summaries, a cell
+ * precedes those of remote_shape: 0 for a row of `session`, N for a row of more[N - 1]. */
 typedef int (*remote_row_fn)(void *ctx, const struct cell *cell);
 
 /* The functions of a store. Each returns 0 or an error: MI_ENOMEM, or MI_ESTORE with a sentence in

@@ -15,12 +15,12 @@ struct table {
 
 struct cursor {
     sqlite3_vtab_cursor base;
-    struct remote_ask ask;          /* the request for the next page */
-    int64_t session;                /* id of the session, for messages, events and calls */
-    int64_t id;                     /* id of the only row that is wanted; 0: a range of rows */
+    struct remote_ask ask;          /* the request that will read the next page */
+    int64_t session;                /* id of the session whose messages, events or calls are read */
+    int64_t id;                     /* id of the only row to read; 0: read a range of rows */
     bool none;                      /* true: the conditions match no row */
     struct buf first, before, name; /* owned; texts of the request */
-    struct page *page;              /* held; the current page; NULL: all rows were read */
+    struct page *page;              /* reference to the current page; NULL: all rows were read */
     size_t row;
     bool one; /* true: the request can match at most one row */
 };
@@ -112,7 +112,7 @@ static int cursor_load_next_page(struct cursor *c)
     } else if (ask->table == REMOTE_SESSIONS) {
         buf_clear(&c->first);
         buf_slice_add(&c->first, last[REMOTE_SESSION_UID].text);
-        buf_addc(&c->first, '\1'); /* append \1 to make the next greater text */
+        buf_addc(&c->first, '\1'); /* append \1 to get the smallest text that is greater */
     } else if (ask->backwards) {
         ask->to = key - 1;
     } else {
@@ -157,14 +157,15 @@ static void cursor_limit_messages(struct cursor *c, int64_t from, int64_t to)
         c->ask.rows = width + 1;
 }
 
-/* Sets a text of the request. after: to the smallest text that is greater. */
+/* Sets a text of the request to the value; with `after`, to the smallest text that is greater than
+ * the value. */
 static void cursor_take_text(struct cursor *c, struct buf *to, sqlite3_value *v, bool after)
 {
     const char *text = (const char *)sqlite3_value_text(v);
     buf_clear(to);
     buf_add(to, text, (size_t)sqlite3_value_bytes(v));
     if (after)
-        buf_addc(to, '\1'); /* append \1 to make the smallest greater text */
+        buf_addc(to, '\1'); /* append \1 to get the smallest text that is greater */
     c->none |= to->n == 0 && to == &c->name;
 }
 

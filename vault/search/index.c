@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #define FORMAT 1    /* value of PRAGMA user_version; a file with another value is created again */
-#define BATCH 20000 /* messages added in one transaction */
+#define BATCH 20000 /* most messages that one transaction adds */
 #define NAME_MAX_LEN 32
 
 /* ---- a file ---- */
@@ -147,7 +147,8 @@ struct adding {
     const struct search_session *session;
     void (*on_read)(void *ctx);
     void *ctx;
-    int64_t last, n; /* seq of the last message, and number of messages, in this transaction */
+    /* in this transaction: `last`: seq of the last message; `n`: number of messages */
+    int64_t last, n;
     int status;
 };
 
@@ -272,7 +273,7 @@ static int search_index_update(struct search *s, const struct search_session *se
 static int search_index_ask_words(struct search *s, const struct search_session *session, size_t n,
                                   const char *query, search_fn fn, void *ctx)
 {
-    (void)session, (void)n; /* ignore both: the file contains no other session */
+    (void)session, (void)n; /* not used, because the file contains only sessions of this group */
     sqlite3_stmt *q;
     bool more = true, damaged = false;
     int64_t last = INT64_MAX;
@@ -372,7 +373,8 @@ int search_forget(const char *vault, int64_t session_id)
     s.path = path;
     if (file_exists(s.dir_fd, name)) {
         if (search_index_connect_to(&s, number) == 0)
-            (void)!db_exec(&s.d, "BEGIN EXCLUSIVE"); /* remove the file even if this fails */
+            /* ignore an error: the file is removed in any case */
+            (void)!db_exec(&s.d, "BEGIN EXCLUSIVE");
         search_index_overwrite_file(s.dir_fd, number);
         search_index_close_file(&s);
     }

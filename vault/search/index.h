@@ -31,7 +31,7 @@ struct search_session {
 
 /* q is borrowed. Returns 0 or MI_ENOMEM. If the index cannot be written, search_file() fails. */
 MI_MUST int search_open(struct search **ret, struct query *q);
-void search_close(struct search *s); /* NULL is fine */
+void search_close(struct search *s); /* the argument may be NULL */
 
 /* Returns the number of the index file of a session. In a store, which has no files, sessions with
  * the same number are searched together. s may be NULL. */

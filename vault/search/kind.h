@@ -6,7 +6,7 @@
 #include "vault/search/index.h"
 #include "vault/store/db.h"
 
-/* The implementation of each function of index.h. */
+/* The functions that implement those of index.h. */
 struct search_kind {
     int64_t (*file_of)(int64_t session_id);                     /* search_file_of_session() */
     bool (*query)(const struct search_terms *t, struct buf *b); /* search_query() */
@@ -22,7 +22,7 @@ extern const struct search_kind search_store;
 struct search {
     const struct search_kind *kind;
     struct query *q; /* borrowed */
-    /* for the files of a vault: */
+    /* The following members are used for the files of a vault: */
     /* owned; path of VAULT/Search; NULL: the folder cannot be opened or created */
     char *path;
     int dir_fd;     /* owned; descriptor of VAULT/Search; -1: not open */

@@ -23,11 +23,11 @@ static int search_store_update(struct search *s, const struct search_session *se
     return 0; /* nothing to do: machines send the words with their messages */
 }
 
-/* Passes on found messages whose session is in `session`. Found messages and `session` have the
- * same order. */
+/* Data for passing on the found messages whose session is in `session`. The found messages and
+ * `session` have the same order. */
 struct passing {
     const struct search_session *session;
-    size_t n, at; /* at: number of sessions that have been passed */
+    size_t n, at; /* `at`: number of sessions in `session` that precede the found message */
     search_fn fn;
     void *ctx;
 };
@@ -39,7 +39,9 @@ static bool search_store_on_found(void *ctx, struct slice uid, int64_t seq)
         size_t n = strlen(p->session[p->at].uid);
         int order = memcmp(p->session[p->at].uid, uid.p, size_min(n, uid.n));
         if (order < 0)
-            return true; /* true: continue, because this session is not searched */
+            /* continue with the next message, because the session of this one is not in the
+             * group */
+            return true;
         p->at++;
     }
     return p->at < p->n && p->fn(p->ctx, p->session[p->at].id, seq);

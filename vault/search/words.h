@@ -18,7 +18,7 @@
 struct search_words; /* the tokenizer */
 
 struct search_word {
-    size_t from, to;  /* offsets of the word in the text */
+    size_t from, to;  /* offsets in the text at which the word begins and ends */
     size_t word, len; /* offset and length of the word in list.text */
 };
 
@@ -31,7 +31,7 @@ struct search_list {
 
 /* 0, MI_ENOMEM, or MI_ESTORE: this SQLite has no FTS5. */
 MI_MUST int search_words_open(struct search_words **ret);
-void search_words_close(struct search_words *w); /* NULL is fine */
+void search_words_close(struct search_words *w); /* the argument may be NULL */
 
 /* Sets the list to the words of a text, which has less than 2 GiB, in order. 0 or MI_ENOMEM. */
 MI_MUST int search_list_fill(struct search_list *l, struct search_words *w, struct slice text);

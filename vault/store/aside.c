@@ -16,11 +16,11 @@
 #include <unistd.h>
 
 #define BUSY_MS 2000
-/* Number of attempts to lock the directory, LOCK_PAUSE_MS apart: another process may check the
- * database for a long time. */
+/* How often the lock of the directory is tried, with pauses of LOCK_PAUSE_MS: another process may
+ * check the database for a long time. */
 #define LOCK_TRIES 200
 #define LOCK_PAUSE_MS 50
-#define NAMES_MAX 100 /* names that are tried within one second */
+#define NAMES_MAX 100 /* number of file names that are tried, all with the same time */
 
 bool aside_is_damage(int code)
 {
@@ -29,8 +29,8 @@ bool aside_is_damage(int code)
 
 /* ---- the check ---- */
 
-/* Appends a description of the damage to `why`. Returns false if the database is sound, or cannot
- * be checked now. */
+/* Checks the database, and appends a description of the damage to `why`. Returns false if there is
+ * no damage, or if the database cannot be checked now. */
 static bool database_is_damaged(const char *path, struct buf *why)
 {
     sqlite3 *db;

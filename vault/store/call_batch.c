@@ -200,7 +200,7 @@ static bool message_is_of_own_request(const struct call_message *m)
                                    : m->request_seq == 0 && m->action == ROW_SWALLOWED;
 }
 
-/* Moves a kept call: its texts are copied, and point into the copy. */
+/* Copies a call in `kept` to another element, with its texts. */
 static void move_kept_call(struct kept_call *to, const struct kept_call *from)
 {
     if (to != from)
@@ -211,8 +211,8 @@ static void move_kept_call(struct kept_call *to, const struct kept_call *from)
         to->call.target.p = to->text + to->call.method.n;
 }
 
-/* Keeps an open call. If there is no room, the oldest calls are dropped: they are read from the
- * table when they end. */
+/* Adds an open call to `kept`. If there is no room, drops the oldest calls: when they end, they are
+ * read from the table. */
 static void call_batch_keep_call(struct call_batch *b, const struct call *c)
 {
     if (c->method.n + c->target.n > CALL_KEPT_TEXT)
@@ -232,7 +232,7 @@ static void call_batch_keep_call(struct call_batch *b, const struct call *c)
     move_kept_call(k, k);
 }
 
-/* Keeps the open calls of the batch. Call it after the rows were written. */
+/* Sets `kept` to the calls that are open after the batch. Call it after the rows were written. */
 static void call_batch_keep_open_calls(struct call_batch *b)
 {
     size_t n = 0;
@@ -249,7 +249,7 @@ static void call_batch_keep_open_calls(struct call_batch *b)
 
 /* ---- operations ----------------------------------------------------------------------------- */
 
-/* Updates operations. call: the call that the message has begun or ended; NULL: none. */
+/* Updates operations. call: the call that begins or ends with the message; NULL: none. */
 static int call_batch_update_operations(struct call_batch *b, sqlite3 *db,
                                         const struct call_message *m, struct call *call)
 {
@@ -380,7 +380,7 @@ int call_batch_add(struct call_batch *b, sqlite3 *db, const struct call_message 
     late->result = call_message_result(m);
     late->body = (struct slice){0};
     late->read = NULL;
-    if (m->link.kind != LINK_NONE) /* the next message may continue the operation */
+    if (m->link.kind != LINK_NONE) /* a later message may continue the operation */
         return end_stored_call(b, db, late);
     if (call_set_keep_text(&b->calls, &late->finding) < 0)
         return MI_ENOMEM;

@@ -26,8 +26,8 @@
 #include <sqlite3.h>
 
 #define CALL_BATCH_MAX 1024 /* most messages in a batch */
-#define CALL_KEPT_MAX 256   /* most open calls that are kept */
-/* Longest texts of a call, in bytes; a call with longer texts is not kept. */
+#define CALL_KEPT_MAX 256   /* most open calls in `kept` */
+/* Longest texts of a call in `kept`, in bytes; a call with longer texts is read from the table. */
 #define CALL_KEPT_TEXT 96
 
 /* A call that an earlier batch has stored as open. */
@@ -47,23 +47,25 @@ struct call_batch {
     /* true: member `operations` has the operations before this batch */
     bool knows_operations;
     struct call_set calls;  /* the calls that begin in this batch */
-    struct kept_call *kept; /* owned; the last open calls, sorted by seq */
+    struct kept_call *kept; /* owned; the newest open calls, sorted by seq */
     size_t kept_n;
     uint16_t ended[CALL_KEPT_MAX]; /* indexes in `kept` of calls that this batch has ended */
     size_t ended_n;
-    /* owned; room for CALL_BATCH_MAX messages: each may end a call of an earlier batch that is not
-     * in `kept` */
+    /* owned; array of CALL_BATCH_MAX; messages that end a call of an earlier batch that is not in
+     * `kept` */
     struct call_message *late;
     size_t late_n;
-    size_t n;                      /* number of messages in the batch */
-    struct operations *operations; /* owned; NULL: no message so far belongs to an operation */
+    size_t n; /* number of messages in the batch */
+    /* owned; operations of the session; NULL: no message of the session belongs to an operation
+     * yet */
+    struct operations *operations;
     struct operation_rows operation_rows;
 };
 
 MI_MUST int call_batch_open(struct call_batch *b); /* 0 or MI_ENOMEM */
 /* Makes the rows known to the connection, before its other uses. Returns an SQLite code. */
 MI_MUST int call_batch_connect(struct call_batch *b, sqlite3 *db);
-void call_batch_close(struct call_batch *b); /* accepts {0}; may be called twice */
+void call_batch_close(struct call_batch *b); /* the argument may be {0}; may be called twice */
 /* Remembers a session. If another session is remembered so far, the batch must be empty. */
 MI_MUST int call_batch_use(struct call_batch *b, sqlite3 *db, int64_t session_id);
 /* Remembers a session whose rows are written again from its first message on. Texts of its messages

@@ -14,7 +14,7 @@
     "68719476735),"                                                                                \
     " (SELECT max(id) FROM calls WHERE id BETWEEN ?1 << 36 AND (?1 << 36) + 68719476735)"          \
     " FROM sessions WHERE id = ?1 AND calls IS NOT 1 AND ended_at_us IS NOT NULL"
-/* Selects the last message of a step. */
+/* Selects the last of the messages that a step reads. */
 #define STEP                                                                                       \
     "SELECT max(id) FROM (SELECT id FROM messages WHERE id BETWEEN ?1 AND ?2 ORDER BY id LIMIT "   \
     "?3)"
@@ -22,8 +22,8 @@
 #define DONE "UPDATE sessions SET calls = 1 WHERE id = ?1"
 _Static_assert(SCHEMA_SEQ_BITS == 36, "the statements say 36");
 
-/* Reads the columns of the first row, at most two, as seqs. arg: one value for each parameter.
- * MI_ENOENT: there is no row. */
+/* Reads at most two columns of the first row, which are ids, and converts them to seqs. arg: one
+ * value for each parameter of the statement. MI_ENOENT: there is no row. */
 static int read_seqs(sqlite3 *db, const char *sql, const int64_t *arg, int64_t *ret)
 {
     sqlite3_stmt *q = NULL;
@@ -38,7 +38,7 @@ static int read_seqs(sqlite3 *db, const char *sql, const int64_t *arg, int64_t *
     return rc == SQLITE_ROW ? 0 : rc == SQLITE_DONE ? MI_ENOENT : failure_keep(db);
 }
 
-/* Adds the calls that follow from the messages after f->after, up to `to`. */
+/* Adds the calls that follow from the messages after seq f->after, up to seq `to`. */
 static int call_fill_add_calls(struct call_fill *f, struct call_batch *b, sqlite3 *db, int64_t to)
 {
     sqlite3_stmt *q = NULL;
@@ -65,7 +65,7 @@ static int call_fill_in_transaction(struct call_fill *f, struct writer *w)
 {
     int64_t id = f->session_id, state[2], step[2];
     int st = read_seqs(w->db, STATE, &id, state);
-    if (st == MI_ENOENT) { /* another process has removed the session or filled it in */
+    if (st == MI_ENOENT) { /* another process has removed the session, or has added its calls */
         f->session_id = 0;
         return 0;
     }
@@ -81,7 +81,7 @@ static int call_fill_in_transaction(struct call_fill *f, struct writer *w)
         return st;
     call_batch_continue(&w->calls, id);
     st = call_fill_add_calls(f, &w->calls, w->db, step[0]);
-    /* the writer records another session, so forget this one */
+    /* the batch remembers this session, but the writer records another one */
     call_batch_forget(&w->calls);
     f->after = step[0] > f->after ? step[0] : f->after;
     if (st == 0 && f->after >= state[0]) {

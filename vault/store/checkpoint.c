@@ -8,10 +8,10 @@
  * their checkpoint. */
 #define LEFT_MOST 2000
 
-/* Repeats passive checkpoints: each moves only the pages written during the previous one. After a
- * short pass, few pages are left for the last step, which blocks writers. But a pass is also short
- * if a reader of an old snapshot prevents it from moving pages; then many pages are left.
- * *ret_left: the number of pages left. */
+/* Repeats passive checkpoints: each of them moves only the pages that were written during the
+ * previous checkpoint. When a checkpoint was short, few pages are left for the last step, which
+ * blocks writers. But a checkpoint is also short if a reader of an old snapshot prevents SQLite
+ * from moving pages; then many pages are left. *ret_left: the number of pages left. */
 static int checkpoint_catch_up(sqlite3 *db, int *ret_left)
 {
     int rc = SQLITE_OK, in_log = 0, moved = 0;

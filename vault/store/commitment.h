@@ -23,8 +23,8 @@ enum {
 
 /* Adds n columns of the current row to a record as fields. */
 void commitment_add(struct record *r, sqlite3_stmt *q, int first, int n);
-/* Returns how many tail columns of a record are fields: those up to the last column that is not
- * NULL. */
+/* Returns how many columns of the tail are fields of a record: the columns up to the last one that
+ * is not NULL. */
 int commitment_tail_len(sqlite3_stmt *q, int first, enum bundle_kind kind);
 /* Computes the commitment of a record whose fields are all columns, such as @session_record. */
 struct digest commitment_of_row(sqlite3_stmt *q, int first, enum bundle_kind kind,
@@ -35,7 +35,7 @@ MI_MUST bool commitment_cut_added(struct slice *finding, struct slice names);
 /* Reads a column that should be a salt or a hash. false: the column is something else. */
 MI_MUST bool commitment_salt(sqlite3_stmt *q, int i, struct salt *ret);
 MI_MUST bool commitment_digest(sqlite3_stmt *q, int i, struct digest *ret);
-/* Return the bytes of a hash or of a salt, to bind them; borrowed. */
+/* Return the bytes of a hash or of a salt, borrowed, so that the caller can bind them. */
 struct slice commitment_bytes(const struct digest *d);
 struct slice commitment_salt_bytes(const struct salt *s);
 

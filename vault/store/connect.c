@@ -15,8 +15,8 @@
  * budget is BUDGET_PER_BYTE steps for each byte of the file and its write-ahead log, and
  * BUDGET_LEAST steps in addition. */
 #define BUDGET_PER_BYTE 64
-#define BUDGET_COMPRESSED 16   /* a file system may compress the file by this factor */
-#define BUDGET_LEAST 50000000  /* smallest budget in steps, which take about a second */
+#define BUDGET_COMPRESSED 16   /* a file system may compress a file to 1/16 of its size */
+#define BUDGET_LEAST 50000000  /* smallest budget, in steps; these steps take about a second */
 #define STEPS_PER_CALL 1000000 /* number of steps between two calls of the progress handler */
 
 struct budget {
@@ -50,7 +50,7 @@ static int budget_on_steps(void *ctx)
                                                        database_file_bytes(path, "-wal"));
 }
 
-/* Called when a statement begins, and when the connection is closed. */
+/* SQLite calls this function when a statement begins, and when the connection is closed. */
 static int budget_on_trace(unsigned event, void *ctx, void *p, void *x)
 {
     (void)p, (void)x;

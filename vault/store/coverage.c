@@ -47,7 +47,7 @@ static int coverage_run(sqlite3 *db, sqlite3_stmt *q)
     "coalesce((SELECT commitment FROM replaced WHERE session_id = ?1 AND record = " record         \
     " ORDER BY leaf LIMIT 1), " commitment ")"
 
-/* The commitments of the last, incomplete group, while they are read. */
+/* The last, incomplete group of a session, while its commitments are read. */
 struct slots {
     struct places *to;
     uint64_t from;             /* place of the first commitment of the group */
@@ -60,7 +60,8 @@ static void fill_slot(struct slots *s, sqlite3_stmt *q, int i, uint64_t place)
         return;
     struct digest *d = &s->to->rest[place - s->from];
     s->filled[place - s->from] = true;
-    /* if the column has no digest, verification will report that the record was removed */
+    /* If the column has no digest, the vault was changed: verification will report a removed
+     * record. */
     if (!commitment_digest(q, i, d))
         memset(d, 0, sizeof *d);
 }
@@ -79,8 +80,8 @@ static int fill_event_slots(struct slots *s, sqlite3 *db, int64_t session_id)
     return rc == SQLITE_ROW || rc == SQLITE_DONE ? 0 : failure_keep(db);
 }
 
-/* Fills the places that have no event, from the last place on: the last message has the last of
- * them. */
+/* Reads the commitments of messages, and adds them at the places that no event has: backwards, from
+ * the last message and the last place on. */
 static int fill_message_slots(struct slots *s, sqlite3 *db, int64_t session_id)
 {
     uint64_t place = s->to->n;
@@ -124,7 +125,7 @@ static int load_incomplete_group(struct coverage *c, sqlite3 *db)
     return st == 0 ? fill_message_slots(&s, db, c->session_id) : st;
 }
 
-/* Reads the state of a session, without the commitments of the last, incomplete group. */
+/* Reads the state of a session, but not the commitments of its last, incomplete group. */
 static int coverage_load(struct coverage *c, sqlite3 *db, int64_t session_id)
 {
     sqlite3_stmt *q = coverage_prepare(
@@ -146,7 +147,7 @@ static int coverage_load(struct coverage *c, sqlite3 *db, int64_t session_id)
         c->ended = sqlite3_column_int(q, 1) != 0;
         c->places.n = (uint64_t)sqlite3_column_int64(q, 2);
         c->last_seq = (uint64_t)sqlite3_column_int64(q, 4);
-        /* if the tree is invalid, it was changed; verification will report that */
+        /* If the tree is invalid, the vault was changed: verification will report it. */
         if (!tree_unpack(&c->places.groups, c->places.n / PLACES_GROUP, connect_column(q, 3)))
             c->places.groups = (struct tree){0};
         rc = sqlite3_step(q);
@@ -216,7 +217,8 @@ int coverage_open(struct coverage *c, sqlite3 *db, int64_t session_id)
                  record_add_text(&r, row->name));
 #define ADD_OPEN(name, type, null, since, evidence, ...)                                           \
     FIELD_IF(FIELD_OPEN_##evidence)(ADD(name, type, null))
-/* Sets `tail` to the number of tail fields up to the last that is not NULL. */
+/* Sets `tail` to the number of fields of the tail, which ends with the last field that is not
+ * NULL. */
 #define COUNT_TAIL(name, type, null, since, evidence, ...)                                         \
     FIELD_IF(FIELD_TAIL_##evidence)                                                                \
     (n++; if (FIELD_EITHER(FIELD_NUMBER_##type, BATCH_HAS_##null(name), row->name.p != NULL))      \
@@ -312,7 +314,7 @@ static int coverage_add_seal(struct coverage *c, sqlite3 *db)
         struct slice reason = connect_column(q, 1);
         if (reason.p != NULL)
             text_json(&end, reason);
-        if (end.n >= 2) /* without the quotes */
+        if (end.n >= 2) /* remove the quotes */
             leaf.end = (struct slice){end.p + 1, end.n - 2};
         st = end.failed ? MI_ENOMEM : ledger_add(db, &leaf, &n);
     }

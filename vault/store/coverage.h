@@ -29,7 +29,7 @@ struct coverage {
     bool ended; /* true: the end of the session is stored */
     /* true: the tree or the number of records has changed and is not saved yet */
     bool changed;
-    uint64_t last_seq; /* seq of the last message that is stored */
+    uint64_t last_seq; /* seq of the last message that was stored */
     struct places places;
     struct salts salts;
     sqlite3_stmt *save; /* owned; statement that saves the coverage; prepared at its first use */
@@ -51,7 +51,7 @@ MI_MUST int coverage_open(struct coverage *c, sqlite3 *db, int64_t session_id);
 /* Remembers a session. If another session is remembered so far, saves that one first. */
 MI_MUST int coverage_use_session(struct coverage *c, sqlite3 *db, int64_t session_id);
 void coverage_forget(struct coverage *c);
-void coverage_close(struct coverage *c); /* accepts {0}; may be called twice */
+void coverage_close(struct coverage *c); /* the argument may be {0}; may be called twice */
 
 /* Set salt and commitment of a record of the remembered session, and count the record. Call them in
  * the order in which the records are stored. A message whose seq is not greater than all earlier

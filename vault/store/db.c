@@ -171,7 +171,8 @@ static int db_prepare(struct db *d, const char *sql, unsigned flags, sqlite3_stm
     sqlite3_stmt **kept = st == 0 ? db_find_kept(d, sql) : NULL;
     if (kept != NULL) {
         *ret = *kept;
-        *kept = NULL; /* the statement is in use; db_finish_statement() keeps it again */
+        /* the statement is in use now; db_finish_statement() makes it available again */
+        *kept = NULL;
     } else if (st == 0 && sqlite3_prepare_v3(d->db, sql, -1, flags, ret, NULL) != SQLITE_OK) {
         st = db_fail(d);
     }
@@ -209,7 +210,8 @@ int db_finish_statement(struct db *d, sqlite3_stmt *q, int rc)
     bool in_table = false;
     for (size_t i = 0; i < d->kind->n && !in_table; i++)
         in_table = d->q[i] == q;
-    if (!in_table) { /* a statement of db_ask_text(): keep it in place of the oldest one */
+    /* the statement is from db_ask_text(): store it in place of the oldest statement */
+    if (!in_table) {
         sqlite3_stmt **oldest = &d->kept[d->kept_n++ % DB_KEPT];
         sqlite3_finalize(*oldest);
         *oldest = q;
@@ -278,7 +280,8 @@ int db_end(struct db *d, int st)
         return st;
     if (st == 0 && d->kind->writes)
         st = db_exec(d, "COMMIT");
-    if (!sqlite3_get_autocommit(d->db)) /* ignore an error: the first one is reported */
+    /* ignore an error of ROLLBACK, because the first error is reported */
+    if (!sqlite3_get_autocommit(d->db))
         (void)sqlite3_exec(d->db, "ROLLBACK", NULL, NULL, NULL);
     return st;
 }

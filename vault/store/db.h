@@ -44,12 +44,12 @@ struct db {
     bool shared;         /* the connection shares SQLite's files with writers, or is a writer */
     unsigned depth;      /* nesting depth of db_begin() */
     int64_t connections; /* number of connections so far */
-    int64_t version;     /* version of the database's schema; -1: not read yet */
+    int64_t version;     /* version of the database's schema; -1: the version was not read yet */
     bool locked; /* the last failure was caused by a lock of another process, so waiting helps */
     bool store;  /* true: the tables are those of a store (vault/remote/remote.h) */
     /* Owned; the last statements of db_ask_text() that are not in use; or NULL. */
     sqlite3_stmt *kept[DB_KEPT];
-    unsigned kept_n;              /* number of statements that were kept so far */
+    unsigned kept_n;              /* number of statements that were put into `kept` so far */
     const char *table[DB_TABLES]; /* names of tables that exist, as found by db_has_table() */
     size_t tables;
     struct buf file;   /* owned; path of the database, or its name */
@@ -93,8 +93,8 @@ static inline struct cell db_text(struct slice text)
 #define DB_WITH(...)                                                                               \
     ((const struct cell[]){__VA_ARGS__}), MI_COUNT(((const struct cell[]){__VA_ARGS__}))
 
-/* The value of a column of the current row; CELL_NULL for NULL, and for a number with a fraction.
- * Texts are borrowed until the next step. */
+/* Returns the value of a column of the current row; CELL_NULL for NULL, and for a number with a
+ * fraction. Texts are borrowed until the next step. */
 struct cell db_cell(sqlite3_stmt *q, int column);
 /* Binds n values, starting at parameter `first`. Texts are borrowed until the statement is reset.
  * Values for which there is no parameter are ignored. */

@@ -13,12 +13,13 @@
 
 #include <sqlite3.h>
 
-/* Keeps the reason why the last call on db failed. If that call succeeded, the caller has found
- * invalid data: then the reason is that the database is damaged, unless a reason is kept already.
- * Returns MI_ESTORE. */
+/* Stores the reason why the last call on db failed. If that call succeeded, the caller has found
+ * invalid data: unless a reason is stored already, the stored reason is then that the database is
+ * damaged. Returns MI_ESTORE. */
 int failure_keep(sqlite3 *db);
-/* The error of the last call on db, with the system's reason for an I/O error; if that call
- * succeeded, the kept reason. NULL: out of memory. The text is valid until the next call. */
+/* Returns the error of the last call on db, with the system's reason for an I/O error. If that call
+ * succeeded, returns the reason that failure_keep() has stored. NULL: out of memory. The text is
+ * valid until the next call. */
 const char *failure_text(sqlite3 *db);
 int failure_code(sqlite3 *db); /* an extended result code; never SQLITE_OK */
 

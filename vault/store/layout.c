@@ -32,7 +32,7 @@ _Static_assert(SCHEMA_VERSION == SCHEMA_BINARIES,
 #define MARK_ZERO
 #define MARK_MINUS_ONE
 #define MARK_UNLESS(flag)
-/* Index is the version that added a column; the value tells whether version 3 has the column. */
+/* For each version that added a column: whether version 3 has the column. */
 #define V3_1 1
 #define V3_2 1
 #define V3_4 0
@@ -136,7 +136,8 @@ struct comparing {
     void *ctx;
     int64_t version;
     bool found[MI_COUNT(known)];
-    bool old; /* true: the version has no evidence, so only what readers depend on is compared */
+    /* true: the version has no evidence, so only properties on which readers depend are compared */
+    bool old;
 };
 
 static const char *object_type_name(struct slice type)
@@ -222,7 +223,7 @@ static bool table_sql_is_plain(const struct object *o, struct slice sql)
 
 /* ---- comparing ------------------------------------------------------------------------------ */
 
-/* Takes the first column of a list. */
+/* Returns the first column of a list, and removes it from the list. */
 static struct slice take_listed_column(struct slice *list)
 {
     const char *end = memmem(list->p, list->n, ", ", 2);

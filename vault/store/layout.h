@@ -23,12 +23,11 @@ struct layout_fault {
     enum layout_kind kind;
     const char *type;  /* "table", "index", "view", "trigger", "object" */
     struct slice name; /* name of the object, read from the file: any bytes */
-    /* index: name of its table, read from the file; other objects: their own name */
+    /* of an index: name of its table, read from the file; of another object: its own name */
     struct slice table;
     /* true: the object is a table of this program, or an index of such a table */
     bool deceives;
-    /* true: the kind, key or an index of the table can make queries return values that its rows do
-     * not have */
+    /* true: the kind, the key or an index of the table can cause wrong results of queries */
     bool misleads;
 };
 

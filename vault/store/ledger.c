@@ -4,7 +4,7 @@
 #include "vault/store/failure.h"
 #include "vault/store/schema.h"
 
-/* Marks the session as not sent completely, because a new leaf about it was not sent. */
+/* Marks the session as not completely sent, because the log has a new leaf about the session. */
 static int mark_session_unsent(sqlite3 *db, struct slice uid)
 {
     static const char sql[] = "UPDATE shipped SET complete = 0 WHERE complete"
@@ -36,8 +36,8 @@ int ledger_add(sqlite3 *db, const struct leaf *l, int64_t *ret_n)
         connect_bind(q, 1, buf_slice(&text));
         rc = sqlite3_step(q);
     }
-    /* after an error, do not step again: SQLite may have rolled back, and would add the leaf in a
-     * separate transaction */
+    /* after an error, do not run the statement again: SQLite may have rolled back the transaction,
+     * and would add the leaf in a separate one */
     if (rc == SQLITE_ROW) {
         *ret_n = sqlite3_column_int64(q, 0);
         rc = sqlite3_step(q);
@@ -69,7 +69,7 @@ static int read_id_from_leaf(sqlite3 *db, const char *sql, int64_t *ret)
 
 int ledger_last_id(sqlite3 *db, int64_t *ret)
 {
-    /* from the end of the log, because the last leaf of this type is usually near it */
+    /* read the log backwards, because the last leaf of this type is usually near the end */
     static const char open[] = "SELECT leaf FROM leaves WHERE leaf >= '{\"type\":\"open\"'"
                                " AND leaf < '{\"type\":\"open#' ORDER BY n DESC LIMIT 1";
     *ret = 0;

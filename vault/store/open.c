@@ -85,7 +85,7 @@ static int writer_on_busy(void *ctx, int times)
     struct writer *s = ctx;
     int64_t now = clock_mono_us();
     if (s->busy_until_us == 0)
-        s->busy_until_us = now + s->wait_us; /* first call of the handler: the wait starts now */
+        s->busy_until_us = now + s->wait_us; /* the first call of the handler begins the wait */
     if (now >= s->busy_until_us)
         return 0;
     long us = 50 + 10L * times;

@@ -13,16 +13,18 @@
 
 #define VFS_NAME "mcp-interposer-read-only"
 
-/* Our data, which follows SQLite's own data of a file. */
+/* Data of this VFS for an open file; the data of SQLite's own VFS precede it in memory. */
 struct reader_data {
-    /* borrowed from SQLite; name of the database file; NULL: another kind of file */
+    /* name of the database file, borrowed from SQLite; NULL: the file is of another kind */
     const char *name;
-    struct stat at_lock; /* status of the file when it was locked */
+    struct stat at_lock; /* status of the file at the time when it was locked */
 };
 
-static sqlite3_vfs *default_vfs;                  /* SQLite's own VFS */
-static const sqlite3_io_methods *default_methods; /* its functions for database files */
-static sqlite3_io_methods reader_methods;         /* a copy; the functions below replace some */
+static sqlite3_vfs *default_vfs; /* SQLite's own VFS */
+/* functions of SQLite's own VFS for database files */
+static const sqlite3_io_methods *default_methods;
+/* a copy of *default_methods, in which the functions below replace some */
+static sqlite3_io_methods reader_methods;
 static size_t data_offset; /* offset of struct reader_data in SQLite's struct for a file */
 
 static struct reader_data *reader_data_of(sqlite3_file *f)
@@ -42,7 +44,7 @@ static int read_only_lock(sqlite3_file *f, int level)
 }
 
 /* Reads a page. Fails if somebody has written to the file since it was locked: a writer may have
- * copied pages of a later state from its -wal. */
+ * copied pages of a later state from the -wal file to the database. */
 static int read_only_read_page(sqlite3_file *f, void *to, int n, sqlite3_int64 at)
 {
     const struct reader_data *m = reader_data_of(f);

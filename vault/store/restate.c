@@ -15,8 +15,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* A record that gets a new commitment. The leaf states the digest of the lines of all such
- * records. */
+/* A record that gets a new commitment. Each such record gives a line, and the leaf states the
+ * digest of all lines. */
 struct line {
     char record[32]; /* name of the record */
     struct digest old, now;
@@ -48,8 +48,8 @@ static int restate_run(const struct run *run, sqlite3_stmt *q)
     return rc == SQLITE_DONE ? 0 : failure_keep(run->r->db);
 }
 
-/* Reads the old commitment from the first column of the row, and makes a salt for the new one.
- * *ret_has: whether the record has evidence. */
+/* Reads the old commitment of a record from the first column of the row, and makes a salt for the
+ * new commitment. *ret_has: whether the record has evidence. */
 static int restate_begin_line(struct run *run, sqlite3_stmt *q, struct line *line,
                               struct salt *salt, bool *ret_has)
 {

@@ -32,7 +32,7 @@
 #define BATCH_MEMBER(name, type, null, ...)                                                        \
     FIELD_EITHER(FIELD_NUMBER_##type, int64_t, struct slice) name;                                 \
     FIELD_FLAG_##null
-/* Whether a number in *row is not NULL, by the third argument of its field. */
+/* For the third argument of a field: whether the number in *row is not NULL. */
 #define BATCH_HAS_NOT_NULL(name) true
 #define BATCH_HAS_ZERO(name) row->name != 0
 #define BATCH_HAS_UNLESS(flag) row->flag BATCH_NOTHING
@@ -56,7 +56,8 @@ struct row_batch {
 };
 
 MI_MUST int row_batch_open(struct row_batch *b);
-void row_batch_close(struct row_batch *b); /* after closing the connection; safe to call twice */
+/* call it after closing the connection; safe to call twice */
+void row_batch_close(struct row_batch *b);
 /* Makes the table known to a connection. Returns an SQLite code. */
 MI_MUST int row_batch_connect(struct row_batch *b, sqlite3 *db);
 /* Adds a row. Its texts are copied. */

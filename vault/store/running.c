@@ -196,7 +196,7 @@ static void read_running_row(sqlite3_stmt *q, struct running_row *row)
     read_process_columns(q, 8, &row->r);
 }
 
-/* The time of the last message of session s, or of its start. */
+/* Returns the time of the last message of session `s`; if there is no message, its start. */
 #define LAST_AT                                                                                    \
     "s.started_at_us + coalesce((SELECT m.t_us FROM messages m WHERE m.id BETWEEN s.id << 36"      \
     " AND (s.id << 36) + 68719476735 ORDER BY m.id DESC LIMIT 1), 0)"
@@ -313,8 +313,8 @@ static int running_seal_session(sqlite3 *db, int64_t id)
     return st;
 }
 
-/* *ret: whether the recorder has stored records after the session was ended, which no seal
- * covers. */
+/* *ret: whether the recorder has stored records after the session was ended; no seal covers such
+ * records. */
 static int session_has_grown(sqlite3 *db, int64_t id, bool *ret)
 {
     int64_t n = 0;

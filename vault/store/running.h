@@ -46,7 +46,7 @@ bool running_has_rows(sqlite3 *db);         /* false also if the table cannot be
 /* Reads the row of one session. 0; MI_ENOENT: the session has no row; MI_ESTORE: see failure.h. */
 MI_MUST int running_read(sqlite3 *db, int64_t session_id, struct running *ret);
 
-/* What the rows of a session say about its process. r: the row in `running`; without such a row,
+/* Facts about the process of a session, from its rows. r: the row in `running`; without such a row,
  * only `pid` is set. */
 struct running_session {
     int64_t id, started_at_us;
@@ -54,9 +54,10 @@ struct running_session {
     struct slice host;
     struct running r;
 };
-/* lock: the result of running_lock_find(). */
+/* Returns whether a session runs. lock: the result of running_lock_find(). */
 enum session_state running_session_state(const struct running_session *s, int lock);
-/* Never returns SESSION_ENDED, because the processes of an ended session may still run. */
+/* Returns whether the session of a row runs. Never returns SESSION_ENDED, because processes of the
+ * server may still run after the end of the session. */
 enum session_state running_row_state(const struct running_list *l, const struct running_row *row);
 /* Whether this is the host name of this machine. */
 bool running_is_host(struct slice name);

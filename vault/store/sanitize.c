@@ -19,7 +19,7 @@ static bool name_is_plain(struct slice s)
     return s.n <= STORED_NAME_MAX && memchr(s.p, '\\', s.n) == NULL;
 }
 
-/* A text in a buffer: an offset instead of a pointer, because the buffer may still move. */
+/* A text in a buffer, as an offset, because the buffer may still move in memory. */
 struct span {
     bool made; /* true: the text was copied to the buffer; false: the raw text is stored */
     size_t from, n;
@@ -98,7 +98,8 @@ static int sanitize_name(struct row_sanitizer *k, struct redact *r, struct clean
         return st;
     struct slice head = text_head(buf_slice(&k->text), STORED_NAME_MAX);
     buf_slice_add(&k->clean, head);
-    *name = (struct slice){NULL, head.n}; /* set the pointer later, because the buffer may move */
+    /* the pointer is set later, because the buffer may still move in memory */
+    *name = (struct slice){NULL, head.n};
     return k->clean.failed ? MI_ENOMEM : 0;
 }
 

@@ -65,8 +65,8 @@ static const char tables[] =
     "CREATE TABLE events (id INTEGER PRIMARY KEY, session_id INTEGER NOT NULL"
     EVENT_FIELDS(UNKEYED) ", place INTEGER, salt BLOB, commitment BLOB) STRICT;"
     "CREATE INDEX events_by_session ON events (session_id, id);"
-    /* Messages that end a request: its answer, from the server or the interposer, or the client's
-     * cancellation. */
+    /* The messages that end a request: the answer from the server or the interposer, or the
+     * cancellation by the client. */
     "CREATE VIEW closings AS"
     " SELECT * FROM messages WHERE request_seq IS NOT NULL AND action = 'forwarded' AND"
     " (direction = 's2c' AND kind IN ('result', 'error')"
@@ -338,7 +338,8 @@ int schema_make_ready(sqlite3 *db)
     }
     if (st == 0 && sqlite3_exec(db, "COMMIT", NULL, NULL, NULL) != SQLITE_OK)
         st = failure_keep(db);
-    if (!sqlite3_get_autocommit(db)) /* ignore an error: the first one is reported */
+    /* ignore an error of this call, because the first error is reported */
+    if (!sqlite3_get_autocommit(db))
         (void)sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
     return st;
 }

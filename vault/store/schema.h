@@ -22,15 +22,16 @@
 #define SCHEMA_CALLS 4    /* first schema version with the table `calls` */
 /* First schema version with calls.result_binaries and calls.result_binary_size. */
 #define SCHEMA_BINARIES 5
-/* Whether the column of a field is before the columns of evidence (FIRST) or after them (LAST), by
- * the version that added the field (model/records.h). */
+/* For each version that added a field (model/records.h): whether the column of the field precedes
+ * the columns of evidence (FIRST), or follows them (LAST). */
 #define SCHEMA_FIRST_1 1
 #define SCHEMA_FIRST_2 1
 #define SCHEMA_FIRST_4 0
 #define SCHEMA_LAST_1 0
 #define SCHEMA_LAST_2 0
 #define SCHEMA_LAST_4 1
-/* Whether version 4 has the column of a field of `calls` (OLD), or version 5 added it (NEW). */
+/* For each version that added a field of `calls`: whether version 4 has the column of the field
+ * (OLD), or only version 5 (NEW). */
 #define SCHEMA_OLD_4 1
 #define SCHEMA_OLD_5 0
 #define SCHEMA_NEW_4 0

@@ -71,9 +71,12 @@ struct reading {
     struct signing *s;
     struct log_head head;
     struct tree tree;
-    /* The roots to compute: one for the caller, and one for each kept checkpoint. */
+    /* The roots to compute: one root for the caller, and one for each checkpoint that is kept
+     * outside of the vault. */
     struct wanted {
-        uint64_t size; /* size of the log for which the root is wanted; UINT64_MAX: no size */
+        /* size of the log for which the caller needs the root; UINT64_MAX: this entry is not
+         * used */
+        uint64_t size;
         bool found;
         struct digest root;
     } at[1 + SIGNING_KEPT_MAX];

@@ -38,7 +38,7 @@ struct signing {
     struct buf *error; /* borrowed */
     /* true: the log is damaged, or does not continue the log that was signed before */
     bool changed;
-    /* Set by the caller after signing_open(): the log must continue each of these. */
+    /* Checkpoints that the log must continue. The caller sets them after signing_open(). */
     const struct signing_kept *kept; /* borrowed */
     size_t kept_n;
 };

@@ -76,8 +76,8 @@ int writer_begin(struct writer *s, int64_t wait_us)
     return writer_take_lock(s);
 }
 
-/* Inserts the waiting rows. They are forgotten even after an error, because then the transaction
- * has failed. */
+/* Inserts the waiting rows. Drops them even after an error, because the transaction has failed
+ * then. */
 static int writer_insert_rows(struct writer *s)
 {
     if (s->batch.n == 0)
@@ -199,8 +199,8 @@ static int writer_move_body_to_file(struct writer *s, const char *uid, struct ba
     struct slice body = b->body;
     if (body.n <= WRITER_BODY_MAX)
         return 0;
-    /* take the lock first: otherwise, while another process holds it, each attempt of the caller
-     * would write the body again */
+    /* Take the lock first. Otherwise the body would be written again in each attempt of the caller
+     * while another process has the lock. */
     int st = writer_take_lock(s);
     if (st < 0)
         return st;
@@ -236,7 +236,8 @@ static int writer_use_session(struct writer *s, int64_t session_id)
     return st;
 }
 
-/* copy: the row in the batch, whose texts are valid until the batch is inserted. */
+/* copy: the copy of the row in the batch. The texts of the copy are valid until the batch is
+ * inserted. */
 static struct call_message call_message_of_added_row(const struct row *r,
                                                      const struct batch_row *copy)
 {
@@ -255,7 +256,7 @@ static struct call_message call_message_of_added_row(const struct row *r,
         .target = copy->target,
         .rpc_id = copy->rpc_id,
         .finding = copy->finding,
-        /* the body before it is sanitized, because the client's model reads that */
+        /* not yet sanitized, because the client's model reads the original body */
         .body = r->result == NULL ? r->body : (struct slice){0},
         .read = r->read,
         .result = r->result != NULL ? *r->result : CONTEXT_NO_RESULT,

@@ -16,7 +16,7 @@ enum writer_query {
     Q_BEGIN,
     Q_COMMIT,
     Q_ROWS,
-    Q_ROWS_USUAL, /* faster statement, for rows with row_batch.usual */
+    Q_ROWS_USUAL, /* faster statement for the rows of a batch with row_batch.usual */
     Q_RULES,
     Q_EVENT,
     Q_EVENT_SESSION,
@@ -37,7 +37,7 @@ struct writer {
     struct row_batch batch;  /* rows of the transaction that were not inserted yet */
     struct call_batch calls; /* calls that follow from the rows of `batch` */
     struct bodies bodies;
-    struct coverage coverage; /* evidence of the session that was written to last */
+    struct coverage coverage; /* evidence of the session whose records were written last */
     dev_t dev;                /* device of the database file when it was opened */
     ino_t ino;
     int64_t wait_us;       /* longest time that the busy handler may wait */

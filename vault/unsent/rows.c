@@ -93,8 +93,8 @@ static int unsent_sync_commits(struct unsent *u)
     return 0;
 }
 
-/* Whether the number of a row is greater than that of the row before, and not before the requested
- * range. Otherwise the file is damaged, and sending might never end. n: number of rows before. */
+/* Whether the number of a row is greater than that of the previous row, and is in the requested
+ * range. Otherwise the file is damaged, and sending might never end. n: number of previous rows. */
 static bool row_number_is_next(enum unsent_rows what, const int64_t key[3],
                                const struct cell *first, int64_t n, int64_t *last)
 {

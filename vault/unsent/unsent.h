@@ -77,12 +77,12 @@ enum {
 /* clang-format on */
 enum { EVENT_ID = 0, EVENT_KIND = 2, EVENT_DETAIL = 3, EVENT_COLUMNS = 7 };
 
-/* Returns 0 to continue, 1 to end the reading, or an error. */
+/* Called for each row. Returns 0 to continue, 1 to end the reading, or an error. */
 typedef int (*unsent_fn)(void *ctx, const struct cell *cell);
 
 /* Opens a vault, and creates missing tables. MI_ENOENT: nothing is recorded in the vault. */
 MI_MUST int unsent_open(struct unsent **ret, const char *vault, struct buf *error);
-void unsent_close(struct unsent *u); /* NULL is fine */
+void unsent_close(struct unsent *u); /* the argument may be NULL */
 const char *unsent_error(struct unsent *u);
 const char *unsent_vault(const struct unsent *u); /* returns the absolute path of the vault */
 

@@ -92,12 +92,12 @@ bool decimal_is_multiple(struct decimal a, struct decimal b)
     struct digits w = decimal_digits(b);
     if (a.digits.n == 0)
         return true;
-    if (decimal_count_digits(b) > 17) /* ten times `rest` would not fit below */
+    if (decimal_count_digits(b) > 17) /* `rest` times ten must fit into 64 bits below */
         return true;
     for (int c; (c = next_decimal_digit(&w)) >= 0;)
         by = by * 10 + (uint64_t)c;
     if (a.exp10 < b.exp10 || by == 0)
-        return false; /* the last digit of a is not zero */
+        return false; /* b has more zeros at its end than a, whose last digit is not zero */
     w = decimal_digits(a);
     for (int c; (c = next_decimal_digit(&w)) >= 0;)
         rest = (rest * 10 + (uint64_t)c) % by;

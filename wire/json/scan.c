@@ -18,14 +18,16 @@ struct scanner {
     struct nesting open;
     json_member_fn on_member;
     void *ctx;
-    struct slice key[3];     /* key of the member being read at depth 1 and 2 */
-    const char *value_at[3]; /* first byte of the value of the member at depth 1 and 2 */
-    bool escaped;            /* the string that was read last contains an escape */
+    struct slice key[3];     /* keys of the members being read at depth 1 and 2 */
+    const char *value_at[3]; /* for these members: first byte of the value */
+    bool escaped;            /* true: the string that was read last contains an escape */
     bool duplicate;
     bool deep;
-    uint32_t keys_n;                         /* hashes in use */
-    uint16_t keys_from[JSON_MAX_DEPTH + 1];  /* the first hash of the object at this depth */
-    uint64_t keys_seen[JSON_TREE_DEPTH + 1]; /* bit h % 64 for each hash h of that object */
+    uint32_t keys_n; /* number of hashes in use */
+    /* for each depth: index of the first hash of the open object */
+    uint16_t keys_from[JSON_MAX_DEPTH + 1];
+    /* for each depth: bit h % 64 is set for each hash h of the open object */
+    uint64_t keys_seen[JSON_TREE_DEPTH + 1];
     uint32_t keys[JSON_KEYS_MAX];
 };
 
@@ -428,7 +430,8 @@ key:
 
 int json_scan(struct slice text, json_member_fn on_member, void *ctx, struct json_scan *ret)
 {
-    struct scanner s; /* not zeroed: the arrays are written before they are read */
+    /* not set to zero, because each element of the arrays is written before it is read */
+    struct scanner s;
     s.end = text.p + text.n;
     s.fault = JSON_OK;
     s.fault_at = text.p;

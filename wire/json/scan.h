@@ -69,7 +69,7 @@ struct json_scan {
     enum json_type type; /* type of the root value */
     struct slice root;   /* the root value without surrounding white space */
     bool duplicate_key;  /* an object in the first JSON_TREE_DEPTH levels has the same key twice */
-    bool deep;           /* more than JSON_TREE_DEPTH levels */
+    bool deep;           /* true: the text has more than JSON_TREE_DEPTH levels */
 };
 
 /* Returns 0, or MI_EPROTO with ret->fault set. on_member may be NULL. */

@@ -14,7 +14,7 @@ void json_unescape(struct buf *b, struct slice raw)
     }
     size_t n;
     if (!buf_reserve(b, raw.n) || json_unescape_to(raw, b->p + b->n, raw.n, &n) < 0)
-        return; /* b->failed is set; json_unescape_to() cannot fail here */
+        return; /* no memory: b->failed is set; json_unescape_to() cannot fail here */
     b->n += n;
 }
 
@@ -149,7 +149,7 @@ struct slice json_string_head(const char *quote, size_t max)
     /* without escapes, the string ends at `quote_end`, or continues after `max` */
     if (memchr(head.p, '\\', n) == NULL)
         return text_head((struct slice){head.p, quote_end != NULL ? n : max + 1}, n);
-    /* The next quotation mark, which may be escaped, or the end of `max` bytes. */
+    /* Finds the next quotation mark, which may be escaped, or the end of the first `max` bytes. */
     const char *end = NULL;
     for (;;) {
         const char *at = head.p + head.n;

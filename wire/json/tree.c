@@ -8,7 +8,7 @@
 #include <jsmn.h>
 #include <stdlib.h>
 
-#define SHORT 64 /* tokens; most arguments of calls have fewer */
+#define SHORT 64 /* number of tokens; the arguments of most calls have fewer */
 
 /* Makes a node for each token, except keys of objects. node_of: the node of each token; last: the
  * last child of each node. */
@@ -18,7 +18,9 @@ static void link_nodes(struct json_tree *t, const char *text, const jsmntok_t *t
     for (size_t i = 0; i < n; i++) {
         const jsmntok_t *up = tok[i].parent >= 0 ? &tok[tok[i].parent] : NULL;
         if (up != NULL && up->type == JSMN_OBJECT)
-            continue; /* a key: its value is the next token, and its child */
+            /* The token is a key: the next token is its value, and jsmn makes the value a child of
+             * the key. */
+            continue;
         uint32_t me = (uint32_t)t->n++;
         struct json_node *node = &t->node[me];
         /* Strings of jsmn exclude the quotes; ours include them. */
@@ -61,7 +63,7 @@ static int build_nodes(struct json_tree *t, struct slice text, const jsmntok_t *
  * ends, so the time of jsmn is quadratic in the number of levels. */
 static bool is_too_deep(struct slice text)
 {
-    size_t depth = 0, last = 0, climbed = 0; /* last: the level of the last token */
+    size_t depth = 0, last = 0, climbed = 0; /* `last`: the level of the last token */
     for (const char *p = text.p, *end = p + text.n; p < end; p++) {
         switch (*p) {
         case '}':

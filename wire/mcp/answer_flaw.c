@@ -38,7 +38,8 @@ static struct slice member_text_of_value(struct slice text, struct slice value)
         continue;
     while (*--from != '"')
         continue;
-    while (*--from != '"') /* `result` or `error`, perhaps with escapes, has no quotes inside */
+    /* the key `result` or `error` contains no quotes, even if it has escapes */
+    while (*--from != '"')
         continue;
     const char *comma = from;
     while (comma > text.p && strchr(" \t\r\n", comma[-1]) != NULL)
@@ -71,7 +72,7 @@ static int repair_one_answer(struct slice text, const struct rpc *m, const struc
 int answer_flaw_repair(struct slice text, const struct rpc *answer, const struct answered *q,
                        bool id_differs, struct changes *c, struct repairs *r)
 {
-    struct rpc m = *answer; /* the answer without the flaws that are repaired */
+    struct rpc m = *answer; /* a copy of the answer, in which repaired flaws are removed */
     int st = id_differs ? changes_add(c, m.id.text, q->id) : 0;
     if (st == 0 && m.id.type == JSON_NULL) {
         st = repair_one_answer(text, &m, q, c, r);

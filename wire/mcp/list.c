@@ -8,8 +8,8 @@
 static const struct {
     enum field items;
     const char *key;     /* the string that identifies an entry */
-    const char *other;   /* another required string; NULL: none */
-    const char *changed; /* the notification that the list has changed */
+    const char *other;   /* another string that an entry must have; NULL: none */
+    const char *changed; /* the notification by which the server says that the list has changed */
 } lists[PROTOCOL_LISTS] = {
     {FIELD_TOOLS, "name", NULL, "notifications/tools/list_changed"},
     {FIELD_PROMPTS, "name", NULL, "notifications/prompts/list_changed"},

@@ -44,7 +44,7 @@
 
 /* A result that is a task or input_required is not checked against this table: see protocol.c. */
 static const struct method methods[] = {
-    /* An unanswered initialize has had no visible effect, so it may be sent again. */
+    /* If initialize was not answered, it has had no visible effect, so it may be sent again. */
     {NAME("initialize"),
      true,
      LEGACY,
@@ -356,8 +356,8 @@ const char *revision_name(enum revision r)
 /* ---- capabilities --------------------------------------------------------------------------- */
 
 static const struct {
-    const char *part, *inner; /* inner NULL: the part alone declares the capability */
-    bool is_flag;             /* inner must be true; otherwise it must be an object */
+    const char *part, *inner; /* member of `part`; NULL: `part` alone declares the capability */
+    bool is_flag; /* true: `inner` must be the value true; false: `inner` must be an object */
 } capabilities[CAP_COUNT] = {
     [CAP_TOOLS] = {"tools", NULL, false},
     [CAP_TOOLS_CHANGED] = {"tools", "listChanged", true},
@@ -381,7 +381,7 @@ static const struct {
     [CAP_TASKS_EXTENSION] = {"extensions", "io.modelcontextprotocol/tasks", false},
 };
 
-/* part: the value of capabilities[c].part. */
+/* part: the value of the member capabilities[c].part. */
 static bool part_declares_capability(struct json_value part, unsigned c)
 {
     if (part.type != JSON_OBJECT || capabilities[c].inner == NULL)
@@ -407,7 +407,7 @@ uint32_t capabilities_declared(struct json_value declared)
 
 /* ---- methods -------------------------------------------------------------------------------- */
 
-#define NAME_MAX_BYTES 48 /* more than the longest name above */
+#define NAME_MAX_BYTES 48 /* more bytes than the longest name of a method */
 
 /* name: without escapes. */
 static const struct method *method_find_plain(struct slice name)

@@ -28,7 +28,7 @@ enum {
     REVS_2025_06_18 = 1u << REV_2025_06_18,
     REVS_2025_11_25 = 1u << REV_2025_11_25,
     REVS_2026_07_28 = 1u << REV_2026_07_28,
-    REVS_LEGACY = REVS_2026_07_28 - 1, /* the revisions with initialize */
+    REVS_LEGACY = REVS_2026_07_28 - 1, /* the revisions that have the method initialize */
     REVS_ALL = REVS_LEGACY | REVS_2026_07_28,
 };
 /* date: such as "2025-06-18". Returns REV_COUNT if no revision has this date. */
@@ -64,14 +64,16 @@ enum capability {
 uint32_t capabilities_declared(struct json_value declared);
 
 enum method_flag {
-    METHOD_PATIENT = 1,     /* may take arbitrarily long: no deadline unless the user sets one */
-    METHOD_READS = 2,       /* reads, or has no further effect when repeated: may be sent again */
-    METHOD_UNCANCELLED = 4, /* must not be cancelled (initialize) */
-    METHOD_CACHED = 8,      /* in 2026-07-28 its result has ttlMs and cacheScope */
-    METHOD_ASKS_BACK = 16,  /* in 2026-07-28 its result may be input_required */
+    /* the call may take arbitrarily long: it has no deadline unless the user sets one */
+    METHOD_PATIENT = 1,
+    /* the method only reads, or has no further effect when repeated: it may be sent again */
+    METHOD_READS = 2,
+    METHOD_UNCANCELLED = 4, /* the request must not be cancelled (initialize) */
+    METHOD_CACHED = 8,      /* in 2026-07-28, the result of the method has ttlMs and cacheScope */
+    METHOD_ASKS_BACK = 16,  /* in 2026-07-28, the result of the method may be input_required */
     METHOD_STREAMED = 32,   /* a notification that requires a subscription in 2026-07-28 */
-    METHOD_LISTENS = 64,    /* opens a subscription; its result ends the subscription */
-    METHOD_PASSES_ON = 128, /* its result is the result of another request */
+    METHOD_LISTENS = 64,    /* the request opens a subscription; its result ends the subscription */
+    METHOD_PASSES_ON = 128, /* the result of the request is the result of another request */
 };
 
 /* A member of params or result, and the allowed types of its value. */
@@ -87,11 +89,11 @@ struct method {
     uint8_t name_n;
     bool is_request;
     uint8_t from_client; /* bits of the revisions in which the client may send the method */
-    uint8_t from_server; /* the same for the server */
+    uint8_t from_server; /* bits of the revisions in which the server may send the method */
     uint8_t flags;       /* enum method_flag */
     uint8_t capability;  /* enum capability, of a request's receiver or a notification's sender */
     uint8_t capability_since;                    /* the first revision that has the capability */
-    struct method_need params[METHOD_NEEDS_MAX]; /* ended by an entry without types */
+    struct method_need params[METHOD_NEEDS_MAX]; /* the list ends with an entry without types */
     struct method_need result[METHOD_NEEDS_MAX];
 };
 

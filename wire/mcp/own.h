@@ -11,7 +11,7 @@
 #include "base/buf.h"
 #include "wire/mcp/method.h"
 
-/* Writes the params of an initialize. */
+/* Writes the params of an initialize request. */
 void own_write_initialize_params(struct buf *b, enum revision revision);
 void own_write_initialized(struct buf *b);
 /* Writes the `_meta` of a request of 2026-07-28. */

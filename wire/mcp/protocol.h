@@ -29,24 +29,27 @@
 enum protocol_party { PARTY_CLIENT, PARTY_SERVER };
 
 enum protocol_phase {
-    PHASE_NEW,      /* there was no initialize yet, or it failed */
+    PHASE_NEW,      /* no initialize was sent yet, or the last initialize has failed */
     PHASE_ASKED,    /* initialize is pending */
-    PHASE_ANSWERED, /* initialize answered, notifications/initialized not yet sent */
+    PHASE_ANSWERED, /* initialize was answered, but notifications/initialized was not sent yet */
     PHASE_READY,
 };
 
 enum protocol_stream_state {
-    STREAM_ASKED,  /* not yet acknowledged */
+    STREAM_ASKED,  /* the server has not acknowledged the subscription yet */
     STREAM_AGREED, /* acknowledged */
-    /* cancelled by the client; notifications may have been sent before the server knew */
+    /* the client has cancelled the subscription; the server may have sent notifications before it
+     * knew */
     STREAM_CANCELLED,
-    STREAM_ENDED, /* ended by the server */
+    STREAM_ENDED, /* the server has ended the subscription */
 };
 struct protocol_stream {
-    uint64_t id; /* hash of the request's id; 0: free */
+    uint64_t id; /* hash of the id of the request; 0: the stream is free */
     enum protocol_stream_state state;
-    uint8_t kinds; /* a bit for each kind of notification requested, later agreed on */
-    bool tasks;    /* the client declared the extension */
+    /* one bit for each kind of notification: the requested kinds, later those that the server
+     * agrees to */
+    uint8_t kinds;
+    bool tasks; /* true: the client declared the extension for tasks */
     /* owned; the object `notifications` with URIs and tasks, first as requested, then as agreed on;
      * empty: no URIs and tasks, or too many */
     struct buf what;
@@ -54,51 +57,56 @@ struct protocol_stream {
 
 /* A requestState that the server has given. */
 struct protocol_state {
-    uint64_t state;  /* hash; 0: free */
+    uint64_t state;  /* hash of the requestState; 0: the entry is free */
     uint64_t id;     /* hash of the id of the request */
     uint64_t target; /* hash of the target of the request; 0: unknown */
-    bool asks;       /* the result asks for input */
+    bool asks;       /* true: the result with the requestState asks for input */
 };
 
 struct protocol_task {
-    uint64_t id;      /* hash of the task's id; 0: free */
-    uint64_t request; /* hash of the id of the request that created it; 0: unknown, or reused */
-    uint32_t capabilities; /* the client's capabilities in that request */
+    uint64_t id; /* hash of the id of the task; 0: the entry is free */
+    /* hash of the id of the request that created the task; 0: unknown, or the id was used again */
+    uint64_t request;
+    uint32_t capabilities; /* capabilities that the client declared in that request */
     uint8_t status;        /* enum task_status */
     bool is_known;         /* the client has named the task in a request */
     bool asked;            /* the task has asked for input */
 };
 
 struct protocol_key {
-    uint64_t task, key; /* hashes; 0: free */
-    uint64_t request;   /* hash of the input request */
+    /* hashes of the task's id and of a key of its inputRequests; 0: the entry is free */
+    uint64_t task, key;
+    uint64_t request; /* hash of the input request */
 };
 
 /* A list, for example of tools, whose pages the client is reading. */
 struct protocol_list {
     uint64_t next;       /* hash of the next page's cursor; 0: none */
-    struct id_set names; /* names of the entries */
-    uint64_t scope;      /* hash of the cacheScope of its last page; 0: none */
+    struct id_set names; /* hashes of the names of the entries */
+    uint64_t scope;      /* hash of the cacheScope of the last page of the list; 0: none */
 };
 
 struct protocol {
     enum protocol_phase phase;
-    enum revision revision; /* negotiated by initialize; REV_COUNT: none or unknown */
-    bool modern;            /* a request of 2026-07-28 was received */
+    /* revision that initialize has negotiated; REV_COUNT: none or unknown */
+    enum revision revision;
+    bool modern; /* a request of 2026-07-28 was received */
     bool client_spoke;
     bool said_initialized; /* notifications/initialized was sent before initialize was answered */
     bool uninitialized;    /* the client sent requests, but no notifications/initialized */
     bool early_reported;   /* RULE_REQUEST_BEFORE_INITIALIZE was reported */
     bool after_error;      /* the server's last message was an error */
-    bool tasks;            /* a request asked for a task, so progress may follow its answer */
-    bool declared[2];      /* [party]: capabilities are known */
+    /* true: a request asked for a task, so progress may follow the answer to that request */
+    bool tasks;
+    bool declared[2];         /* for each party: true: its capabilities are known */
     uint32_t capabilities[2]; /* 1u << CAP_TOOLS | … */
     bool discovered;          /* the server has answered server/discover */
     uint32_t discovered_capabilities;
-    struct id_set ids[2];     /* ids of requests without a version in _meta, by sender */
+    struct id_set ids[2];     /* for each party: ids of its requests without a version in _meta */
     struct id_set modern_ids; /* ids of the client's requests of 2026-07-28 */
     struct protocol_list list[PROTOCOL_LISTS];
-    unsigned log_requests[PROTOCOL_LEVELS]; /* pending requests by the level that they ask for */
+    /* number of pending requests, by the level of log messages that they ask for */
+    unsigned log_requests[PROTOCOL_LEVELS];
     struct protocol_stream stream[PROTOCOL_STREAMS];
     unsigned next_stream;
     struct protocol_state given[PROTOCOL_STATES];
@@ -108,28 +116,29 @@ struct protocol {
     struct protocol_key key[PROTOCOL_KEYS];
     unsigned next_key;
     unsigned stateless; /* number of input_required results without a requestState */
-    const char *blame;  /* static: the member that breaks one of RULES_OF_MEMBERS */
+    const char *blame;  /* name of the member that violates one of RULES_OF_MEMBERS; static */
 };
 
 /* Facts about a request that are needed until its answer. */
 struct protocol_asked {
-    const struct method *method; /* NULL: not a method of MCP */
+    const struct method *method; /* method of the request; NULL: not a method of MCP */
     enum revision revision;      /* revision of the request */
     bool modern, is_task, has_progress;
-    bool task_over;        /* the task named by the request had already ended */
-    uint8_t log_level;     /* 0: none */
-    uint32_t capabilities; /* the client's, declared in a request of 2026-07-28 */
-    uint64_t id, cursor;   /* hashes; 0: none */
+    bool task_over;    /* true: the task that the request names had already ended */
+    uint8_t log_level; /* 0: none */
+    /* capabilities that the client declared in the request; 0 in older revisions */
+    uint32_t capabilities;
+    uint64_t id, cursor; /* hashes; 0: none */
     /* hash of method, name or URI, and arguments; or of a task's id; 0: none */
     uint64_t target;
-    double progress; /* the last progress that was reported */
+    double progress; /* progress that was reported last */
 };
 
 void protocol_open(struct protocol *p);
 void protocol_close(struct protocol *p);
 
-/* Each returns the rules that a message violates. Call one of these functions once for each
- * message, in order. */
+/* Each of these functions returns the rules that a message violates. Call one of them once for each
+ * message, in the order of the messages. */
 breaches protocol_check_request(struct protocol *p, enum protocol_party from, const struct rpc *m,
                                 struct protocol_asked *ret);
 /* Call it for a request that was rejected, so that the server has not received it: the request is

@@ -44,9 +44,9 @@ void protocol_list_changed(struct protocol *p, const struct rpc *m);
 breaches protocol_check_meta(struct protocol *p, const struct rpc *m, struct protocol_asked *a);
 /* Returns the number of a level of log messages, from 1; 0 if the level is unknown. */
 unsigned protocol_log_level(struct slice name);
-/* Checks that a pending request has asked for log messages of the level of this one. */
+/* Checks that a pending request has asked for log messages of the level that this message has. */
 breaches protocol_check_log_level(const struct protocol *p, const struct rpc *m);
-/* *ret_plain: whether m is an ordinary result of the method, not input_required or a task. */
+/* *ret_plain: true: m is an ordinary result of the method; false: m is input_required or a task. */
 breaches protocol_check_modern_result(struct protocol *p, const struct rpc *m,
                                       const struct protocol_asked *a, bool *ret_plain);
 
@@ -105,8 +105,8 @@ breaches protocol_check_legacy_task(struct protocol *p, struct json_value task);
 /* Call this when a new request has this id: the id then no longer identifies the request that
  * created a task. */
 void protocol_forget_request(struct protocol *p, uint64_t id);
-/* Whether the request with this id is finished, but not the task that it created, which the client
- * knows. */
+/* Whether the request with this id has ended, and has created a task that is known to the client
+ * and has not ended. */
 bool protocol_cancels_task(const struct protocol *p, uint64_t id);
 
 #endif

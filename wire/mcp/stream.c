@@ -6,9 +6,10 @@
 #include "wire/meta.h"
 #include "wire/rpc_id.h"
 
-/* Kinds of notifications. A subscription requests a kind with the member `member` of its object
- * `notifications`. If `named` is NULL, that member is true. Otherwise it is a list, which must
- * contain the member `named` of the params of each notification. */
+/* Kinds of notifications. A subscription requests a kind with a member of its object
+ * `notifications`, whose name is `member`. If `named` is NULL, the value of that member is true.
+ * Otherwise the value is a list, and each notification has a member `named` in its params, whose
+ * value must be in the list. */
 static const struct {
     const char *method, *member, *named;
 } kinds[] = {
@@ -18,9 +19,9 @@ static const struct {
     {"notifications/resources/updated", "resourceSubscriptions", "uri"},
     {"notifications/tasks", "taskIds", "taskId"},
 };
-#define KIND_TASKS 4 /* index in kinds */
+#define KIND_TASKS 4 /* index of notifications/tasks in `kinds` */
 
-/* Returns a bit for each kind in an object `notifications`. */
+/* Returns a bit for each kind that an object `notifications` requests. */
 static uint8_t notification_kinds_in(struct json_value notifications)
 {
     uint8_t set = 0;
@@ -32,7 +33,7 @@ static uint8_t notification_kinds_in(struct json_value notifications)
     return set;
 }
 
-/* Keeps a copy of the object, unless it is too long. */
+/* Stores a copy of the object, unless the object is too long. */
 static void stream_set_notifications(struct protocol_stream *s, struct json_value notifications)
 {
     buf_clear(&s->what);
@@ -85,8 +86,9 @@ bool protocol_stream_note_end(struct protocol *p, enum protocol_party by, uint64
     return s != NULL || p->next_stream > PROTOCOL_STREAMS;
 }
 
-/* Whether the subscription has this resource, or a resource of which this is a part, or this task.
- * True if unknown: text with escapes has several spellings, and is not compared. */
+/* Whether the subscription lists this task, or this resource, or a resource that contains this
+ * resource. Returns true if this is unknown: a text with escapes has several spellings, and is not
+ * compared. */
 static bool stream_lists_name(const struct protocol_stream *s, unsigned kind, struct slice name)
 {
     struct slice key;
@@ -107,7 +109,7 @@ static bool stream_lists_name(const struct protocol_stream *s, unsigned kind, st
     return false;
 }
 
-/* Whether the client requested everything that the server agrees to. */
+/* Whether the client has requested everything that the server agrees to send. */
 static bool agreed_is_subset(const struct protocol_stream *s, struct json_value agreed)
 {
     struct slice key;

@@ -66,8 +66,8 @@ bool protocol_cancels_task(const struct protocol *p, uint64_t id)
 
 /* ---- shape ---------------------------------------------------------------------------------- */
 
-/* Returns the member that is missing or has a wrong value, or NULL. detailed: also checks the
- * members that the status requires. */
+/* Returns the name of a member that is missing or has a wrong value, or NULL. detailed: true: also
+ * checks the members that the status requires. */
 static const char *find_task_flaw(struct json_value task, bool detailed)
 {
     static const char *const texts[] = {"taskId", "createdAt", "lastUpdatedAt"};
@@ -117,7 +117,7 @@ static struct protocol_key *find_input_key(struct protocol *p, uint64_t task, ui
     return NULL;
 }
 
-/* Notes the keys of inputRequests. A key identifies one request as long as the task exists; the
+/* Stores the keys of inputRequests. A key identifies one request as long as the task exists; the
  * server repeats the key until the request is answered. */
 static breaches task_note_keys(struct protocol *p, struct protocol_task *t,
                                struct json_value requests)
@@ -200,7 +200,8 @@ static breaches check_task_state(struct protocol *p, struct json_value task, uin
     if (id == 0)
         return r;
     struct protocol_task *t = find_or_add_task(p, id);
-    /* an older state may arrive after the final one, because answers to tasks/get may cross */
+    /* an older state may arrive after the final state, because two answers to tasks/get may arrive
+     * in any order */
     if (t->status < TASK_COMPLETED)
         t->status = (uint8_t)task_status_of(task);
     if (requests.type == JSON_OBJECT) {
@@ -215,7 +216,8 @@ breaches protocol_check_task_answer(struct protocol *p, const struct rpc *m,
 {
     breaches r =
         (a->capabilities & 1u << CAP_TASKS_EXTENSION) != 0 ? 0 : RULE(RULE_UNDECLARED_CAPABILITY);
-    if (!slice_is(slice_of("tasks/get"), a->method->name)) { /* tasks/update or tasks/cancel */
+    /* the method is tasks/update or tasks/cancel */
+    if (!slice_is(slice_of("tasks/get"), a->method->name)) {
         static const enum field fields[] = {FIELD_TASK_ID, FIELD_STATUS, FIELD_TASK};
         for (size_t i = 0; i < MI_COUNT(fields); i++)
             if (m->in_result[fields[i]] != JSON_NONE)

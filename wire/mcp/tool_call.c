@@ -3,7 +3,7 @@
 #include "base/text.h"
 #include "wire/json/text.h"
 
-/* the most bytes of the rule, and of the tool's name, in an error */
+/* An error shows at most this many bytes of the rule, and of the tool's name. */
 #define RULE_SHOWN 300
 #define NAME_SHOWN 200
 

@@ -11,12 +11,12 @@
 #include "wire/mcp/tool_rule.h"
 
 enum tool_verdict {
-    TOOL_CALL_KEPT,      /* forwarded: allowed, or not a call */
+    TOOL_CALL_KEPT,      /* forward the message: its call is allowed, or it is not a call */
     TOOL_CALL_AMBIGUOUS, /* the call is ambiguous; *ret_fault says why */
-    TOOL_CALL_HIDDEN,    /* hidden by its name */
-    TOOL_CALL_WRITES,    /* hidden by --read-only: the list has the tool without the hint */
-    TOOL_CALL_UNLISTED,  /* refused by --read-only: the list does not have the tool */
-    TOOL_CALL_UNKNOWN,   /* refused by --read-only: no list is known */
+    TOOL_CALL_HIDDEN,    /* the rule hides the tool by its name */
+    TOOL_CALL_WRITES,    /* --read-only hides the tool: the list has the tool without the hint */
+    TOOL_CALL_UNLISTED,  /* --read-only refuses the call: the list does not have the tool */
+    TOOL_CALL_UNKNOWN,   /* --read-only refuses the call: no list is known */
 };
 /* hints: if NULL, every tool counts as read-only. *name gets the unescaped name of the called tool,
  * unless the message is ambiguous or not a call. */

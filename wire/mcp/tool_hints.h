@@ -25,9 +25,10 @@ enum tool_hint {
 
 struct tool_hints {
     struct intern names;
-    bool *reads; /* owned; index: the number of the name */
+    /* owned; reads[i]: whether the tool whose name has number i in `names` is read-only */
+    bool *reads;
     size_t cap;
-    uint64_t next; /* hash of the cursor of the missing page; 0: none */
+    uint64_t next; /* hash of the cursor of the next page; 0: no page is missing */
     bool begun, overflow;
 };
 

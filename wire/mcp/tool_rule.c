@@ -329,9 +329,9 @@ static bool hint_is_set(struct json_value annotations)
 }
 
 struct definition {
-    bool named;     /* the definition has a name */
-    bool read_only; /* in every reading, the tool is read-only */
-    bool kept;      /* in every reading, the tool is kept */
+    bool named;     /* true: the definition has a name */
+    bool read_only; /* true: the tool is read-only in every reading of the definition */
+    bool kept;      /* true: the rule keeps the tool in every reading of the definition */
 };
 
 /* Reads the definition of a tool. Sets `name` to its last member `name`. */
@@ -408,7 +408,7 @@ static int cut_array(const struct cutting *k, struct json_value tools, struct bu
 {
     struct slice key;
     struct json_value tool;
-    const char *comma = NULL; /* comma before the tool */
+    const char *comma = NULL; /* the comma before the definition of the tool */
     bool any_kept = false;
     int st = 0;
     for (struct json_walk w = json_walk_begin(tools); st == 0 && json_walk_next(&w, &key, &tool);) {
@@ -449,7 +449,7 @@ int tool_rule_cut(struct tool_rule *r, struct json_value result, struct changes 
     return st;
 }
 
-/* Whether the object has a member that only some readers take for `name`. */
+/* Whether the object has a member whose key only some readers treat as this name. */
 static bool object_has_ambiguous_member(struct json_value object, const char *name)
 {
     struct slice key;

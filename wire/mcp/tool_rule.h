@@ -29,7 +29,7 @@
 #define TOOL_RULE_TEXT_MAX ((size_t)32 << 10)
 
 struct tool_pattern {
-    size_t at, n; /* offset and length in the text of the rule */
+    size_t at, n; /* offset and length of the pattern in the text of the rule */
     bool hides;   /* the pattern is from --hide-tools */
     bool glob;
     bool matched; /* the pattern matched a tool in a list */
@@ -40,8 +40,9 @@ struct tool_rule {
     struct tool_pattern *list; /* owned */
     size_t n, cap;
     size_t globs;
-    bool judged; /* set by the owner: matches of patterns are no longer noted */
-    bool keeps;  /* --tools is given */
+    /* true: set by the owner; later matches of patterns are not recorded in `matched` */
+    bool judged;
+    bool keeps; /* --tools is given */
     bool read_only;
 };
 
@@ -59,10 +60,10 @@ static inline bool tool_rule_exists(const struct tool_rule *r)
     return r->text.n > 0;
 }
 
-/* Whether the lists keep a tool with this unescaped name. */
+/* Whether --tools and --hide-tools keep a tool with this unescaped name. */
 bool tool_rule_keeps_name(const struct tool_rule *r, struct slice name);
-/* Finds the next pattern that has matched no tool so far; *at starts at 0. Returns false when there
- * are no more. */
+/* Finds the next pattern that has not matched any tool. *at must be 0 in the first call. Returns
+ * false if there is no such pattern. */
 bool tool_rule_next_unmatched(const struct tool_rule *r, size_t *at, struct slice *ret);
 
 /* ---- lists ---- */

@@ -70,8 +70,8 @@ static bool check_not_schema(struct check *c, uint32_t at, const struct place *h
     return false;
 }
 
-/* Determines the result if it is unknown whether `if` matches: it is unknown too, because of the
- * keyword `unsure`, unless `then` and `else` agree. */
+/* Checks `then` and `else` if it is unknown whether `if` matches. If both have the same result,
+ * returns it; otherwise the result is unknown because of the keyword `unsure`. */
 static bool check_then_or_else(struct check *c, const struct schema_rule *r, uint32_t unsure,
                                const struct place *here)
 {
@@ -170,9 +170,9 @@ static bool check_keyword(struct check *c, const struct schema_rule *r,
         return check_not_schema(c, kw->at, here);
     case KW_IF:
         return check_if(c, r, kw->at, here);
-    case KW_THEN: /* checked with `if` */
+    case KW_THEN: /* these keywords are checked together with `if` */
     case KW_ELSE:
-    case KW_MIN_CONTAINS: /* handled together with `contains` */
+    case KW_MIN_CONTAINS: /* these keywords are checked together with `contains` */
     case KW_MAX_CONTAINS:
     case KW_DEFS:
         return true;
@@ -214,7 +214,7 @@ enum schema_result schema_check(struct schema *s, struct slice value, struct sch
 {
     struct json_tree v;
     struct work work = work_begin(SCHEMA_STEPS, s->limits->cpu_us);
-    /* the steps for building the tree */
+    /* the steps for building the tree of the value */
     (void)work_count_steps(&work, size_min(value.n, SCHEMA_VALUE_MAX) / 8);
     int st = value.n <= SCHEMA_VALUE_MAX ? json_tree_open(&v, value) : MI_EFULL;
     if (st < 0) {

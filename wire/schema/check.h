@@ -19,24 +19,26 @@
 
 #include "wire/schema/node.h"
 
-/* The current place in the value: a linked list to the root, on the stack. */
+/* The path to the current value: a linked list from the value to the root, on the stack. */
 struct place {
     const struct place *up;
     uint32_t at;    /* node of the value */
-    uint32_t index; /* index of an element of an array */
+    uint32_t index; /* index of the value, if it is an element of an array */
     bool in_array;
 };
 
 struct note {
-    uint32_t node, before; /* previous value of last[node] */
+    /* `node`: node of the noted child; `before`: value of last[node] before this note */
+    uint32_t node, before;
 };
 
 struct scope {
     size_t n;       /* number of notes when an inner scope began */
     size_t from;    /* index of the first note of the scope */
-    uint32_t at;    /* node of its value */
-    unsigned depth; /* nesting of scopes; 0: no scope is open */
-    bool blind;     /* a keyword with unknown result may have evaluated children of the value */
+    uint32_t at;    /* node of the value to which the scope belongs */
+    unsigned depth; /* nesting depth of the scope; 0: no scope is open */
+    /* true: a keyword whose result is unknown may have evaluated children of the value */
+    bool blind;
 };
 
 struct evaluated {
@@ -53,12 +55,13 @@ struct check {
     struct schema *s;
     const struct json_tree *v;  /* the value */
     struct schema_fault *fault; /* NULL: the caller does not need the reason */
-    int quiet; /* > 0: inside anyOf, not and the like, where a failure is not final */
+    int quiet; /* > 0: the check is inside anyOf, not and the like, where a failure is not final */
     int depth;
     struct work *work;
-    struct evaluated *seen; /* NULL: no schema has unevaluated… */
-    uint32_t *bases; /* base of each of the `depth` rules being evaluated; for dynamic references */
-    uint32_t unsure; /* node of the keyword that could not be checked; 0: none */
+    struct evaluated *seen; /* NULL: no schema has an unevaluated… keyword */
+    /* for dynamic references: base of each of the `depth` rules that are being evaluated */
+    uint32_t *bases;
+    uint32_t unsure;     /* node of the keyword that could not be checked; 0: none */
     const char *gave_up; /* which limit makes the result unknown; NULL: no limit was exceeded */
 };
 

@@ -2,8 +2,8 @@
 #include "wire/json/text.h"
 #include "wire/schema/check.h"
 
-/* Returns the next child of a value, or 0. Each call costs a step; 0 also if the limit is
- * exceeded. */
+/* Returns the next child of a value; 0: there is none. Each call costs a step; returns 0 if the
+ * limit of steps is exceeded. */
 static uint32_t next_child_of_value(struct check *c, uint32_t at)
 {
     return schema_count_steps(c, 1) ? schema_value_node(c, at)->next : 0;
@@ -152,7 +152,8 @@ static bool check_member_names(struct check *c, uint32_t at, const struct place 
         struct check inner = *c;
         struct place top = {0};
         inner.v = &name;
-        inner.seen = NULL; /* the scopes refer to nodes of the value, not of the name */
+        /* the nodes in a scope are nodes of the value, and the name has a tree of its own */
+        inner.seen = NULL;
         inner.quiet = 1;
         bool good = schema_fits_at(&inner, at, &top);
         c->gave_up = inner.gave_up;
@@ -225,7 +226,8 @@ static bool check_contains(struct check *c, const struct schema_rule *r, uint32_
     uint32_t unsure, last_unsure = 0;
     const struct schema_keyword *min = schema_find_sibling_keyword(c, r, KW_MIN_CONTAINS);
     const struct schema_keyword *max = schema_find_sibling_keyword(c, r, KW_MAX_CONTAINS);
-    bool evaluates = c->s->dialect == DIALECT_2020; /* in 2019-09 `contains` evaluates nothing */
+    /* in 2019-09, `contains` does not count as evaluating an element */
+    bool evaluates = c->s->dialect == DIALECT_2020;
     if (min != NULL && !schema_read_limit(c, schema_node(c->s, min->at), &least))
         least = 1;
     if (max != NULL && !schema_read_limit(c, schema_node(c->s, max->at), &most))
@@ -330,7 +332,7 @@ bool schema_children_fit(struct check *c, const struct schema_rule *r,
         return check_unique_items(c, k, here);
     case KW_PREFIX_ITEMS:
         return type != JSON_ARRAY || check_prefix_items(c, k, here);
-    case KW_ADDITIONAL_ITEMS: /* ignored unless items is a list */
+    case KW_ADDITIONAL_ITEMS: /* `additionalItems` is ignored unless `items` is a list */
         return type != JSON_ARRAY || schema_find_sibling_keyword(c, r, KW_PREFIX_ITEMS) == NULL ||
                check_items(c, kw->at, count_prefix_items(c, r), here);
     case KW_ITEMS:

@@ -6,15 +6,15 @@
 
 #include <stdlib.h>
 
-/* The parts of a keyword's value that must be compiled. */
+/* Which part of a keyword's value must be compiled. */
 enum inner { INNER_NONE, INNER_SCHEMA, INNER_LIST, INNER_MAP, INNER_PATTERN, INNER_PATTERNS };
 
 static const struct {
     const char *name;
     enum keyword word;
     enum inner inner;
-    /* The first and the last dialect with the keyword. until 0: DIALECT_2020, which also accepts
-     * older keywords. */
+    /* The first and the last dialect that has the keyword. until: 0 stands for DIALECT_2020, whose
+     * schemas may also use older keywords. */
     enum dialect since, until;
 } words[] = {
     {"$ref", KW_REF, INNER_NONE},
@@ -217,7 +217,7 @@ static int add_keywords_of_object(struct schema *s, uint32_t at, struct schema_r
         if (word == KW_MAXIMUM && limit_is_exclusive(s, at, "exclusiveMaximum"))
             word = KW_EXCLUSIVE_MAXIMUM;
         rule->unevaluated |= word == KW_UNEVALUATED_PROPERTIES || word == KW_UNEVALUATED_ITEMS;
-        if (word == KW_DIALECT) /* the other keywords may have another meaning in that dialect */
+        if (word == KW_DIALECT) /* in that dialect, the other keywords may have another meaning */
             s->keywords = rule->first;
         if (!GROW(s->keyword, s->keywords, s->keywords_cap))
             return MI_ENOMEM;
@@ -241,7 +241,8 @@ int schema_compile(struct schema *s, uint32_t at)
     struct schema_rule rule = {.never = type == JSON_FALSE};
     if (!work_count_steps(&s->work, 1 + schema_node(s, at)->count))
         return MI_EFULL;
-    s->rule_of[at] = (uint32_t)s->rules++; /* fits: there are at most as many rules as nodes */
+    /* the number fits, because there are at most as many rules as nodes */
+    s->rule_of[at] = (uint32_t)s->rules++;
     if (type == JSON_OBJECT && add_keywords_of_object(s, at, &rule) < 0)
         return MI_ENOMEM;
     s->rule[s->rule_of[at]] = rule;

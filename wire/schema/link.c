@@ -22,9 +22,10 @@
 
 /* A name, unescaped, and the node that it names. */
 struct schema_name {
-    uint32_t scope; /* of a member: its parent; of an anchor: its base; of an address: 0 */
+    /* of a member: node of its parent; of an anchor: node of its base; of an address: 0 */
+    uint32_t scope;
     uint32_t node;
-    uint32_t rank; /* among equal names, the one with the lowest rank is used */
+    uint32_t rank; /* if several names are equal, the name with the lowest rank is used */
     struct slice text;
 };
 
@@ -36,14 +37,14 @@ struct schema_name_list {
 struct schema_names {
     struct schema *s;
     const struct json_tree *tree; /* the schema's tree */
-    /* owned; of each node: the nearest schema around it with an `$id`, or the root */
+    /* owned; for each node: the nearest schema around the node that has an `$id`, or the root */
     uint32_t *base;
-    struct slice *address; /* owned; of each node that is a base */
+    struct slice *address; /* owned; for each node that is a base: its address */
     struct schema_name_list members, anchors, addresses;
-    struct schema_name_list dynamic; /* the anchors that are dynamic */
-    struct buf texts;                /* unescaped names, indices of elements */
+    struct schema_name_list dynamic; /* those anchors that are dynamic */
+    struct buf texts;                /* texts of unescaped names and of indices of elements */
     struct buf uris;                 /* all addresses, concatenated */
-    struct buf want, part;           /* used by the search */
+    struct buf want, part;           /* buffers that the search uses */
 };
 
 static const struct json_node *schema_names_node(const struct schema_names *n, uint32_t at)
@@ -298,7 +299,7 @@ static bool schema_names_find(struct schema_names *n, uint32_t from, struct slic
     }
     if (fragment.n > 0 && *fragment.p != '/')
         return schema_names_lookup(&n->anchors, base, fragment, ret);
-    /* a JSON Pointer, or "" for the base itself */
+    /* the fragment is a JSON Pointer, or "" for the base itself */
     uint32_t at = base;
     for (struct slice raw; pointer_next(&fragment, &raw);) {
         struct slice token = read_token(n, raw);

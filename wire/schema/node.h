@@ -23,7 +23,9 @@ enum dialect {
 /* Keywords in the order in which they are checked: cheap ones first, and last those that depend on
  * what the others have evaluated. */
 enum keyword {
-    KW_DIALECT, /* a `$schema` with an unsupported dialect, or another dialect than the root */
+    /* a `$schema` with an unsupported dialect, or with another dialect than that of the root
+     * schema */
+    KW_DIALECT,
     KW_REF,
     KW_DYNAMIC_REF, /* $dynamicRef or $recursiveRef */
     KW_TYPE,
@@ -74,7 +76,7 @@ struct schema_keyword {
     uint32_t at; /* node of its value */
     /* for a reference: number of the target rule plus one; 0: the target is not in this document */
     uint32_t rule;
-    /* for KW_DYNAMIC_REF: group of the anchors with its name; 0: the reference is treated like
+    /* for KW_DYNAMIC_REF: group of the anchors with the name in the reference; 0: treat it like
      * $ref */
     uint32_t group;
     uint8_t word; /* enum keyword */
@@ -110,9 +112,9 @@ struct schema {
     struct pattern **pattern; /* pattern of each node; NULL: not a pattern, or an invalid one */
     struct buf scratch[2];    /* unescaped text */
     struct schema_limits *limits;
-    struct schema_limits own; /* used if the caller passes no limits */
-    size_t taken;             /* bytes taken from the quota, without patterns */
-    struct work work;         /* work of the compilation */
+    struct schema_limits own; /* limits that are used if the caller passes none */
+    size_t taken;     /* bytes of the schema that count against the quota, without its patterns */
+    struct work work; /* steps that compiling has taken */
 };
 
 static inline const struct json_node *schema_node(const struct schema *s, uint32_t at)

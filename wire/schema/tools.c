@@ -106,7 +106,8 @@ static void tools_add_or_replace(struct tools *t, struct slice name, struct slic
     bool full = t->n == TOOLS_MAX || name.n + text.n > TOOLS_BYTES_MAX - t->bytes;
     if (!known && full && t->swept != t->generation) {
         tools_remove_unlisted(t);
-        (void)tools_find_slot(t, name, &at); /* still absent, but its index has changed */
+        /* the tool is still missing, but the index at which to insert it has changed */
+        (void)tools_find_slot(t, name, &at);
     }
     if (known && slice_eq(t->tool[at].text, text)) {
         t->tool[at].generation = t->generation;
@@ -139,7 +140,7 @@ void tools_add_page(struct tools *t, const struct rpc *m, uint64_t cursor)
         t->generation++;
         t->overflow = false;
     } else if (!t->begun || t->next != cursor) {
-        return; /* a page of another list */
+        return; /* the page belongs to another list */
     }
     if (list.type != JSON_ARRAY) {
         tools_forget(t);

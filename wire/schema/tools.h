@@ -23,9 +23,9 @@
 #define TOOLS_BYTES_MAX ((size_t)8 << 20)
 
 enum tool_schema_state {
-    TOOL_SCHEMA_NEW, /* not compiled yet */
+    TOOL_SCHEMA_NEW, /* the schema was not compiled yet */
     TOOL_SCHEMA_READY,
-    TOOL_SCHEMA_NONE,      /* absent or invalid: any value fits */
+    TOOL_SCHEMA_NONE,      /* the schema is missing or invalid: any value fits */
     TOOL_SCHEMA_TOO_LARGE, /* a limit was exceeded, so it is unknown whether a value fits */
 };
 
@@ -46,14 +46,17 @@ struct tool {
 };
 
 struct tools {
-    struct tool *tool;           /* owned; sorted by name */
-    struct schema_limits limits; /* a live connection sets cpu_us */
+    struct tool *tool; /* owned; sorted by name */
+    /* limits of the compiled schemas; on a live connection, cpu_us is set */
+    struct schema_limits limits;
     size_t n, cap, bytes;
     unsigned generation;
-    unsigned swept; /* generation in which unlisted tools were last removed; once for each list */
-    uint64_t next;  /* hash of the cursor of the missing page; 0: none */
-    bool begun;     /* at least one page was read */
-    bool overflow;  /* a limit was exceeded */
+    /* generation in which tools that are not in the list were last removed; set once for each
+     * list */
+    unsigned swept;
+    uint64_t next; /* hash of the cursor of the next page; 0: no page is missing */
+    bool begun;    /* at least one page was read */
+    bool overflow; /* true: a limit was exceeded */
 };
 
 void tools_close(struct tools *t); /* safe to call twice */

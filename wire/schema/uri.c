@@ -85,7 +85,8 @@ void uri_resolve(struct buf *b, struct slice base, struct slice ref)
             buf_addc(b, '/');
     }
     buf_slice_add(b, r.path);
-    if (r.path.n > 0 && memchr(r.path.p, '.', r.path.n) != NULL) /* a base has none */
+    /* the path of a base URI has no dots to remove */
+    if (r.path.n > 0 && memchr(r.path.p, '.', r.path.n) != NULL)
         remove_dots(b, from);
     buf_slice_add(b, r.query);
 }

@@ -67,7 +67,7 @@ int prune_convert_status(struct prune *p, int st)
     return MI_EFULL;
 }
 
-/* Time after which a sent session counts as sent for good. */
+/* A session counts as sent for good when this time has passed since it was sent. */
 #define SENT_US ((int64_t)3600 * 1000000)
 
 int prune_is_sent(struct prune *p, int64_t id, bool *ret)

@@ -13,7 +13,7 @@ enum prune_query {
     P_UNUSED_PAGES,
     P_PAGE_SIZE,
     P_DATA_VERSION,
-    /* for the plan */
+    /* The following statements are used to make the plan. */
     P_SESSIONS,
     P_SENT,
     P_UID,
@@ -25,7 +25,7 @@ enum prune_query {
     P_SIZE_SESSIONS,
     P_SIZE_CALLS,
     P_SIZE_OPERATIONS,
-    /* for removals; ?1: the session, ?2: how many rows */
+    /* The following statements remove rows. ?1: the session, ?2: how many rows. */
     P_REMOVE_NEXT_CALLS, /* statement: calls of the messages that P_REMOVE_NEXT_MESSAGES removes */
     P_REMOVE_NEXT_MESSAGES,
     P_REMOVE_EVENTS,

@@ -79,7 +79,7 @@ static int compare_prune_files(const void *a, const void *b)
     return (x->until_us > y->until_us) - (x->until_us < y->until_us);
 }
 
-/* Finds the files of a folder that match. fd: the folder; owned by *f from now on. */
+/* Finds the matching files of a folder. fd: descriptor of the folder, which *f owns from now on. */
 static int prune_files_find_in_folder(struct prune *p, struct prune_files *f, int fd,
                                       file_fn matches)
 {

@@ -27,8 +27,8 @@ struct candidates {
 static int read_candidates(struct prune *p, struct candidates *l)
 {
     sqlite3_stmt *q;
-    /* true: each id is greater than the one before; a damaged file may return a row again and
-     * again */
+    /* true: each id is greater than the previous id. A damaged file may return a row again and
+     * again. */
     bool grows = true;
     int st = db_begin_query(&p->d, P_SESSIONS, &q,
                             DB_WITH(db_int(p->rule.keep_last > 0 ? p->rule.keep_last : 1)));
@@ -99,8 +99,8 @@ static int plan_named_session(struct prune *p, struct candidates *l, int64_t *by
 
 /* ---- files and size ---- */
 
-/* Returns the time before which log files and escalations are removed: they must be older than the
- * rule's age, and older than kept_us, the start of the oldest session that is kept. */
+/* Returns the time before which log files and escalations are removed. They are removed if they are
+ * older than the rule's age and than kept_us, the start of the oldest session that is kept. */
 static int64_t files_cutoff_us(const struct prune *p, int64_t kept_us)
 {
     int64_t aged_us = p->now_us - p->rule.older_us;
@@ -125,8 +125,10 @@ static int64_t plan_old_files(struct prune *p, const struct candidates *l)
  * vault after the plan. */
 static int plan_by_size(struct prune *p, struct candidates *l, int64_t *bytes)
 {
-    int64_t logs = 0, today = 0; /* bytes of unplanned log files of past days, and of newer ones */
-    int64_t kept_us = INT64_MAX; /* start of the oldest session that is kept, so far */
+    /* `logs`: bytes of the log files of past days that are not planned; `today`: bytes of newer log
+     * files */
+    int64_t logs = 0, today = 0;
+    int64_t kept_us = INT64_MAX; /* start of the oldest session that is kept by the plan so far */
     size_t past = p->logs.planned, i = 0;
     int st = 0;
     for (; past < p->logs.n && p->logs.file[past].until_us <= p->now_us; past++)

@@ -53,7 +53,7 @@ struct prune;
  * MI_EBUSY, MI_ESTORE or MI_EIO, with a sentence in `error`; MI_ENOMEM. */
 MI_MUST int prune_open(struct prune **ret, const char *vault, const struct retention *r,
                        int64_t now_us, struct buf *error);
-void prune_close(struct prune *p); /* NULL is fine */
+void prune_close(struct prune *p); /* the argument may be NULL */
 /* Returns the totals of the plan. */
 const struct prune_report *prune_plan(const struct prune *p);
 /* Returns the number of sessions that the plan removes. *ret_ids: their ids, oldest first. */

@@ -48,9 +48,9 @@ int prune_size_vault(struct prune *p, int64_t *ret)
 
 /* ---- a session ---- */
 
-/* Tables with rows of sessions; older vaults lack some. Only those columns of messages are read
- * whose sizes differ much, which halves the time. others: estimated bytes of the columns that are
- * not read. */
+/* The tables that have rows of sessions; older vaults lack some of these tables. Of messages, only
+ * the columns whose sizes differ much are read, which halves the time. others: estimated bytes of
+ * the columns that are not read. */
 static const struct {
     const char *name;
     int others;

@@ -27,7 +27,7 @@ struct prune_pages {
 };
 
 struct prune {
-    struct db d;          /* owned; d.error belongs to the caller, for the time of a call */
+    struct db d;          /* owned; d.error is borrowed from the caller during a call */
     struct vault_dir dir; /* owned */
     struct retention rule;
     int64_t now_us;
@@ -38,9 +38,9 @@ struct prune {
     struct prune_report plan, done;
     int64_t page_size;
     struct prune_pages pages[2]; /* pages of `messages`, and pages of all other tables */
-    int64_t index;               /* number of the index file that was counted last, plus 1 */
-    int64_t version;             /* PRAGMA data_version at the last prune_is_quiet() */
-    bool forgotten;              /* true: the search index of session[at] was removed */
+    int64_t index; /* number of the index file that was counted last, plus 1; 0: none was counted */
+    int64_t version; /* value of PRAGMA data_version in the last call of prune_is_quiet() */
+    bool forgotten;  /* true: the search index of session[at] was removed */
     /* true: the log has a leaf that states the removal of session[at] */
     bool stated;
 };

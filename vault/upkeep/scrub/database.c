@@ -98,7 +98,8 @@ int scrub_change(struct scrub *s, enum scrub_query i, const struct cell *value, 
 void scrub_roll_back(struct scrub *s)
 {
     if (s->d.depth > 0)
-        (void)!db_end(&s->d, MI_EIO); /* ignore an error: the first one is reported */
+        /* ignore an error of this call, because the first error is reported */
+        (void)!db_end(&s->d, MI_EIO);
     s->waiting = s->changed_n = 0;
 }
 

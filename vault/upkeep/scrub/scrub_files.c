@@ -30,7 +30,7 @@ struct lines {
 
 /* A file being searched, and its replacement. */
 struct copy {
-    FILE *in, *out; /* `out` is NULL until a secret is replaced */
+    FILE *in, *out; /* `in`: the file; `out`: its replacement, NULL until a secret is replaced */
     char name[272], wip[288], path[320];
 };
 
@@ -245,8 +245,7 @@ static int scrub_file_locked(struct lines *l, const char *name)
     return st;
 }
 
-/* Searches the files of a folder whose names end with `end`. but: skips names that begin with
- * this. */
+/* Searches the files of a folder whose names end with `end` and do not begin with `but`. */
 static int scrub_folder(struct lines *l, const char *end, const char *but)
 {
     int copy = fcntl(l->dir_fd, F_DUPFD_CLOEXEC, 3);

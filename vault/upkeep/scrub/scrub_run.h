@@ -41,7 +41,7 @@ struct scrub;
  * MI_EIO. */
 MI_MUST int scrub_open(struct scrub **ret, struct query *q, bool apply, scrub_fn fn, void *ctx,
                        struct buf *error);
-void scrub_close(struct scrub *s); /* NULL is fine */
+void scrub_close(struct scrub *s); /* the argument may be NULL */
 /* Searches the rows of a session. uid: must not point into a row of the query, because the query is
  * used during the call. */
 MI_MUST int scrub_session(struct scrub *s, int64_t id, const char *uid);

@@ -38,7 +38,7 @@ static int scrub_open_bodies(struct scrub *s)
     return e == ENOENT ? MI_ENOENT : scrub_bodies_fail(s, "open a file in");
 }
 
-/* Notes a range to which a row refers, so that the range is not overwritten. */
+/* Adds a range to which a row refers to s->ranges, so that the range is not overwritten. */
 static int scrub_keep_range(struct scrub *s, int64_t offset, int64_t length)
 {
     if (s->d.db == NULL)
@@ -64,7 +64,8 @@ static int scrub_write_at(struct scrub *s, const char *p, size_t n, int64_t at)
     return 0;
 }
 
-/* Writes a body to the end of the file, syncs it before a row refers to it, and notes its range. */
+/* Writes a body to the end of the file, syncs it before a row refers to it, and adds its range to
+ * s->ranges. */
 static int scrub_append_body(struct scrub *s, struct slice body, int64_t *ret_offset)
 {
     int st = scrub_open_bodies(s);
@@ -102,7 +103,7 @@ static int scrub_blank_range(struct scrub *s, int64_t from, int64_t to)
     return st;
 }
 
-/* Overwrites everything outside of the noted ranges with zeros. */
+/* Overwrites everything in the file that is outside of s->ranges with zeros. */
 static int scrub_blank_bodies(struct scrub *s)
 {
     struct stat file;

@@ -8,7 +8,7 @@ struct names {
     size_t n;
 };
 
-/* Adds `by` to the count of each rule for each of its marks in the text. */
+/* Finds the marks in the text, and for each mark adds `by` to the count of its rule. */
 static void count_marks(struct names *names, struct slice text, long by)
 {
     static const char mark[] = "[redacted:";

@@ -4,7 +4,7 @@
 
 #include "vault/upkeep/scrub/state.h"
 
-/* How a text is searched. */
+/* The kind of a text, which determines how the text is searched. */
 enum scrub_kind { SCRUB_MESSAGE, SCRUB_VALUE, SCRUB_TEXT, SCRUB_LINE };
 
 /* Calls the callback with `hit` if the text has secrets. *ret is the sanitized text, valid until

@@ -37,11 +37,11 @@ struct scrub {
     scrub_fn fn;
     void *ctx;
     struct redact *rules; /* borrowed: the active rules */
-    /* state of the search in the lines of noise and of stderr */
+    /* for lines of noise, and for lines of stderr: state of the search */
     struct redact_lines lines[2];
     struct buf clean, second, body, names, error; /* owned */
     size_t waiting; /* number of rows changed since the last commit; 0: no transaction is open */
-    /* records of the session that this transaction has changed */
+    /* those records of the session that the open transaction has changed */
     struct restated changed[SCRUB_BATCH];
     size_t changed_n;
     struct salts salts;
