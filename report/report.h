@@ -71,7 +71,8 @@ struct report {
     struct buf results;          /* owned; SARIF: the results of all suites */
     struct report_rule *rules;   /* owned; SARIF: the rules of the results and of report_rule() */
     size_t rules_n, rules_cap;
-    bool failed; /* memory ran out, except for a buffer that has its own `failed` */
+    /* true: memory ran out elsewhere than in a buffer, which has a `failed` of its own */
+    bool failed;
 };
 
 /* Whether memory ran out for the current case or an earlier one. */

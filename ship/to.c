@@ -14,7 +14,8 @@
 #include <stdlib.h>
 #include <time.h>
 
-#define LINGER_MS 1000 /* wait after sending, so that rows which follow soon are sent together */
+/* time to wait after a round, so that rows which follow soon are sent together */
+#define LINGER_MS 1000
 #define ERROR_MAX 2048
 #define ORPHANS_US INT64_C(60000000)
 /* At this interval, the shipper checks whether the store has lost rows, and saves its state in the

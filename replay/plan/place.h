@@ -30,10 +30,10 @@ MI_MUST int plan_place_question(struct plan *p, uint32_t question, bool after_no
 void plan_question_answered(struct plan *p, uint32_t question, bool with_task);
 /* Call it for a message of the client that may cause a question in this exchange. */
 void plan_note_stimulus(struct plan *p, uint32_t exchange);
-/* Adds the exchange to the active ones. */
+/* Adds the exchange to the active exchanges. */
 void plan_activate(struct plan *p, uint32_t exchange);
-/* Removes the exchange from the active ones. answered: the exchange was answered. Call it before
- * appending the answer. */
+/* Removes the exchange from the active exchanges. answered: the exchange was answered. Call it
+ * before appending the answer. */
 void plan_deactivate(struct plan *p, uint32_t exchange, bool answered);
 
 #endif

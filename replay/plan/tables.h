@@ -14,7 +14,7 @@ struct listen {
 /* A task of the server (revision 2025-11-25, and the tasks extension). */
 struct plan_task {
     struct plan_anchor cause; /* cause of the task's next message (task.h) */
-    uint64_t place;           /* place of that cause */
+    uint64_t place;           /* place of `cause` */
 };
 
 /* A message of a task that was sent before the answer that names the task. */

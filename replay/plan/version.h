@@ -4,7 +4,7 @@
 
 #include "replay/plan/tables.h"
 
-/* Stores the revision unless one is known already. */
+/* Stores the revision, unless another one was stored before. */
 void plan_learn_version(struct plan *p, bool modern, struct json_value v);
 
 #endif

@@ -71,7 +71,7 @@ MI_MUST int source_sanitize_again(struct source *s, struct slice message, struct
 /* Whether another version of the sanitizer made the recording. If so, recorded messages must also
  * pass through source_sanitize_again() before they are compared. */
 bool source_form_is_old(const struct source *s);
-/* The `seq` of a message in its session. */
+/* Returns the `seq` of a message in its session. */
 uint64_t source_seq_of_place(uint64_t place);
 
 /* Picks the newest session that has ended, is not just a probe, and was not made by `send`. name:

@@ -8,7 +8,7 @@
 #define FIRST_PAGE 48
 #define PROBE_ROWS 64
 #define NEAR 16    /* bodies whose places differ by at most this number count as read in order */
-#define IN_ORDER 8 /* after this many bodies read in order, the next ones are read ahead */
+#define IN_ORDER 8 /* after this many bodies were read in order, the next bodies are read ahead */
 #define PROBE_SESSIONS 8
 #define PROBE_BEFORE_US (60 * (int64_t)1000000) /* maximum time from a probe to its session */
 
@@ -151,7 +151,8 @@ static bool source_on_counted_message(void *ctx, const struct query_message *m)
         return true;
     l->requests++;
     l->discovers += message_is_discover(m);
-    return l->requests == l->discovers; /* one request other than a probe is enough */
+    /* the session has a request that is not a probe, so it is not just a probe */
+    return l->requests == l->discovers;
 }
 
 static int count_requests(struct query *q, int64_t session_id, struct request_counts *ret)
@@ -260,7 +261,8 @@ static int add_probe(struct source *s, struct query_session of, struct slice com
     if (query_is_store(s->q)) /* in a store, a lower id does not mean an earlier session */
         return 0;
     int st = count_requests(s->q, of.id, &l);
-    if (st < 0 || l.discovers > 0) /* the session contains its own probe */
+    /* the session itself begins with a probe, so no other session is its probe */
+    if (st < 0 || l.discovers > 0)
         return st;
     for (int64_t id = of.id - 1; id > 0 && id >= of.id - PROBE_SESSIONS; id--) {
         st = query_session_by_id(s->q, id, &probe);

@@ -25,7 +25,7 @@ struct source {
     bool redact_content;     /* true: the sanitizer also truncated content */
     bool redact_old;         /* see source_form_is_old() */
     struct buf form;         /* owned; result of source_sanitize_again() */
-    struct source_row *rows; /* owned; all of a cassette, or one page of a session */
+    struct source_row *rows; /* owned; rows of a whole cassette, or of one page of a session */
     size_t rows_n, rows_cap, next;
     struct buf text; /* owned; text of the rows */
     /* The following members are used for a session only: */
@@ -35,16 +35,16 @@ struct source {
         char uid[32]; /* NUL-ended */
         uint64_t place;
         bool discover_only;
-    } part[2]; /* the probe, if there is one, then the session */
+    } part[2]; /* the sessions to read: the probe, if there is one, then the session itself */
     size_t parts, at_part;
     uint64_t last_body; /* place of the body that was read last */
-    uint32_t in_order;  /* number of bodies read in sequence up to the last one */
+    uint32_t in_order;  /* number of bodies that were read in order, up to the last one */
 };
 
 /* Returns the row with this place; NULL if the row is not in memory. */
 const struct source_row *source_row_at(const struct source *s, uint64_t place);
 
-/* Adds a message, except one that replays omit. false: out of memory. */
+/* Adds a message, unless a replay omits such messages. false: out of memory. */
 bool source_add_row(struct source *s, const struct query_message *m, uint64_t place_base);
 /* Copies the metadata of the session. 0, MI_EINVAL with the reason in error, or MI_ENOMEM. */
 MI_MUST int source_take_info(struct source *s, const struct query_session *session,

@@ -55,7 +55,7 @@ struct exporter {
 
 MI_MUST int exporter_open(struct exporter **ret, const struct target *t, struct buf *error);
 void exporter_close(struct exporter *x); /* the argument may be NULL */
-/* Sends everything that is new. */
+/* Sends all rows of the vault that are new. */
 MI_MUST int exporter_run_round(struct exporter *x, int64_t *ret_sent);
 const char *exporter_error(struct exporter *x, int status);
 const char *exporter_refusal_text(struct exporter *x); /* NULL: nothing was refused */

@@ -19,7 +19,7 @@ static bool otlp_reading_on_request(void *ctx, const struct query_message *m)
 {
     struct closing *c = ctx;
     struct exporter *x = c->x;
-    if (m->method.p == NULL) /* the method of a span is required, but a rejected line may lack it */
+    if (m->method.p == NULL) /* a span must have a method, but a rejected line may lack it */
         return true;
     bool answered = c->m != NULL && c->m->kind != KIND_NOTIFICATION;
     bool has_text = answered && c->m->kind == KIND_ERROR && !x->t.minimal;

@@ -10,7 +10,7 @@
 #include "ship/otlp/exporter.h"
 #include "vault/unsent/cursors.h"
 
-/* Reads rows that are new since the last call, or since the cursor. */
+/* Reads rows that were added since the last call, or since the cursor was saved. */
 MI_MUST int reading_read_session(struct exporter *x, const struct cursor *at);
 
 /* ---- logs.c; only reading.c calls them ---- */

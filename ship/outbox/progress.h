@@ -10,13 +10,15 @@
 
 struct shipped_session {
     char uid[UID_LEN + 1];
-    bool known;         /* the other store has a row of the session */
-    bool complete;      /* the session has ended, and all of it was sent */
-    bool saved;         /* true: the cursor in the vault has the same values as this struct */
-    int64_t id;         /* id in the vault; 0: the vault no longer has the session */
-    int64_t seq, event; /* last message and event that the other store has */
-    int64_t row_hash;   /* hash of the row that the other store has */
-    int64_t last_seq, last_event; /* last message and event in the vault when its row was read */
+    bool known;    /* true: the other store has a row of the session */
+    bool complete; /* true: the session has ended, and all of it was sent */
+    bool saved;    /* true: the cursor in the vault has the same values as this struct */
+    int64_t id;    /* id in the vault; 0: the vault no longer has the session */
+    /* seq of the last message, and id of the last event, that the other store has */
+    int64_t seq, event;
+    int64_t row_hash; /* hash of the row that the other store has */
+    /* seq of the last message, and id of the last event, in the vault when the row was read */
+    int64_t last_seq, last_event;
     bool ended;
 };
 

@@ -24,11 +24,11 @@ struct unsent;
 struct target {
     const char *url;
     struct unsent *from;
-    bool minimal;       /* send no bodies, and no texts that are taken from bodies */
-    bool content;       /* for a collector: also send arguments and results */
-    bool notifications; /* for a collector: also send spans of notifications */
+    bool minimal;       /* true: send no bodies, and no texts that are taken from bodies */
+    bool content;       /* true: also send arguments and results (for a collector) */
+    bool notifications; /* true: also send spans of notifications (for a collector) */
     bool (*stop)(void); /* called about once a second or more often while waiting */
-    int64_t until_us;   /* no call waits beyond this time (clock_mono_us()); 0: none */
+    int64_t until_us;   /* time (clock_mono_us()) at which all calls stop waiting; 0: none */
 };
 
 struct target_kind {
@@ -40,7 +40,7 @@ struct target_kind {
     /* Opens the target. 0, MI_ENOMEM, or another error with a sentence in `error`. */
     int (*open)(void **ret, const struct target *t, struct buf *error);
     void (*close)(void *x);
-    /* Sends everything that is new. *ret_sent: number of rows. */
+    /* Sends all rows of the vault that are new. *ret_sent: number of rows. */
     int (*round)(void *x, int64_t *ret_sent);
     const char *(*error)(void *x, int status);
     /* A kind of target that does not need one of the following functions sets it to NULL. */
@@ -51,9 +51,10 @@ struct target_kind {
     /* Whether the vault's cursors could not be written, so that another round must follow soon. */
     bool (*is_unsaved)(const void *x);
     int64_t (*leaves)(const void *x); /* returns how many leaves of the vault's log were sent */
-    /* Time to wait that the other side has requested; 0: none. */
+    /* Returns the time that the other side has asked us to wait; 0: none. */
     int64_t (*wait_ms)(const void *x);
-    /* Text about data that the other side has permanently refused since opening; NULL: none. */
+    /* Returns a text about data that the other side has permanently refused since opening; NULL:
+     * none. */
     const char *(*refused)(void *x);
 };
 

@@ -196,7 +196,7 @@ int sender_begin(struct sender *s)
 
 struct leaves {
     struct sender *s;
-    struct chain next; /* the hash chain, including the leaves of this batch */
+    struct chain next; /* the hash chain of the log, up to the last leaf of this batch */
 };
 
 static int anchor_on_new_leaf(void *ctx, const struct cell *cell)

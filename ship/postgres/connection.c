@@ -237,13 +237,13 @@ void link_set_deadline(struct link *l, int64_t mono_us)
 static int status_of_sqlstate(const char *state)
 {
     static const struct {
-        const char *state; /* SQLSTATE, or its first characters */
+        const char *state; /* SQLSTATE of an error, or its first characters */
         int status;
     } table[] = {
         {"MI002", TARGET_AGAIN},
         {"MI004", TARGET_AGAIN},
         {"MI003", TARGET_DIFFERS},
-        /* codes for: no such function, no permission */
+        /* codes of the errors: no such function, no permission */
         {"MI", TARGET_REFUSED},
         {"42", TARGET_REFUSED},
         {"3F", TARGET_REFUSED},

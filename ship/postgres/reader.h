@@ -22,6 +22,7 @@ MI_MUST int reader_open(struct reader **ret, const char *url, const char *host, 
                         bool (*before)(void), bool (*during)(void));
 void reader_close(struct reader *r); /* the argument may be NULL */
 const char *reader_error(struct reader *r);
-struct remote_store reader_make_store(struct reader *r); /* its close() is reader_close() */
+/* the close() of the store is reader_close() */
+struct remote_store reader_make_store(struct reader *r);
 
 #endif

@@ -5,7 +5,7 @@
 
 #include "base/buf.h"
 
-extern const char begin_sql[]; /* a router begins with the same text */
+extern const char begin_sql[]; /* begin.sql, with which the SQL of a router begins as well */
 extern const size_t begin_sql_n;
 extern const char schema_sql[];
 extern const size_t schema_sql_n;

@@ -82,7 +82,7 @@ static int send_session_range(struct sender *s, int64_t from, int64_t to, int64_
     return sender_run_call(s, "put_sessions");
 }
 
-/* Sends sessions that were not complete. */
+/* Sends the sessions that are not completely sent yet. */
 static int send_incomplete_sessions(struct sender *s)
 {
     int64_t n;

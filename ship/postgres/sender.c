@@ -73,7 +73,8 @@ static int sender_send_all(struct sender *s)
         st = sender_send_sessions(s);
         sender_hold_back_sessions(s, stated);
     }
-    if (st == 0 && fresh) /* keeps `prune` from removing rows that the store has lost */
+    /* a smaller cursor keeps `prune` from removing rows that the store has lost */
+    if (st == 0 && fresh)
         sender_save_cursors(s);
     if (st == 0)
         st = sender_send_redacted(s, stated);

@@ -18,8 +18,9 @@
 #include "vault/search/search_terms.h"
 #include "vault/unsent/cursors.h"
 
-#define SENDER_PROTOCOL 2              /* the schema version of the store that this program needs */
-#define SENDER_PIECE ((size_t)1 << 20) /* bytes of a large body that are sent at once */
+#define SENDER_PROTOCOL 2 /* the schema version of the store that this program needs */
+/* number of bytes of a large body that are sent in one piece */
+#define SENDER_PIECE ((size_t)1 << 20)
 #define SENDER_ARRAYS 28
 #define SENDER_WORDS (MESSAGE_OFFSET + 1) /* index of the array of words */
 
@@ -51,7 +52,7 @@ struct sender {
 void sender_open(struct sender *s, struct unsent *from, struct link *to, const char *url,
                  bool minimal);
 void sender_close(struct sender *s);
-/* Sends everything that is new. *ret_sent: number of rows. */
+/* Sends all rows of the vault that are new. *ret_sent: number of rows. */
 MI_MUST int sender_run_round(struct sender *s, int64_t *ret_sent);
 /* Asks the store whether it still has all rows that were sent: a failover may have lost the last
  * transactions. If so, the next round sends the lost rows again. */
@@ -68,7 +69,7 @@ MI_MUST int sender_send_leaves(struct sender *s); /* sends new leaves and checkp
 MI_MUST int sender_send_sessions(struct sender *s);
 /* messages.c: sends the messages after the watermark, which advances */
 MI_MUST int sender_send_messages(struct sender *s, struct shipped_session *x);
-/* Sends a message that has changed again, if it was sent before. */
+/* If a message has changed after it was sent, sends it again. */
 MI_MUST int sender_send_message_again(struct sender *s, struct shipped_session *x, int64_t seq);
 /* Sends events with from <= id <= to, and advances the watermark. */
 MI_MUST int sender_send_events(struct sender *s, struct shipped_session *x, int64_t from,
@@ -97,7 +98,7 @@ MI_MUST int sender_run_call(struct sender *s, const char *function);
 void sender_begin_arrays(struct sender *s, const enum array_type *type, size_t n);
 /* adds them as arguments */
 void sender_add_arrays(struct sender *s, size_t n);
-/* Like unsent_read_rows(), but returns errors that connection.h knows. */
+/* Like unsent_read_rows(), but converts errors to those of connection.h. */
 MI_MUST int sender_read_rows(struct sender *s, enum unsent_rows what, int64_t a, int64_t b,
                              int64_t c, unsent_fn fn, void *ctx, int64_t *ret_n);
 

@@ -43,7 +43,7 @@ struct audited_event {
 
 struct audited_seal {
     int64_t records;    /* number of records that the seal states */
-    struct digest root; /* root of the tree over their first commitments */
+    struct digest root; /* root of the tree over the first commitments of these records */
 };
 
 struct audited {
@@ -89,7 +89,7 @@ struct audited {
     uint64_t bytes;     /* bytes of all bodies read so far */
 
     enum audited_class class; /* class of `wrong`; AUDITED_FINE: no fault */
-    struct audit_wrong wrong; /* the fault that is reported */
+    struct audit_wrong wrong; /* the fault that will be reported */
 
     /* called with the amount of data read since the last call */
     void (*progress)(void *ctx, uint64_t records, uint64_t bytes);

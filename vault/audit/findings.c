@@ -26,7 +26,7 @@ int findings_add_from_detail(struct findings_added *f, int64_t place, struct sli
     return f->names.failed ? MI_ENOMEM : 0;
 }
 
-/* Orders by message; for one message, the last event first. */
+/* Orders findings by message; for one message, the last event comes first. */
 static int compare_findings_by_message(const void *a, const void *b)
 {
     const struct finding_added *x = a, *y = b;

@@ -10,7 +10,7 @@
 
 struct finding_added {
     int64_t seq;   /* seq of the message that got the finding */
-    size_t order;  /* number of the event among the events that add findings */
+    size_t order;  /* index of the event among the session's events that add findings */
     int64_t place; /* number of records of the session before the event */
     size_t at, n;  /* names of the findings: a range of findings_added.names */
     bool met;      /* true: the message that got the finding was read */

@@ -34,7 +34,7 @@ enum audit_kind {
     AUDIT_KINDS
 };
 
-/* A fault: a rule of docs/evidence.md that the vault breaks. */
+/* A fault: the vault breaks a rule of docs/evidence.md. */
 struct audit_wrong {
     enum audit_kind kind; /* kind of the fault; AUDIT_NOTHING: no fault */
     /* name of the record: "message 7", "event 3", "session", "end", "leaf 12", "checkpoint 5"; "":

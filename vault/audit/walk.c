@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define PAGE_BYTES ((uint64_t)16 << 20) /* bytes of large bodies read in one transaction */
+#define PAGE_BYTES ((uint64_t)16 << 20) /* most bytes of large bodies that one transaction reads */
 
 void audited_set_fault(struct audited *c, enum audited_class class, const struct audit_wrong *w)
 {

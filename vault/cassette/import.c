@@ -33,7 +33,7 @@ static uint64_t digest_int(uint64_t h, int64_t v)
     return digest_bytes(h, &v, sizeof v);
 }
 
-/* Adds the text with its length. A missing text differs from any text. */
+/* Adds the length of a text and the text. A missing text gives another digest than any text. */
 static uint64_t digest_text(uint64_t h, struct slice s)
 {
     h = digest_int(h, s.p != NULL ? (int64_t)s.n : -1);
@@ -87,8 +87,9 @@ struct import {
     bool began, committed; /* `began`: the transaction was begun; `committed`: it was committed */
     /* true: another program made the recording, so its records are not sanitized yet */
     bool sanitizes;
-    struct forms forms; /* forms that the server asks for; used only if the import sanitizes */
-    struct buf hidden;  /* owned; the last answer to a form, without its secrets */
+    /* forms that the server asks the user to fill in; used only if the import sanitizes */
+    struct forms forms;
+    struct buf hidden; /* owned; the last answer to a form, in which secrets are replaced */
     /* what is known about the session so far; the texts of this member are in `learnt` */
     struct session_update known;
     struct buf learnt[FIELDS_OF_UPDATE]; /* owned; texts of `known`; empty: unknown */

@@ -146,7 +146,8 @@ int pairing_find_request(struct pairing *p, enum pairing_rule rule, bool from_cl
         return st;
     if (r != NULL && m->kind == RPC_NOTIFICATION &&
         (r->cancelled || slice_is(pairing_text(p, r->method_at, r->method_n), "initialize")))
-        r = NULL; /* initialize must not be cancelled: the proxy forwards its answer */
+        /* the client must not cancel initialize: the proxy forwards its answer nevertheless */
+        r = NULL;
     *ret_request_seq = r != NULL ? r->seq : 0;
     return 0;
 }
@@ -188,7 +189,7 @@ static size_t pairing_keep_text(struct pairing *p, struct slice s)
 {
     if (s.p == NULL)
         return NONE;
-    if (p->text.n == 0) /* so that p->text.p is not NULL, even if s is empty */
+    if (p->text.n == 0) /* makes p->text.p not NULL, even if s is empty */
         buf_addc(&p->text, '\0');
     size_t at = p->text.n;
     buf_slice_add(&p->text, s);

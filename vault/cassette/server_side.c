@@ -149,7 +149,8 @@ static int pass_server_answer(struct cassette_reader *r, const struct server_lin
         m.body = buf_slice(&r->mended);
     }
     if (answer->id.type != JSON_NULL && seq > r->notified_seq)
-        r->notified_seq = 0; /* the server reads in order, so it has read the notification */
+        /* the server reads its input in order, so it has read the notification */
+        r->notified_seq = 0;
     return pass_server_message(r, &m, found, seq);
 }
 

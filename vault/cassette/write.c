@@ -161,7 +161,8 @@ int cassette_write_message(struct cassette_writer *w, const struct query_message
         pairing_find_request(&w->pairing, PAIRING_OLDEST, from_client, &d.rpc, &oldest_re) < 0)
         return MI_ENOMEM;
     if (m->body.p == NULL)
-        d.kind = KIND_UNKNOWN; /* the kind cannot be derived: the line must contain it */
+        /* the kind cannot be derived from the body, so the line must contain it */
+        d.kind = KIND_UNKNOWN;
     /* `re` is also written if several requests with this id are pending, because then readers may
      * disagree. */
     bool says_re = re != derived_re || re != oldest_re;

@@ -59,8 +59,10 @@ struct otlp_call {
 #define OTLP_TEXT_MAX 4096 /* longest URI or trace state, in bytes */
 #define OTLP_CONTENT_MAX                                                                           \
     ((size_t)16 << 10) /* longest arguments, result or variable, in bytes; the rest is cut off */
-#define OTLP_ANSWER_MAX (INT64_C(1) << 20) /* if an answer has more bytes, its result is omitted */
-#define OTLP_VARIABLES_MAX 32              /* most variables of a prompt that are sent */
+/* longest answer, in bytes; the result of a longer answer is omitted */
+#define OTLP_ANSWER_MAX (INT64_C(1) << 20)
+/* number of variables of a prompt that are sent; further variables are omitted */
+#define OTLP_VARIABLES_MAX 32
 #define OTLP_MESSAGE_MAX 1024 /* longest error message, in bytes; the rest is cut off */
 /* Returns the message of a JSON-RPC error; free() it. NULL if there is none, or no memory. */
 char *otlp_error_message(struct slice body);

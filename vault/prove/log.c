@@ -42,7 +42,7 @@ static int prove_choose_checkpoint(struct prove *p)
 
 /* ---- the leaves ----------------------------------------------------------------------------- */
 
-/* Keeps a leaf if it is of this session, or states a key. */
+/* Stores a leaf if it is about this session, or states a key. */
 static int prove_keep_leaf(struct prove *p, int64_t n, struct slice text)
 {
     struct leaf l;
@@ -80,7 +80,7 @@ static int prove_on_leaf(void *ctx, int64_t n, struct slice text)
             return MI_ENOMEM;
         p->hash[p->hash_n++] = tree_leaf_digest(text);
     }
-    /* most leaves are of other sessions, so they are not parsed */
+    /* do not parse the leaf: most leaves are about other sessions */
     bool may_be_needed = slice_begins(text, "{\"type\":\"key\"") ||
                          memmem(text.p, text.n, p->what->uid.p, p->what->uid.n) != NULL;
     return may_be_needed ? prove_keep_leaf(p, n, text) : 0;

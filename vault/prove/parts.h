@@ -13,13 +13,13 @@ struct prove_leaf {
     enum leaf_type type;
     struct buf text; /* owned */
     int64_t records; /* number of records that the seal covers */
-    bool wanted;     /* true: the bundle gets this leaf */
+    bool wanted;     /* true: the leaf is added to the bundle */
 };
 
 /* A record that has a place in the tree. */
 struct prove_row {
     int64_t row; /* 0: the session; > 0: seq of a message; < 0: -id of an event */
-    bool wanted; /* true: the bundle gets this record */
+    bool wanted; /* true: the record is added to the bundle */
 };
 
 struct prove {

@@ -16,7 +16,7 @@
 /* A call during which the server may have asked. */
 struct candidate {
     int64_t call; /* id of the operation's first request */
-    int64_t id;   /* id of this request */
+    int64_t id;   /* id of the request itself */
     int64_t closing_seq, started_at_us;
     int64_t from_us, to_us; /* time span in which the call was open; INT64_MAX: it is still open */
     uint32_t server, uid, method, target; /* indexes of texts in asking.texts */
@@ -25,7 +25,7 @@ struct candidate {
 
 /* A question of the current call. */
 struct open_question {
-    struct asked a; /* without the texts that are set from the indexes below */
+    struct asked a; /* the question; its texts are set later, from the indexes below */
     uint32_t key, what, mode, host, message; /* indexes of texts in asking.texts */
     bool is_answered;
 };
@@ -74,7 +74,7 @@ static uint32_t intern_url_host(struct asking *x, struct slice raw)
     return asked_intern(x, input_request_host(buf_slice(&x->text)));
 }
 
-/* Returns text i; {NULL, 0} if it is empty. */
+/* Returns the text with index i; {NULL, 0} if the text is empty. */
 static struct slice asked_get_text(const struct asking *x, uint32_t i)
 {
     struct slice s = intern_text(&x->texts, i);

@@ -98,7 +98,7 @@ static int derive_each_session(struct query *q, const struct id_list *list)
 
 /* ---- the statement ---- */
 
-/* Lists the sessions that match and have no rows in the table. */
+/* Lists the sessions that match the filter and have no rows in the table. */
 static int list_sessions_without_rows(struct query *q, const struct where *w, struct id_list *list)
 {
     struct buf sql = {0};
@@ -127,7 +127,7 @@ static const char *const sort_keys[] = {
     [CALLS_LARGEST] = ", c.request_size + ifnull(c.response_size, 0) AS sort_key",
 };
 
-/* Values for columns that tables of older versions lack. */
+/* SQL values for columns that the tables of older versions lack. */
 #define NO_BINARIES "NULL AS result_binaries, NULL AS result_binary_size"
 
 /* Adds the calls of a schema as a table `c`. With x->operations, c also has the columns of

@@ -61,15 +61,14 @@ struct cost_reading {
     struct cost_status {
         int64_t id;
         enum call_status status;
-        /* owned; calls made of several requests, sorted by id when all of these calls are known */
-    } * several;
+    } * several; /* owned; calls made of several requests; sorted by id at the end */
     size_t several_n, several_cap;
     struct cost_operation *operation; /* owned; operations of the current session, sorted by id */
     size_t operation_n, operation_cap;
     int status;
 };
 
-/* Counts a session, and keeps it if its lists may be read. */
+/* Counts a session, and adds it to a list if its lists of tools may be read. */
 static int cost_add_session(struct cost_server *s, const struct query_session *of)
 {
     s->sessions++;
@@ -468,7 +467,7 @@ int cost_read(struct cost *c, struct query *q)
     if (st == 0)
         st = call_rows_prepare(q, &f);
     if (st == 0)
-        st = db_begin(&q->d); /* one transaction, so that operations and calls are consistent */
+        st = db_begin(&q->d); /* use one transaction, so that operations and calls are consistent */
     if (st == 0)
         st = db_end(&q->d, cost_read_calls(&x, &question));
     free(x.operation);

@@ -33,8 +33,9 @@ struct cost_results {
 
 /* Images, audio and blobs in results. */
 struct cost_binaries {
-    int64_t n;         /* number of images, audio and blobs; -1: unknown for all answered calls */
-    int64_t size;      /* sum of their sizes in bytes; -1: unknown for all answered calls */
+    int64_t n; /* number of images, audio and blobs; -1: unknown for all answered calls */
+    /* sum of the sizes of the binaries, in bytes; -1: unknown for all answered calls */
+    int64_t size;
     int64_t counted;   /* number of results whose binaries were counted */
     int64_t uncounted; /* number of answered calls whose binaries are unknown */
 };
@@ -63,7 +64,7 @@ struct cost_session {
 
 struct cost_server {
     struct slice server;
-    int64_t sessions; /* number of sessions that match */
+    int64_t sessions; /* number of sessions that match the filter */
     /* number of tools in the list, and how many of them were called; -1: no list is known */
     int64_t tools, used;
     int64_t definition_tokens; /* tokens of all tools in the list */

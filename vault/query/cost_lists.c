@@ -112,7 +112,7 @@ static int lists_remove_hidden(struct lists_reading *x, struct slice body, struc
         if (st == 0) {
             changes_write(&c, body, x->seen.p);
             x->seen.n = n;
-            /* the list was valid JSON before tools were removed, so it still is */
+            /* the list is still valid JSON after tools were removed */
             st = rpc_read(buf_slice(&x->seen), m) < 0 ? MI_ENOMEM : 0;
         }
     }

@@ -12,7 +12,7 @@
 
 static const struct {
     const char *name;
-    const char *key; /* SQL columns that make up the key */
+    const char *key; /* SQL columns from which the key is made */
     bool tools;      /* true: only calls of tools are counted */
 } ways[COUNT_WAYS] = {
     [COUNT_TOOL] = {"tool", "s.name, c.target", true},

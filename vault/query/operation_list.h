@@ -29,7 +29,7 @@ struct operation_list {
     struct listed_hop {
         /* `seq`: of a message; `operation_seq`: of the first request of the message's operation */
         int64_t seq, operation_seq;
-    } * hop,  /* owned; requests that continue an operation, sorted by seq */
+    } * hop,  /* owned; the same requests as in `hop`, sorted by operation, then by seq */
         *of,  /* owned; the same requests, sorted by operation, then by seq */
         *end; /* owned; messages that ended an operation, sorted by seq */
     size_t hop_n, hop_cap;

@@ -86,7 +86,7 @@ static int person_on_call(void *ctx, sqlite3_stmt *st)
     c.operation_seq = first != 0 ? first : c.seq;
     c.end_us = c.closing_seq != 0 && lasted_us >= 0 ? t_us + lasted_us : INT64_MAX;
     if (!slice_is(connect_column(st, 8), "peer") || slice_is(connect_column(st, 9), "refused"))
-        return 0; /* ignore a request that was not sent by a peer, or not delivered */
+        return 0; /* ignore a request that was not sent by a peer, or was not delivered */
     if (slice_is(connect_column(st, 2), "c2s"))
         return person_add_open_call(r, &c, st);
     enum asks what = asker_kind_of_request(connect_column(st, 3));

@@ -19,7 +19,7 @@
 
 #define QUERY_PAGE_BYTES ((size_t)1 << 20)
 #define QUERY_PAGE_ROWS 512
-#define QUERY_PART 2000 /* messages read in one transaction when they are not copied */
+#define QUERY_PART 2000 /* number of messages that one transaction reads, if they are not copied */
 
 /* The message for an empty vault; %s is its path. */
 #define QUERY_NOTHING_YET                                                                          \
@@ -63,7 +63,7 @@ struct query_message {
     struct {
         MESSAGE_FIELDS(FIELD_MEMBER)
     };
-    /* The request that an answer belongs to, which has seq request_seq. */
+    /* The request with seq request_seq, to which an answer belongs. */
     bool has_request; /* true: the request is recorded, and the following members are set */
     int64_t request_t_us;
     struct slice request_method, request_target;
@@ -74,7 +74,7 @@ struct query_event {
     EVENT_FIELDS(FIELD_MEMBER)
 };
 
-/* Numbers of the client's requests in one session, and signs of faults. */
+/* Counts of the client's requests in one session, and signs of faults. */
 struct query_summary {
     int64_t last_seq; /* seq of the last message; 0: the session has no messages */
     int64_t last_t_us;
@@ -83,8 +83,8 @@ struct query_summary {
     /* number of calls; a call made of several requests counts once */
     int64_t operations;
     int64_t ended_as[CALL_UNKNOWN]; /* number of operations with each status */
-    int64_t person_us;              /* time that people took, summed over all operations */
-    bool tools_changed; /* the server's tools differ from those of the previous session */
+    int64_t person_us;              /* time that people took in all operations */
+    bool tools_changed; /* true: the server's tools differ from those of the previous session */
     bool unfinished;    /* the server left a line unfinished for a long time */
     uint64_t *waiting;  /* owned; bit N is set if request N is open; NULL: not requested */
     size_t waiting_n;   /* number of words */
@@ -133,8 +133,8 @@ struct call_question {
     /* true: only calls made of several requests; without `operations`, only their requests after
      * the first one */
     bool several;
-    bool recorded; /* true: only recorded sessions, not imported ones */
-    bool not_sent; /* true: only sessions that `send` did not make */
+    bool recorded; /* true: skip imported sessions */
+    bool not_sent; /* true: skip sessions that `send` made */
     /* true: sort by descending id; false: by ascending id within each session */
     bool newest_first;
     int64_t from, up_to; /* range of ids (query_call_id()); 0: no limit */
@@ -166,7 +166,8 @@ bool query_is_stored(const struct query *q); /* true for a vault with a director
 /* Whether sessions of several vaults are read, so that numbers may not be unique. */
 MI_MUST int query_has_several_vaults(struct query *q, bool *ret);
 const char *query_error(struct query *q);
-const char *query_vault(const struct query *q); /* absolute path; for a store, its name */
+/* returns the absolute path of a vault, or the name of a store */
+const char *query_vault(const struct query *q);
 int query_dir_fd(const struct query *q); /* the directory of a vault, borrowed; -1: there is none */
 
 /* ---- sessions ---- */
@@ -174,7 +175,7 @@ int query_dir_fd(const struct query *q); /* the directory of a vault, borrowed; 
 /* Passes on sessions, newest first, at most `limit` (0: all). Sessions of a vault are ordered by
  * id; sessions of a store by UID, which is the order of time. */
 MI_MUST int query_sessions(struct query *q, int64_t limit, query_session_fn fn, void *ctx);
-/* Like query_sessions(), but passes on only the sessions that match. */
+/* Like query_sessions(), but passes on only the sessions that match the filter. */
 MI_MUST int query_matching_sessions(struct query *q, const struct filter *f, enum filter_time time,
                                     int64_t limit, query_session_fn fn, void *ctx);
 /* Whether a session is older than the session with this id; for callbacks of query_sessions() and
@@ -192,7 +193,7 @@ bool query_is_newer(const struct query *q, int64_t a, int64_t b);
 MI_MUST int query_session(struct query *q, const char *ref, struct query_session *ret);
 /* Whether query_session() takes `ref` as a server's name. */
 MI_MUST int query_is_server(struct query *q, const char *ref, bool *ret);
-/* Reads the session with this id. */
+/* Finds the session with this id. */
 MI_MUST int query_session_by_id(struct query *q, int64_t id, struct query_session *ret);
 /* Counts the calls of a session. waiting: true if query_summary_waits() will be called. Call
  * query_summary_close() after success. */

@@ -70,7 +70,7 @@ MI_MUST int query_read_number(struct query *q, enum query_statement i, int64_t i
 /* A range of rows of a session: from <= the first column (a seq or an id) <= to. */
 struct query_range {
     int64_t session_id, from, to;
-    bool backwards; /* true: newest rows first, in a statement with this order */
+    bool backwards; /* true: the statement returns the newest rows first */
 };
 /* Checks that the current row is in the range, and reduces the range to the rows after it, so that
  * reading a damaged file ends. Always true for a store, whose rows are checked when they arrive

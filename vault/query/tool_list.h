@@ -13,7 +13,8 @@
 #include "wire/schema/tools.h"
 
 #define TOOL_LIST_MESSAGES 500
-#define TOOL_LIST_SESSIONS 100 /* most sessions of a server that are searched, newest first */
+/* most sessions of a server that are searched, beginning with the newest */
+#define TOOL_LIST_SESSIONS 100
 
 struct tool_list {
     struct tools tools;

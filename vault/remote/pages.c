@@ -11,7 +11,7 @@
 struct filling {
     struct page *page;
     int64_t bytes; /* bytes of the bodies in the page */
-    int64_t texts; /* bytes of the other texts in the page */
+    int64_t texts; /* bytes of the texts in the page that are not bodies */
     const struct remote_ask *ask;
 };
 
@@ -164,7 +164,7 @@ int pages_session(struct remote *r, int64_t id, struct page **ret, size_t *ret_r
         if (st < 0)
             return st;
         page_drop(r->session);
-        r->session = p; /* keep the page, because the next look-ups are for the same session */
+        r->session = p; /* store the page, because the next look-ups are for the same session */
         if (!page_find_uid(p, ask.session, ret_row))
             return MI_ENOENT;
     }
