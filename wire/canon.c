@@ -127,7 +127,7 @@ static enum special canon_special_below(const struct canon *c, enum special what
     return PLAIN;
 }
 
-/* Returns the ignored pointers that continue below this key. */
+/* Of the pointers to ignored members, returns those that lead into the member with this key. */
 static pointer_set canon_pointers_below_key(struct canon *c, pointer_set set, size_t depth,
                                             struct slice raw_key)
 {
@@ -162,7 +162,7 @@ static int compare_canon_members(const void *x, const void *y, void *ctx)
         slice_cmp((struct slice){text + a->at, a->key_n}, (struct slice){text + b->at, b->key_n});
     if (order != 0)
         return order;
-    return a->at < b->at ? -1 : 1; /* duplicate keys keep their order */
+    return a->at < b->at ? -1 : 1; /* members with equal keys stay in source order */
 }
 
 /* Sorts the members from `first` on by key. Their text starts at `at`, in source order. */
@@ -254,7 +254,7 @@ static const char *canon_append_container(struct canon *c, const char *bracket, 
     return json_walk_end(&w);
 }
 
-/* Writes a scalar, or a container that is too deep. */
+/* Writes a scalar, or an object or array that is too deep. */
 static void canon_append_leaf(struct canon *c, struct json_value v)
 {
     switch (v.type) {

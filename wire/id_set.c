@@ -30,7 +30,7 @@ static int id_set_add_integer(struct id_set *s, int64_t v)
     return 0;
 }
 
-/* Returns the slot of a hash, or the free slot for it. */
+/* Returns the slot that has the hash, or the free slot in which to store it. */
 static size_t id_set_find(const struct id_set *s, uint64_t hash)
 {
     size_t i = (size_t)(hash >> 20) & (s->cap - 1);

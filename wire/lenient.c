@@ -92,7 +92,7 @@ static void lenient_note_member(struct lenient *ret, struct slice key, struct sl
 
 /* ---- from the beginning ------------------------------------------------------------------- */
 
-/* Reads the token at p. Returns the byte after it. */
+/* Reads the token at p. Returns the address of the byte after it. */
 static const char *lenient_token_at(const char *p, const char *end, enum token *ret)
 {
     *ret = lenient_token_of_char(*p);
@@ -178,7 +178,7 @@ static bool read_forward(struct slice line, struct lenient *ret)
 
 /* ---- from the end ------------------------------------------------------------------------- */
 
-/* Reads the token that ends before p. Returns its first byte. */
+/* Reads the token that ends before p. Returns the address of its first byte. */
 static const char *lenient_token_before(const char *p, const char *begin, enum token *ret)
 {
     char quote = *--p;

@@ -15,15 +15,15 @@
 #include "base/buf.h"
 #include "wire/json/scan.h"
 
-#define LENIENT_ID_MAX 128 /* bytes of an id in single quotes */
+#define LENIENT_ID_MAX 128 /* maximum number of bytes of an id in single quotes */
 
 struct lenient {
     struct json_value id; /* valid JSON, a number or a string; type JSON_NONE: not readable */
-    bool is_call;         /* has a member `method` */
-    bool is_answer;       /* has a member `result` or `error` */
-    bool is_jsonrpc;      /* has a member `jsonrpc` */
+    bool is_call;         /* true: the object has a member `method` */
+    bool is_answer;       /* true: the object has a member `result` or `error` */
+    bool is_jsonrpc;      /* true: the object has a member `jsonrpc` */
     size_t n;             /* bytes of the line up to the end of the object; 0: not known */
-    char id_text[LENIENT_ID_MAX]; /* the text of `id` if the line has it in single quotes */
+    char id_text[LENIENT_ID_MAX]; /* text of `id`, if the id is in single quotes in the line */
 };
 
 /* Reads a line. Do not move *ret while ret->id is used. */

@@ -28,11 +28,13 @@ struct line {
 
 struct line_reader {
     struct chunk *chunk; /* owned; NULL before the first line_room() */
-    size_t head;         /* first byte not returned as a line; head <= scan <= tail < chunk->cap */
-    size_t scan;         /* first byte not searched for '\n' */
-    size_t tail;         /* one past the last byte read */
-    size_t max_len;      /* longest line accepted */
-    bool skipping;       /* reading the rest of a line already reported as too long */
+    /* offset of the first byte that was not returned as a line; head <= scan <= tail <
+     * chunk->cap */
+    size_t head;
+    size_t scan;    /* offset of the first byte that was not searched for '\n' */
+    size_t tail;    /* offset of the byte after the last byte that was read */
+    size_t max_len; /* longest line accepted */
+    bool skipping;  /* true: the bytes being read belong to a line that was reported as too long */
 };
 
 void line_open(struct line_reader *r, size_t max_len);
@@ -51,7 +53,7 @@ MI_MUST enum line_result line_take_last(struct line_reader *r, struct line *ret)
 MI_MUST enum line_result line_give_up(struct line_reader *r, struct line *ret);
 /* Makes the next line_next() return again the line that it has just returned. */
 void line_put_back(struct line_reader *r, const struct line *line);
-/* Bytes read of the line that has not ended yet. */
+/* Returns how many bytes of the unfinished line were read. */
 size_t line_partial_bytes(const struct line_reader *r);
 
 /* Returns the line without \r and byte order marks, which some readers reject around a message

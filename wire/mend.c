@@ -179,7 +179,7 @@ static bool may_close_container(const struct mend *m, char c)
            m->expect == (c == '}' ? EXPECT_FIRST_KEY : EXPECT_FIRST_VALUE);
 }
 
-/* Handles one of {}[],: at p. */
+/* Handles one of the characters {}[],: at p. */
 static const char *mend_structural(struct part *l, const char *p)
 {
     struct mend *m = l->m;

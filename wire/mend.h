@@ -27,8 +27,8 @@ struct repair {
     enum finding finding;
     size_t at; /* offset of the first repaired position, in the received lines joined by newlines */
     size_t count;                 /* number of repaired positions */
-    size_t bytes_n;               /* bytes used in `bytes` */
-    char bytes[REPAIR_BYTES_MAX]; /* the bytes that were replaced, as far as there is room */
+    size_t bytes_n;               /* number of bytes in `bytes` */
+    char bytes[REPAIR_BYTES_MAX]; /* the bytes that were replaced; only as many as fit */
 };
 
 struct repairs {
@@ -36,7 +36,7 @@ struct repairs {
     struct repair list[REPAIRS_MAX]; /* in the order of `at` */
 };
 
-/* Notes a repair at one position. */
+/* Adds a repair that was made at one position. */
 void repairs_add_repair(struct repairs *r, enum finding finding, size_t at, struct slice replaced);
 /* Returns the repairs as a set of findings. */
 findings repairs_as_findings(const struct repairs *r);

@@ -19,11 +19,11 @@
 
 enum rpc_kind {
     RPC_INVALID,      /* not a JSON-RPC message: see `findings`; `id` is set if it was readable */
-    RPC_REQUEST,      /* has a method and an id */
-    RPC_NOTIFICATION, /* has a method and no id, or an id of null */
+    RPC_REQUEST,      /* the message has a method and an id */
+    RPC_NOTIFICATION, /* the message has a method and no id, or an id of null */
     RPC_RESULT,
     RPC_ERROR,
-    RPC_BATCH, /* an array; read its members one by one with json_walk_next() */
+    RPC_BATCH, /* the line is an array; read its members one by one with json_walk_next() */
 };
 
 /* Findings of an object that one reader may interpret as another message than another reader. */
@@ -35,9 +35,9 @@ struct rpc {
     struct json_fault fault; /* if the line is not JSON */
     struct slice text;       /* the message without surrounding white space */
     struct json_value id;    /* as written */
-    bool is_call;            /* has a member `method`, valid or not */
-    bool is_answer;          /* has a result or an error that is not null, valid or not */
-    struct slice method;     /* without quotes, escapes as written */
+    bool is_call;            /* true: the message has a member `method`, valid or not */
+    bool is_answer; /* true: the message has a result or an error that is not null, valid or not */
+    struct slice method; /* without quotes, escapes as written */
     struct json_value params, result, error;
     /* The following members are values in params, result or error that the interposer uses. */
     struct json_value name, uri, ref;      /* params.name, .uri, .ref: the target of a request */

@@ -12,7 +12,7 @@
 #include "base/buf.h"
 #include "wire/json/scan.h"
 
-#define RPC_ID_MAX ((size_t)64 << 10) /* bytes of the longest id that is accepted */
+#define RPC_ID_MAX ((size_t)64 << 10) /* longest id that is accepted, in bytes */
 
 struct rpc_id {
     char type;         /* 'n': a number, 's': a string; 0: neither, or out of memory */

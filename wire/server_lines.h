@@ -41,7 +41,7 @@ struct server_line {
     size_t size;          /* number of bytes of the message as received */
     findings found;       /* findings about the line, including those of m */
     const struct rpc *m;  /* the message that was read; NULL for a blank line and for noise */
-    struct json_value id; /* id of the message, or of the request that is answered */
+    struct json_value id; /* id of the message; of an answer, id of the request that is answered */
     /* Repairs of a message. NULL: nothing was repaired, and the text is a part of the received
      * line. */
     const struct repairs *repairs;

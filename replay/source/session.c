@@ -261,7 +261,7 @@ static int add_probe(struct source *s, struct query_session of, struct slice com
     if (query_is_store(s->q)) /* in a store, a lower id does not mean an earlier session */
         return 0;
     int st = count_requests(s->q, of.id, &l);
-    /* the session itself begins with a probe, so no other session is its probe */
+    /* the session itself contains a discover request, so no other session is its probe */
     if (st < 0 || l.discovers > 0)
         return st;
     for (int64_t id = of.id - 1; id > 0 && id >= of.id - PROBE_SESSIONS; id--) {

@@ -73,7 +73,7 @@ static int sender_send_all(struct sender *s)
         st = sender_send_sessions(s);
         sender_hold_back_sessions(s, stated);
     }
-    /* a smaller cursor keeps `prune` from removing rows that the store has lost */
+    /* save the cursors now, so that `prune` does not remove rows that the store has lost */
     if (st == 0 && fresh)
         sender_save_cursors(s);
     if (st == 0)

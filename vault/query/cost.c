@@ -68,7 +68,7 @@ struct cost_reading {
     int status;
 };
 
-/* Counts a session, and adds it to a list if its lists of tools may be read. */
+/* Counts a session, and adds it to s->session if its lists may be read. */
 static int cost_add_session(struct cost_server *s, const struct query_session *of)
 {
     s->sessions++;

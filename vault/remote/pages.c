@@ -208,7 +208,7 @@ int pages_neighbour(struct remote *r, const struct remote_ask *ask, struct page 
 {
     bool older = ask->backwards && ask->before.p != NULL && ask->first.p == NULL;
     bool newer = !ask->backwards && ask->before.p == NULL && ask->first.n > 1;
-    /* `first` is the uid and one more character (table.c) */
+    /* `first` is the uid with one more character at its end (table.c) */
     struct slice uid = older ? ask->before : (struct slice){ask->first.p, ask->first.n - 1};
     const struct page *p = r->sessions[1];
     size_t i;
@@ -239,7 +239,7 @@ static void page_find_rows_from(const struct page *p, int64_t from, bool backwar
     *ret = low;
 }
 
-/* Makes a page of the requested rows that a kept page has. */
+/* Makes a page with the requested rows, which are copied from a kept page. */
 static int kept_copy_rows(const struct kept *k, const struct remote_ask *ask, struct page **ret)
 {
     const struct page *p = k->page;

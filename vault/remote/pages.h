@@ -34,7 +34,7 @@ struct page {
 struct block {
     enum remote_table table;
     int64_t session, first; /* `session`: id of the session; `first`: the first seq of the block */
-    uint64_t used;          /* number of the look-up that last used the block */
+    uint64_t used;          /* number of the look-up that has used the block last */
     struct page *page;      /* reference to a page; NULL: the block is free */
 };
 
@@ -59,7 +59,8 @@ struct remote {
     struct page *session; /* reference to the page of the session that was last read alone */
     struct kept kept[4];  /* the pages of messages that were read most recently */
     size_t kept_next;     /* index of the entry of `kept` that is replaced next */
-    struct kept calls[1 + REMOTE_SESSIONS_MORE]; /* pages that reach a session's last call */
+    /* pages of calls that reach the last call of their session */
+    struct kept calls[1 + REMOTE_SESSIONS_MORE];
     int64_t calls_session;  /* id of the session whose calls were requested last */
     struct page *summaries; /* reference to the last summaries, for the sessions in summary_of */
     int64_t summary_of[1 + REMOTE_SESSIONS_MORE];

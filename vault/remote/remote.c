@@ -89,7 +89,7 @@ int remote_has_several_vaults(struct remote *r, bool *ret)
 int remote_body(struct remote *r, struct slice uid, int64_t seq, size_t max, struct buf *ret)
 {
     struct remote_ask ask = {0};
-    uint32_t index; /* the id of a session is its index + 1 */
+    uint32_t index; /* the id of a session is the index of its uid + 1 */
     if (!intern_find(&r->uids, uid, &index) || !pages_set_session(r, (int64_t)index + 1, &ask))
         return MI_ENOENT;
     return r->store.body(r->store.ctx, ask.vault, ask.session, seq, max, ret);

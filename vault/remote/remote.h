@@ -73,7 +73,7 @@ struct remote_ask {
      * limit */
     struct slice first, before;
     struct slice name; /* name of the server whose sessions are read; {NULL, 0}: any server */
-    int64_t number;    /* id of the sessions in their vault; 0: any id */
+    int64_t number;    /* id of the sessions in their vault; 0: sessions with any id */
 };
 
 /* Searches messages with words that match, in sessions with first <= uid <= last, newest first. In
@@ -82,7 +82,7 @@ struct remote_words {
     struct slice first, last;
     int64_t before;
     const char *match; /* search condition, as written by search_terms_tsquery() */
-    int64_t rows;      /* most rows that are read */
+    int64_t rows;      /* maximum number of rows to read */
 };
 
 /* Called for each row. Returns 0 to continue, or an error. In rows of calls and summaries, a cell

@@ -54,7 +54,7 @@ static void cursor_drop_page(struct cursor *c)
     c->row = 0;
 }
 
-/* Reads a page from the kept pages or from the store. */
+/* Gets a page from the kept pages, or reads it from the store. */
 static int cursor_read_page(struct remote *r, struct cursor *c)
 {
     struct remote_ask *ask = &c->ask;
@@ -101,7 +101,7 @@ static int cursor_load_next_page(struct cursor *c)
 {
     struct remote_ask *ask = &c->ask;
     const struct cell *last = page_row(c->page, c->page->n - 1);
-    int64_t key = last[0].number; /* seq of the last row, or its id if it is an event */
+    int64_t key = last[0].number; /* seq of the last row; id, if the row is an event */
     if (c->one || c->page->last || ask->table == REMOTE_LEAVES) {
         cursor_drop_page(c);
         return SQLITE_OK;
@@ -130,7 +130,7 @@ static void cursor_limit_sessions(struct cursor *c, int64_t from, int64_t to)
 {
     struct remote_ask above = {0};
     c->none |= to < from;
-    /* no statement selects sessions that are newer than a given one */
+    /* no statement reads the sessions that are newer than a given session */
     assert(c->none || from == to || from <= 1);
     if (from == to) {
         c->id = to;

@@ -19,7 +19,7 @@
 #include "vault/query/reader.h"
 #include "vault/search/search_terms.h"
 
-#define SEARCH_SESSIONS 64 /* number of sessions in one file */
+#define SEARCH_SESSIONS 64 /* number of sessions that one file indexes */
 #define SEARCH_WAIT_MS 10000
 
 struct search;

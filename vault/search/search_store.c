@@ -20,7 +20,8 @@ static int search_store_update(struct search *s, const struct search_session *se
                                void (*on_read)(void *ctx), void *ctx)
 {
     (void)s, (void)session, (void)n, (void)on_read, (void)ctx;
-    return 0; /* nothing to do: machines send the words with their messages */
+    /* nothing to do: a store has its index, because machines send the words with their messages */
+    return 0;
 }
 
 /* Data for passing on the found messages whose session is in `session`. The found messages and

@@ -117,7 +117,8 @@ int search_terms_find(struct search_terms *t, struct slice text, struct slice *r
 {
     bool listed = false;
     *ret = (struct slice){text.p, 0};
-    for (size_t i = 0; i < t->n; i++) { /* test exact terms first, because they are the cheapest */
+    /* exact terms are tested first, because their test takes the least time */
+    for (size_t i = 0; i < t->n; i++) {
         struct slice at;
         if (t->term[i].exact && !find_exact_term(&t->term[i], text, &at))
             return MI_ENOENT;

@@ -22,7 +22,7 @@ struct search_word {
     size_t word, len; /* offset and length of the word in list.text */
 };
 
-/* The words of one text. Zero is an empty list. */
+/* The words of one text. {0} is an empty list. */
 struct search_list {
     struct buf text;          /* owned */
     struct search_word *word; /* owned */

@@ -32,7 +32,7 @@
 
 /* A call that an earlier batch has stored as open. */
 struct kept_call {
-    struct call call;          /* the current state; its texts point into `text` */
+    struct call call;          /* state of the call, with texts in `text` */
     char text[CALL_KEPT_TEXT]; /* method and target, without a NUL */
 };
 
@@ -46,10 +46,11 @@ struct call_batch {
     bool knows_own;
     /* true: member `operations` has the operations before this batch */
     bool knows_operations;
-    struct call_set calls;  /* the calls that begin in this batch */
+    struct call_set calls;  /* the calls that begin in the current batch */
     struct kept_call *kept; /* owned; the newest open calls, sorted by seq */
     size_t kept_n;
-    uint16_t ended[CALL_KEPT_MAX]; /* indexes in `kept` of calls that this batch has ended */
+    /* for each call in `kept` that the current batch has ended: its index in `kept` */
+    uint16_t ended[CALL_KEPT_MAX];
     size_t ended_n;
     /* owned; array of CALL_BATCH_MAX; messages that end a call of an earlier batch that is not in
      * `kept` */

@@ -20,9 +20,10 @@
 #define CALL_FILL_MESSAGES 1000 /* number of messages in a step */
 
 struct call_fill {
-    int64_t session_id; /* id of the session; 0: the next step chooses one */
-    int64_t after;      /* seq of the last message that was read */
-    int64_t may_link;   /* value of CALL_MAY_LINK for the session; -1: not read yet */
+    /* id of the session that is filled in; 0: the next step chooses a session */
+    int64_t session_id;
+    int64_t after;    /* seq of the last message that was read */
+    int64_t may_link; /* value that CALL_MAY_LINK gives for the session; -1: not read yet */
 };
 
 /* *ret_more is false if no session is left. */

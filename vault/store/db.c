@@ -111,7 +111,7 @@ static bool has_open_statement(sqlite3 *db)
 
 bool db_is_outdated(const struct db *d)
 {
-    struct buf file = d->file; /* buf_str() needs a buffer that is not const */
+    struct buf file = d->file; /* a copy, because buf_str() needs a buffer that is not const */
     return !d->shared && d->db != NULL && read_only_is_shared(buf_str(&file)) &&
            sqlite3_get_autocommit(d->db) && !has_open_statement(d->db);
 }

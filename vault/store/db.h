@@ -26,14 +26,14 @@
 struct db_kind {
     bool writes;
     int wait_ms;
-    const char *settings; /* PRAGMAs that each connection runs first; NULL: none */
+    const char *settings; /* PRAGMAs that are run first on each connection; NULL: none */
     const char *const *sql;
     size_t n; /* number of statements */
     /* verb for the sentence of an error, as in "can not read": "read", "use" or "change" */
     const char *can_not;
 };
 
-/* Number of statements of db_ask_text() that stay prepared. */
+/* Maximum number of statements of db_ask_text() that stay prepared. */
 #define DB_KEPT 4
 #define DB_TABLES 8 /* number of tables whose existence is remembered */
 
@@ -52,7 +52,7 @@ struct db {
     unsigned kept_n;              /* number of statements that were put into `kept` so far */
     const char *table[DB_TABLES]; /* names of tables that exist, as found by db_has_table() */
     size_t tables;
-    struct buf file;   /* owned; path of the database, or its name */
+    struct buf file;   /* owned; path of the database; for a database in memory, its name */
     struct buf *error; /* borrowed */
 };
 

@@ -370,7 +370,8 @@ static bool session_has_journal(const char *uid)
 {
     struct journal_file f;
     struct ring r;
-    if (!uid_is_valid(slice_of(uid))) /* check the uid: another program may have written it */
+    /* check the uid, because another program may have written the row */
+    if (!uid_is_valid(slice_of(uid)))
         return false;
     int st = journal_file_open(&f, uid);
     if (st < 0)

@@ -28,7 +28,7 @@ struct running_row {
     char uid[32], name[80], host[256], client[80]; /* `client` is clientInfo.name, or "" */
     /* `last_at_us` is the time of the last message, or of the start */
     int64_t started_at_us, last_at_us;
-    bool ended; /* true: the session is closed, but its row still exists */
+    bool ended; /* true: the session has ended, but its row in `running` still exists */
     struct running r;
 };
 

@@ -415,7 +415,8 @@ static int add_rules_in_transaction(struct writer *s, int64_t session_id, uint64
 {
     char text[2200];
     struct covered_event e = {.kind = slice_of(EVENT_FINDING_ADDED)};
-    int st = writer_insert_rows(s); /* the message may be in one of the waiting rows */
+    /* insert the waiting rows first, because the message may be one of them */
+    int st = writer_insert_rows(s);
     if (st == 0)
         st = writer_add_finding(s, schema_message_id(session_id, seq), names, &e.t_us);
     if (st < 0 || e.t_us < 0)

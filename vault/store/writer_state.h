@@ -11,7 +11,7 @@
 
 #include <sys/types.h>
 
-/* Statements; their SQL is in open.c. */
+/* Numbers of the statements, whose SQL is in open.c. */
 enum writer_query {
     Q_BEGIN,
     Q_COMMIT,
@@ -35,10 +35,10 @@ struct writer {
     sqlite3_stmt *q[Q_COUNT]; /* owned; prepared once, when the writer is opened */
     struct row_sanitizer sanitizer;
     struct row_batch batch;  /* rows of the transaction that were not inserted yet */
-    struct call_batch calls; /* calls that follow from the rows of `batch` */
+    struct call_batch calls; /* calls that begin or end with the rows of `batch` */
     struct bodies bodies;
     struct coverage coverage; /* evidence of the session whose records were written last */
-    dev_t dev;                /* device of the database file when it was opened */
+    dev_t dev;                /* device of the database file at the time when it was opened */
     ino_t ino;
     int64_t wait_us;       /* longest time that the busy handler may wait */
     int64_t busy_until_us; /* time at which the busy handler gives up; 0: it was not called yet */

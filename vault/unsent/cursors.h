@@ -29,7 +29,7 @@ struct target_state {
     struct slice error;  /* error of the last attempt; {NULL, 0}: the attempt succeeded */
 };
 
-/* Stores n cursors, in one transaction. */
+/* Stores n cursors of a target in one transaction. */
 MI_MUST int cursors_save(struct unsent *u, struct slice url, const struct cursor *c, size_t n,
                          int64_t now_us);
 /* Stores the state of a target. If t->sent_at_us is 0, the stored time is kept. If t->error is set,

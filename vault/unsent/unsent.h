@@ -56,7 +56,7 @@ enum {
     SESSION_BEFORE_LATER = SESSION_EVIDENCE + 5,
     SESSION_FIELDS(SESSION_LAST)
     SESSION_COLUMNS,
-    SESSION_LATER = SESSION_BEFORE_LATER + 1, /* first column that old stores do not have */
+    SESSION_LATER = SESSION_BEFORE_LATER + 1, /* first of the columns that old stores do not have */
     SESSION_SEQ = SESSION_COLUMNS, /* seq of the session's last message; read, but not sent */
     SESSION_EVENT,                 /* id of the session's last event; read, but not sent */
     SESSION_ENDED_AT_US = SESSION_ended_at_us
@@ -70,9 +70,11 @@ enum {
     MESSAGE_COLUMNS,
     MESSAGE_KIND = MESSAGE_kind,
     MESSAGE_BODY = MESSAGE_body,
-    /* column: length of a body in a file; NULL: the body is in the row */
+    /* column: length of a body that is in the session's file of bodies; NULL: the body is in the
+     * row */
     MESSAGE_LENGTH = MESSAGE_body_length,
-    MESSAGE_OFFSET = MESSAGE_body_offset  /* column: offset of the body in that file */
+    /* column: offset of the body in the session's file of bodies */
+    MESSAGE_OFFSET = MESSAGE_body_offset
 };
 /* clang-format on */
 enum { EVENT_ID = 0, EVENT_KIND = 2, EVENT_DETAIL = 3, EVENT_COLUMNS = 7 };

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 
 #define BUSY_MS 2000
-#define SQLITE_LEAST 3037000 /* oldest SQLite that is supported: it has STRICT tables */
+#define SQLITE_LEAST 3037000 /* oldest supported version of SQLite: the first with STRICT tables */
 
 enum health_query {
     H_PAGE_SIZE,

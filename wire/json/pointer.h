@@ -41,7 +41,8 @@ struct pointers {
     size_t n;
 };
 
-typedef uint64_t pointer_set; /* one bit for each pointer that matches so far */
+/* a set of pointers, as one bit for each pointer that matches so far */
+typedef uint64_t pointer_set;
 
 /* Adds the pointer `below` followed by `text`; `below` may be "". Returns 0, MI_EINVAL or MI_EFULL
  * with a message in error, or MI_ENOMEM. */

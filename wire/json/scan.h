@@ -17,9 +17,11 @@
 #include "base/base.h"
 
 #define JSON_MAX_DEPTH 10000
-#define JSON_TREE_DEPTH 512      /* levels in which duplicate keys are found; see Depth above */
-#define JSON_KEYS_MAX 512        /* keys of all open objects that are checked for duplicates */
-#define JSON_OBJECT_KEYS_MAX 128 /* keys of one object that are checked */
+/* number of levels in which duplicate keys are found; see Depth above */
+#define JSON_TREE_DEPTH 512
+/* most keys that are checked for duplicates in all open objects together */
+#define JSON_KEYS_MAX 512
+#define JSON_OBJECT_KEYS_MAX 128 /* most keys that are checked for duplicates in one object */
 
 enum json_type {
     JSON_NONE, /* absent */
@@ -50,7 +52,7 @@ struct json_fault {
 
 struct json_value {
     enum json_type type;
-    struct slice text; /* the value as written, strings with their quotes */
+    struct slice text; /* the value as written; a string includes its quotes */
 };
 
 /* A member of the root object (depth 1), or of an object inside it (depth 2; `outer` is that

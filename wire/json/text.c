@@ -212,7 +212,7 @@ bool json_int(struct json_value v, int64_t *ret)
     if (!json_is_integer(v))
         return false;
     struct decimal d = decimal_read(v.text);
-    int64_t i = 0; /* negated, so that INT64_MIN fits */
+    int64_t i = 0; /* the number is negative while it is read, so that INT64_MIN fits */
     for (size_t k = 0; k < d.digits.n; k++)
         if (d.digits.p[k] != '.' && (__builtin_mul_overflow(i, 10, &i) ||
                                      __builtin_sub_overflow(i, d.digits.p[k] - '0', &i)))

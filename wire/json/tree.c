@@ -23,7 +23,7 @@ static void link_nodes(struct json_tree *t, const char *text, const jsmntok_t *t
             continue;
         uint32_t me = (uint32_t)t->n++;
         struct json_node *node = &t->node[me];
-        /* Strings of jsmn exclude the quotes; ours include them. */
+        /* the text of a string has no quotes in jsmn, but has quotes in a node */
         size_t quote = tok[i].type == JSMN_STRING;
         const char *p = text + tok[i].start - quote;
         size_t value_n = (size_t)(tok[i].end - tok[i].start) + 2 * quote;

@@ -24,7 +24,7 @@ struct json_node {
     uint32_t child, next;
     uint32_t count; /* number of children */
     uint32_t up;    /* index of the parent */
-    uint32_t depth; /* number of objects and arrays that contain the node */
+    uint32_t depth; /* depth: number of objects and arrays that contain the node */
 };
 
 struct json_tree {

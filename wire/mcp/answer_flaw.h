@@ -14,13 +14,13 @@
 #include "wire/mend.h"
 #include "wire/rpc.h"
 
-/* The request that an answer belongs to. */
+/* The request to which an answer belongs. */
 struct answered {
     struct slice id;     /* JSON text */
     struct slice method; /* without quotes, with escapes */
 };
 
-/* Text that replaces other text. */
+/* A change: a text that replaces another text. */
 struct change {
     struct slice from, to;
 };

@@ -4,7 +4,7 @@
 #include "wire/json/text.h"
 #include "wire/rpc_id.h"
 
-#define HASHED_MAX ((size_t)16 << 10) /* bytes of a value that is hashed */
+#define HASHED_MAX ((size_t)16 << 10) /* longest value that is hashed, in bytes */
 
 /* ---- hashes --------------------------------------------------------------------------------- */
 
@@ -32,7 +32,7 @@ static bool scalar_is_key(const char *p, const char *end)
 
 uint64_t protocol_hash_value(struct json_value v)
 {
-    /* hash of the member's key; 0: the value is in an array, or follows an object */
+    /* hash of the key of the current member; 0: the value is in an array, or follows an object */
     uint64_t sum = 1, key = 0;
     if (v.text.n == 0 || v.text.n > HASHED_MAX)
         return v.text.n == 0;

@@ -7,7 +7,7 @@
 
 static const struct {
     enum field items;
-    const char *key;     /* the string that identifies an entry */
+    const char *key;     /* name of the member that identifies an entry */
     const char *other;   /* another string that an entry must have; NULL: none */
     const char *changed; /* the notification by which the server says that the list has changed */
 } lists[PROTOCOL_LISTS] = {

@@ -397,7 +397,8 @@ uint32_t capabilities_declared(struct json_value declared)
     struct json_value part;
     for (struct json_walk w = json_walk_begin(declared); json_walk_next(&w, &key, &part);)
         for (unsigned c = CAP_NONE + 1; c < CAP_COUNT; c++)
-            if (json_key_is(key, capabilities[c].part)) /* among duplicates the last one is used */
+            /* of several members with one name, the last one is used */
+            if (json_key_is(key, capabilities[c].part))
                 set = (set & ~(1u << c)) | (part_declares_capability(part, c) ? 1u << c : 0);
     /* an elicitation capability without a mode means form (mcp-wire.md 2.5) */
     if ((set & 1u << CAP_ELICITATION) != 0 && (set & 1u << CAP_ELICITATION_URL) == 0)

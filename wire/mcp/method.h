@@ -20,7 +20,7 @@ enum revision {
     REV_2025_06_18,
     REV_2025_11_25,
     REV_2026_07_28,
-    REV_COUNT, /* also stands for no revision, or an unknown one */
+    REV_COUNT, /* also used if the revision is missing or unknown */
 };
 enum {
     REVS_2024_11_05 = 1u << REV_2024_11_05,
@@ -71,7 +71,7 @@ enum method_flag {
     METHOD_UNCANCELLED = 4, /* the request must not be cancelled (initialize) */
     METHOD_CACHED = 8,      /* in 2026-07-28, the result of the method has ttlMs and cacheScope */
     METHOD_ASKS_BACK = 16,  /* in 2026-07-28, the result of the method may be input_required */
-    METHOD_STREAMED = 32,   /* a notification that requires a subscription in 2026-07-28 */
+    METHOD_STREAMED = 32,   /* the notification requires a subscription in 2026-07-28 */
     METHOD_LISTENS = 64,    /* the request opens a subscription; its result ends the subscription */
     METHOD_PASSES_ON = 128, /* the result of the request is the result of another request */
 };
@@ -92,7 +92,7 @@ struct method {
     uint8_t from_server; /* bits of the revisions in which the server may send the method */
     uint8_t flags;       /* enum method_flag */
     uint8_t capability;  /* enum capability, of a request's receiver or a notification's sender */
-    uint8_t capability_since;                    /* the first revision that has the capability */
+    uint8_t capability_since; /* the first revision in which the capability exists */
     struct method_need params[METHOD_NEEDS_MAX]; /* the list ends with an entry without types */
     struct method_need result[METHOD_NEEDS_MAX];
 };

@@ -358,7 +358,7 @@ static breaches check_result(struct protocol *p, const struct rpc *m,
     breaches r = 0;
     enum revision revision = a->revision;
     if (m->result.type != JSON_OBJECT)
-        return 0; /* FIND_RESULT_NOT_OBJECT reports it */
+        return 0; /* not reported here, because FIND_RESULT_NOT_OBJECT reports it */
     if (a->modern)
         r |= protocol_check_modern_result(p, m, a, &plain);
     else if (!plain)

@@ -18,12 +18,13 @@
 #include "wire/mcp/rule.h"
 #include "wire/rpc.h"
 
-#define PROTOCOL_STREAMS 32 /* subscriptions that are tracked */
-#define PROTOCOL_STATES 64  /* requestStates that are tracked */
-#define PROTOCOL_LISTS 4    /* methods that list something, in pages */
-#define PROTOCOL_TASKS 64   /* tasks that are tracked */
-#define PROTOCOL_KEYS 256   /* keys of the tasks' inputRequests */
-#define PROTOCOL_LEVELS 9   /* levels of log messages; 0: none */
+#define PROTOCOL_STREAMS 32 /* number of subscriptions that are tracked */
+#define PROTOCOL_STATES 64  /* number of requestStates that are tracked */
+#define PROTOCOL_LISTS 4    /* number of methods that return a list in pages */
+#define PROTOCOL_TASKS 64   /* number of tasks that are tracked */
+/* number of keys of inputRequests that are tracked, for all tasks together */
+#define PROTOCOL_KEYS 256
+#define PROTOCOL_LEVELS 9 /* number of levels of log messages, with 0 for no level */
 /* bytes of the URIs and tasks of a subscription that are tracked */
 #define PROTOCOL_STREAM_SET 4096
 enum protocol_party { PARTY_CLIENT, PARTY_SERVER };
@@ -119,7 +120,7 @@ struct protocol {
     const char *blame;  /* name of the member that violates one of RULES_OF_MEMBERS; static */
 };
 
-/* Facts about a request that are needed until its answer. */
+/* What must be known about a request when its answer arrives. */
 struct protocol_asked {
     const struct method *method; /* method of the request; NULL: not a method of MCP */
     enum revision revision;      /* revision of the request */

@@ -91,8 +91,8 @@ void finding_list(struct buf *b, findings set, breaches broken);
 struct finding_info {
     const char *name, *meaning, *remedy;
     enum severity severity;
-    findings finding; /* one bit, or 0 for a rule */
-    breaches rule;    /* one bit, or 0 for a finding */
+    findings finding; /* of a finding: its bit; of a rule: 0 */
+    breaches rule;    /* of a rule: its bit; of a finding: 0 */
 };
 /* Looks up the name of a finding or a rule. Returns false if it is unknown. */
 bool finding_by_name(struct slice name, struct finding_info *ret);

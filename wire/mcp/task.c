@@ -37,7 +37,7 @@ static struct protocol_task *find_task(struct protocol *p, uint64_t id)
     return NULL;
 }
 
-/* Finds the task with this id, or adds it. */
+/* Finds the task with this id. If there is none, adds it. */
 static struct protocol_task *find_or_add_task(struct protocol *p, uint64_t id)
 {
     struct protocol_task *t = find_task(p, id);

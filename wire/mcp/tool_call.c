@@ -21,7 +21,7 @@ static const char *find_message_fault(const struct rpc *m)
         if (tool_rule_key(key, "params", &exact) && !exact)
             return "a member differs from `params` only in case or by a NUL";
     }
-    /* a reader that ends strings at a NUL would read another method */
+    /* a reader for which a NUL ends a string would read another method */
     if (m->method.n > 0 && memmem(m->method.p, m->method.n, "\\u0000", 6) != NULL)
         return "the method contains a NUL character";
     return NULL;

@@ -292,7 +292,7 @@ static struct slice cut_at_nul_escape(struct slice raw)
     return raw;
 }
 
-#define KEY_BYTES_MAX 96 /* bytes of the longest raw key that is examined */
+#define KEY_BYTES_MAX 96 /* longest raw key that is examined, in bytes */
 
 bool tool_rule_key(struct slice raw, const char *name, bool *ret_exact)
 {

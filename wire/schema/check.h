@@ -33,7 +33,7 @@ struct note {
 };
 
 struct scope {
-    size_t n;       /* number of notes when an inner scope began */
+    size_t n;       /* number of notes at the time when an inner scope began */
     size_t from;    /* index of the first note of the scope */
     uint32_t at;    /* node of the value to which the scope belongs */
     unsigned depth; /* nesting depth of the scope; 0: no scope is open */
@@ -45,7 +45,7 @@ struct evaluated {
     /* Owned; for each node of the value: the index of its last note, plus one. NULL before the
      * first scope. */
     uint32_t *last;
-    struct note *note; /* owned; each note costs a step, so their number is limited */
+    struct note *note; /* owned; adding a note costs a step, so the number of notes is limited */
     size_t n, cap;
     struct scope in; /* the innermost scope */
 };
@@ -61,7 +61,7 @@ struct check {
     struct evaluated *seen; /* NULL: no schema has an unevaluated… keyword */
     /* for dynamic references: base of each of the `depth` rules that are being evaluated */
     uint32_t *bases;
-    uint32_t unsure;     /* node of the keyword that could not be checked; 0: none */
+    uint32_t unsure;     /* node of a keyword that could not be checked; 0: none */
     const char *gave_up; /* which limit makes the result unknown; NULL: no limit was exceeded */
 };
 

@@ -55,8 +55,9 @@ void schema_fault_close(struct schema_fault *f);
 
 /* Limits for all schemas of one owner together. */
 struct schema_limits {
-    struct quota memory; /* if its max is 0, schema_open() sets it to SCHEMA_BYTES_MAX */
-    int64_t cpu_us;      /* limit for one compilation, and for one check; 0: no limit */
+    /* limit of memory; if quota.max is 0, schema_open() sets it to SCHEMA_BYTES_MAX */
+    struct quota memory;
+    int64_t cpu_us; /* limit of CPU time for compiling a schema, and for one check; 0: no limit */
 };
 
 /* The text must have passed json_scan(). Returns 0, MI_EINVAL (not a schema) or MI_EFULL (a limit

@@ -328,7 +328,8 @@ struct named_anchor {
 struct linking {
     struct schema *s;
     struct schema_names names;
-    struct named_anchor *named; /* owned; one for each of s->anchors, in the same order */
+    /* owned; for each element of s->anchors: the anchor with its name, in the same order */
+    struct named_anchor *named;
 };
 
 static int compare_named_anchors(const void *a, const void *b)

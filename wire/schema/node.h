@@ -73,7 +73,7 @@ enum keyword {
 };
 
 struct schema_keyword {
-    uint32_t at; /* node of its value */
+    uint32_t at; /* node of the keyword's value */
     /* for a reference: number of the target rule plus one; 0: the target is not in this document */
     uint32_t rule;
     /* for KW_DYNAMIC_REF: group of the anchors with the name in the reference; 0: treat it like
@@ -86,7 +86,7 @@ struct schema_rule {
     uint32_t first, n; /* its keywords */
     uint32_t base; /* the resource that contains the rule; set only if there are dynamic anchors */
     bool never;    /* the schema is `false` */
-    bool unevaluated; /* the rule has one of the KW_UNEVALUATED_… */
+    bool unevaluated; /* true: the rule has one of the keywords KW_UNEVALUATED_… */
 };
 
 /* A place where a KW_DYNAMIC_REF may lead, if the resource `base` is being evaluated. */
@@ -101,16 +101,19 @@ struct schema {
     size_t text_n;
     struct json_tree tree;
     enum dialect dialect;
-    bool unevaluated;         /* a rule has one of the KW_UNEVALUATED_… */
+    bool unevaluated;         /* true: a rule has one of the keywords KW_UNEVALUATED_… */
     struct schema_rule *rule; /* rule[0] is the root */
     size_t rules;
     struct schema_keyword *keyword;
     size_t keywords, keywords_cap;
     struct schema_anchor *anchor; /* the dynamic anchors, ordered by group and base */
     size_t anchors;
-    uint32_t *rule_of;        /* rule of each node; SCHEMA_NO_RULE: not a schema */
-    struct pattern **pattern; /* pattern of each node; NULL: not a pattern, or an invalid one */
-    struct buf scratch[2];    /* unescaped text */
+    /* for each node: number of its rule; SCHEMA_NO_RULE: the node is not a schema */
+    uint32_t *rule_of;
+    /* for each node: the compiled pattern; NULL: the node is not a pattern, or its pattern is
+     * invalid */
+    struct pattern **pattern;
+    struct buf scratch[2]; /* unescaped text */
     struct schema_limits *limits;
     struct schema_limits own; /* limits that are used if the caller passes none */
     size_t taken;     /* bytes of the schema that count against the quota, without its patterns */
@@ -122,7 +125,7 @@ static inline const struct json_node *schema_node(const struct schema *s, uint32
     return &s->tree.node[at];
 }
 
-/* The dialect that a `$schema` names. */
+/* Returns the dialect that a `$schema` names. */
 enum dialect schema_read_dialect(struct json_value value);
 /* Turns a subschema and its subschemas into rules, unless this was done before. Returns 0, MI_EFULL
  * or MI_ENOMEM. */

@@ -26,13 +26,14 @@ enum tool_schema_state {
     TOOL_SCHEMA_NEW, /* the schema was not compiled yet */
     TOOL_SCHEMA_READY,
     TOOL_SCHEMA_NONE,      /* the schema is missing or invalid: any value fits */
-    TOOL_SCHEMA_TOO_LARGE, /* a limit was exceeded, so it is unknown whether a value fits */
+    TOOL_SCHEMA_TOO_LARGE, /* a limit was exceeded, so it is unknown whether a value matches */
 };
 
 struct tool_schema {
     struct json_value text; /* JSON_NONE: absent */
     enum tool_schema_state state;
-    struct schema *schema; /* owned; NULL unless it is ready */
+    /* owned; the compiled schema; NULL unless the state is TOOL_SCHEMA_READY */
+    struct schema *schema;
 };
 
 struct tool {
@@ -42,7 +43,7 @@ struct tool {
     bool warned;         /* a warning about the tool's arguments was logged */
     bool not_checked;    /* the finding schema-not-checked was reported */
     unsigned generation; /* generation of the last list that contained the tool */
-    char *data;          /* owned; name and text point into it */
+    char *data;          /* owned; the buffer into which `name` and `text` point */
 };
 
 struct tools {

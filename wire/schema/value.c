@@ -44,7 +44,7 @@ struct buf *schema_begin_fault(struct check *c, const struct place *p)
     return &c->fault->reason;
 }
 
-/* Appends JSON of the schema, at most 120 bytes of it. */
+/* Appends a value of the schema as JSON, at most 120 bytes of it. */
 static void add_truncated_json(struct buf *b, struct slice json)
 {
     struct slice head = text_head(json, 120);

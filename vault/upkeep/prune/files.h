@@ -7,14 +7,14 @@
 #include "vault/upkeep/prune/state.h"
 
 /* Finds the log files, the escalations, and large bodies without a session, which an interrupted
- * removal has left. Plans these bodies, and adds their size to *bytes. 0, MI_ESTORE or
- * MI_ENOMEM. */
+ * removal has left. Plans the removal of these bodies, and adds their size to *bytes. 0, MI_ESTORE
+ * or MI_ENOMEM. */
 MI_MUST int prune_files_find(struct prune *p, int64_t *bytes);
-/* Plans the large bodies of a session, and adds their size to *bytes. 0, MI_ESTORE or MI_ENOMEM. */
+/* Plans the removal of the large bodies of a session, and adds their size to *bytes. */
 MI_MUST int prune_files_plan_body(struct prune *p, int64_t id, int64_t *bytes);
-/* Plans the next file. Returns its size. */
+/* Plans the removal of the next file. Returns the size of the file. */
 int64_t prune_files_plan_next(struct prune_files *f);
-/* Plans the files that have no data later than until_us. Returns their size. */
+/* Plans the removal of the files that have no data later than until_us. Returns their size. */
 int64_t prune_files_plan_until(struct prune_files *f, int64_t until_us);
 void prune_files_close(struct prune_files *f);
 

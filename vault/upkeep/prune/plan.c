@@ -13,7 +13,7 @@
 /* A session of the vault, and whether it may be removed. */
 struct candidate {
     int64_t id, started_us, ended_us;
-    int64_t since_us; /* earliest start of this session and of all newer ones */
+    int64_t since_us; /* earliest start of this session and of all newer sessions */
     bool running, removable, planned;
 };
 
@@ -58,8 +58,8 @@ static int read_candidates(struct prune *p, struct candidates *l)
     return st == 0 && rc == SQLITE_ROW ? MI_ENOMEM : st;
 }
 
-/* Plans the removal of a session and its large bodies, unless the session must be sent first. Adds
- * the bytes that this frees to *bytes. */
+/* Plans the removal of a session with its large bodies, unless the session must be sent first. Adds
+ * the bytes that the removal frees to *bytes. */
 static int plan_session(struct prune *p, struct candidate *c, int64_t *bytes)
 {
     bool sent;
@@ -82,7 +82,7 @@ static int plan_session(struct prune *p, struct candidate *c, int64_t *bytes)
     return st;
 }
 
-/* Plans the session that the rule names, if it exists. */
+/* Plans the removal of the session that the rule names, if the session exists. */
 static int plan_named_session(struct prune *p, struct candidates *l, int64_t *bytes)
 {
     size_t i = SEARCH_INT64(l->c, l->n, id, p->rule.session);
@@ -107,7 +107,7 @@ static int64_t files_cutoff_us(const struct prune *p, int64_t kept_us)
     return kept_us < aged_us ? kept_us : aged_us;
 }
 
-/* Plans the log files and escalations that are old enough. Returns their size. */
+/* Plans the removal of the log files and escalations that are old enough. Returns their size. */
 static int64_t plan_old_files(struct prune *p, const struct candidates *l)
 {
     int64_t kept_us = INT64_MAX;

@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define SHRINK_SHARE 5 /* the database is shrunk if at least 1/5 of it is free */
+#define SHRINK_SHARE 5 /* the database is shrunk if at least one fifth of its pages are free */
 
 int prune_open(struct prune **ret, const char *vault, const struct retention *r, int64_t now_us,
                struct buf *error)
@@ -125,7 +125,7 @@ static int prune_remove_from_table(struct prune *p, const char *table, enum prun
     return st == 0 && has ? db_run(&p->d, i, DB_WITH(db_int(id), db_int(PRUNE_ROWS))) : st;
 }
 
-/* Removes all rows of a session that are not messages. */
+/* Removes all rows of a session except its messages. */
 static int prune_remove_other_rows(struct prune *p, int64_t id)
 {
     static const struct {

@@ -24,7 +24,7 @@
 #include "base/buf.h"
 
 #define PRUNE_WAIT_MS 250
-#define PRUNE_ROWS 200 /* most messages that one step removes */
+#define PRUNE_ROWS 200 /* most messages that are removed in one step */
 
 /* The rules. A rule that is 0 is not set; but if keep_last is 0, one session is kept. */
 struct retention {
@@ -38,7 +38,7 @@ struct retention {
 struct prune_report {
     int64_t sessions, messages, bodies, logs, escalations;
     int64_t file_bytes; /* size of the removed files */
-    int64_t unsent;     /* number of sessions that are kept because `target` lacks them */
+    int64_t unsent;     /* number of sessions that are not removed, because `target` lacks them */
     int64_t free_bytes; /* bytes in free pages of the database, which new messages can use */
     /* The size of the vault without free pages of its database. bytes_after: in a plan, what will
      * remain; else, what remained after the last step. In a plan, bytes_after and `messages` are

@@ -84,10 +84,11 @@ static int64_t record_bytes(sqlite3_stmt *q)
     return sum;
 }
 
-#define PAGE_HEAD 8  /* header of a leaf page, in bytes */
-#define CELL_HEAD 11 /* header of a row: its size, its id, and its offset in the page */
+#define PAGE_HEAD 8 /* header of a leaf page, in bytes */
+/* header of a row, in bytes: the row's size, its id, and its offset in the page */
+#define CELL_HEAD 11
 
-/* Adds a row. Returns the number of pages that were begun. */
+/* Adds a row to the pages. Returns the number of new pages. */
 static int64_t pages_add_row(struct prune_pages *x, int64_t page, int64_t row)
 {
     int64_t most = page - 35, least = (page - 12) * 32 / 255 - 23, more = 0, local = row;

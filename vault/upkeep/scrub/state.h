@@ -10,7 +10,7 @@
 
 #define SCRUB_BATCH 256 /* number of changed rows per transaction */
 
-/* Statements; their SQL and parameters are in database.c. */
+/* Numbers of the statements; their SQL and parameters are in database.c. */
 enum scrub_query {
     S_SESSION,
     S_RULES,
@@ -46,12 +46,12 @@ struct scrub {
     size_t changed_n;
     struct salts salts;
     int bodies_fd;              /* descriptor of the session's file in Bodies/; -1: none */
-    struct scrub_range *ranges; /* owned; ranges of that file to which rows refer */
+    struct scrub_range *ranges; /* owned; ranges of the session's file to which rows refer */
     size_t ranges_n, ranges_cap;
     int64_t session_id;
     const char *uid;
     size_t found; /* number of secrets found in this session */
-    int status;   /* result of the last callback */
+    int status;   /* value that the callback has returned last */
 };
 
 #endif
