@@ -29,12 +29,12 @@ static const struct target_kind *const kinds[] = {&postgres_target, &otlp_target
 
 struct shipper {
     const struct target_kind *kind;
-    void *sender; /* made by kind->open() */
+    void *sender; /* owned; the target, opened by kind->open() */
     struct unsent *from;
     struct watch watch;
     const char *url;
     bool once, minimal, content, notifications;
-    int64_t until_us; /* 0: no deadline */
+    int64_t until_us; /* time at which sending must end; 0: there is no deadline */
     int failures;     /* number of rounds in a row that have failed */
     bool warned;      /* true: the failure was logged */
     int64_t sent_at_us, orphans_us;
@@ -71,7 +71,8 @@ static bool shipper_wait_ms(struct shipper *x, int64_t ms)
     for (int64_t left = ms; left > 0; left = (until - clock_mono_us()) / 1000) {
         if (watch_is_stopped() || (x->until_us != 0 && clock_mono_us() >= x->until_us))
             return false;
-        /* A signal ends nanosleep(), but not if it arrives just before the call: sleep a second. */
+        /* A signal ends nanosleep(), but not if the signal arrives just before the call. So sleep a
+         * second at most. */
         int64_t part = left < 1000 ? left : 1000;
         nanosleep(&(struct timespec){part / 1000, part % 1000 * 1000000}, NULL);
     }
@@ -102,7 +103,7 @@ static bool shipper_wait_for_rows(struct shipper *x, int64_t version)
     return true;
 }
 
-/* Handles a failure of a round. EXIT_FINE: try again. */
+/* Handles a failure of a round. Returns EXIT_FINE if the round must be tried again. */
 static int shipper_handle_failure(struct shipper *x, int st, const char *sentence)
 {
     char error[ERROR_MAX]; /* copy the sentence, because shipper_save_state() may change it */

@@ -29,7 +29,7 @@ struct show_column {
     struct {
         const char *title; /* NULL: the column is not in the table */
         size_t max;        /* longer cells are truncated on a terminal */
-        int spare;         /* what happens on a narrow terminal: see cli/frame/table.h */
+        int spare;         /* how the column is shown on a narrow terminal: see cli/frame/table.h */
     } table;
     struct {
         const char *title; /* NULL: the column is not in `ui` */

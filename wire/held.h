@@ -3,7 +3,7 @@
  *
  * Owns      the texts of the errors.
  * Limits    HELD_MAX requests. The caller makes room with held_remove_due() before it adds another
- *           one.
+ *           error.
  * Units     microseconds of the caller's clock.
  * Blocks    never. Pure. */
 #ifndef MI_WIRE_HELD_H

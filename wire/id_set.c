@@ -76,7 +76,7 @@ bool id_set_add(struct id_set *s, struct json_value id)
             return st == 1;
     }
     uint64_t hash = rpc_id_hash_json(id);
-    s->full |= hash == 0; /* out of memory */
+    s->full |= hash == 0; /* the id cannot be stored: out of memory */
     return hash != 0 && id_set_add_hash(s, hash);
 }
 

@@ -12,7 +12,7 @@
 #include "wire/json/scan.h"
 
 #define ID_SET_SPANS 32
-#define ID_SET_MAX 8192 /* hashes: 128 KiB */
+#define ID_SET_MAX 8192 /* most ids that are stored as hashes, which take 128 KiB */
 
 struct id_set {
     struct {

@@ -57,7 +57,7 @@ static enum token lenient_token_of_char(char c)
 
 /* ---- members ------------------------------------------------------------------------------ */
 
-/* Takes an id; only the first valid id counts. An id in single quotes, as Python prints it, is
+/* Stores an id, unless an id was stored before. An id in single quotes, as Python prints it, is
  * valid if it is short and has neither escapes nor double quotes. */
 static void lenient_set_id(struct lenient *ret, struct slice value)
 {
@@ -77,7 +77,7 @@ static void lenient_set_id(struct lenient *ret, struct slice value)
         ret->id = (struct json_value){scan.type, scan.root};
 }
 
-/* Takes a member of the outer object. value: a string or a word; {NULL, 0}: a container, or
+/* Stores a member of the outer object. value: a string or a word; {NULL, 0}: a container, or
  * unknown. */
 static void lenient_note_member(struct lenient *ret, struct slice key, struct slice value)
 {

@@ -3,9 +3,10 @@
  * Rules     An object that begins the line is read from its beginning and from its end, as far as
  *           brackets, commas and colons fit: wrong escapes, single quotes, keys without quotes,
  *           trailing commas, invalid bytes and unknown words are tolerated. Only members of this
- *           object count, never those of objects inside it. If both directions find an id, the id
- *           from the beginning is used. The line is read from its end only if its brackets are
- *           balanced, because in a truncated line a nested object may look like the outer object.
+ *           object count, never those of objects inside it. If the reading from the beginning and
+ *           the reading from the end both find an id, the id of the former is used. The line is
+ *           read from its end only if its brackets are balanced, because in a truncated line a
+ *           nested object may look like the outer object.
  * Owns      nothing. Slices point into the line or into ret.
  * Work      linear in the line.
  * Blocks    never. Pure. */
@@ -18,11 +19,12 @@
 #define LENIENT_ID_MAX 128 /* maximum number of bytes of an id in single quotes */
 
 struct lenient {
-    struct json_value id; /* valid JSON, a number or a string; type JSON_NONE: not readable */
-    bool is_call;         /* true: the object has a member `method` */
-    bool is_answer;       /* true: the object has a member `result` or `error` */
-    bool is_jsonrpc;      /* true: the object has a member `jsonrpc` */
-    size_t n;             /* bytes of the line up to the end of the object; 0: not known */
+    /* the id in valid JSON, a number or a string; type JSON_NONE: the id cannot be read */
+    struct json_value id;
+    bool is_call;                 /* true: the object has a member `method` */
+    bool is_answer;               /* true: the object has a member `result` or `error` */
+    bool is_jsonrpc;              /* true: the object has a member `jsonrpc` */
+    size_t n;                     /* bytes of the line up to the end of the object; 0: not known */
     char id_text[LENIENT_ID_MAX]; /* text of `id`, if the id is in single quotes in the line */
 };
 

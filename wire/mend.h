@@ -9,7 +9,7 @@
  * Result    only a candidate: the caller passes it to json_scan(), and drops it if json_scan()
  *           refuses it.
  * Owns      the repaired text, in at most max bytes.
- * Work      linear in the input, into however many lines it is divided.
+ * Work      linear in the input, for any number of lines.
  * Errors    MEND_FLAWED, with the offset, if the text cannot be repaired, or is longer than max, or
  *           if memory runs out.
  * Blocks    never. Pure. */

@@ -86,7 +86,7 @@ struct rpc_name rpc_name(const struct rpc *m, struct buf *b);
 struct json_value rpc_input_requests(const struct rpc *m);
 /* Whether the request has the protocol version in params._meta, as revision 2026-07-28 requires. */
 bool rpc_is_modern(const struct rpc *m);
-/* Whether this answer is an error that the interposer made, not the server: error.data.source says
+/* Whether the interposer made this answer, an error, in place of the server: error.data.source says
  * so. */
 bool rpc_is_ours(const struct rpc *answer);
 

@@ -71,7 +71,7 @@ static bool request_is_open(const struct server_lines *l, struct json_value id)
     return l->rules.open.has(l->rules.open.ctx, id);
 }
 
-/* Handles x, which is not JSON and cannot be repaired. */
+/* Handles a line or part x that is not JSON and cannot be repaired. */
 static int handle_unreadable(struct server_lines *l, const struct text *x, size_t flaw_at)
 {
     struct lenient found;
@@ -141,7 +141,7 @@ static bool has_other_answer(const struct server_lines *l, struct slice behind,
 
 /* ---- repairs -------------------------------------------------------------------------------- */
 
-/* Handles x with its repaired text, which is valid JSON and was read into rpc. */
+/* Handles x, whose repaired text is valid JSON and was read into rpc. */
 static int emit_repaired(struct server_lines *l, const struct text *x, const struct mend *m,
                          const struct rpc *rpc)
 {
@@ -172,7 +172,7 @@ static int emit_repaired(struct server_lines *l, const struct text *x, const str
     return st < 0 ? st : l->rules.line(l->rules.ctx, &line);
 }
 
-/* Handles x with the result of its repair. */
+/* Handles x, which mend.h has tried to repair with this result. */
 static int handle_mended(struct server_lines *l, const struct text *x, const struct mend *m,
                          enum mend_result result)
 {
@@ -187,7 +187,7 @@ static int handle_mended(struct server_lines *l, const struct text *x, const str
                                                    : x->m.fault.at);
 }
 
-/* Handles log text before a message that has a flaw. */
+/* Handles a line that has log text, and after it a message with a flaw. */
 static int handle_glued_text(struct server_lines *l, const struct text *x)
 {
     struct glued g;

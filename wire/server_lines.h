@@ -25,7 +25,7 @@
 enum server_line_kind {
     SERVER_LINE_MESSAGE,
     SERVER_LINE_BLANK,
-    SERVER_LINE_NOISE, /* not a message */
+    SERVER_LINE_NOISE, /* the text is not a message */
     /* JSON that was meant as the answer to a pending request, but is not a valid message. */
     SERVER_LINE_REFUSED,
     /* Meant as the answer to a pending request, but not even JSON. A valid answer may follow,
@@ -67,7 +67,7 @@ struct server_lines {
     struct server_lines_rules rules;
     bool waits;       /* true: the next line may continue the text in `raw` */
     struct buf raw;   /* owned: the waiting lines as received, each with a newline */
-    struct mend mend; /* repair of `raw` */
+    struct mend mend; /* the repair of the text in `raw` */
     bool http;        /* true: a line of HTTP was received */
     findings found;   /* findings about the waiting lines */
     int64_t since_us; /* time at which the first of the waiting lines was received */
@@ -76,10 +76,10 @@ struct server_lines {
 
 void server_lines_open(struct server_lines *l, const struct server_lines_rules *rules);
 void server_lines_close(struct server_lines *l); /* safe to call twice */
-/* Takes a line as received, without its newline. found: findings about the line; `no-newline` means
- * that the output has ended. Calls line() for the waiting lines, if this line does not continue
- * them. Unless this line now waits itself, calls line() for its parts: log text first, a message
- * last. */
+/* Handles a line as received, without its newline. found: findings about the line; `no-newline`
+ * means that the output has ended. If the line does not continue the waiting lines, calls line()
+ * for these. Unless the line must itself wait for the next line, calls line() for its parts: log
+ * text first, a message last. */
 MI_MUST int server_lines_handle_line(struct server_lines *l, struct slice line, findings found,
                                      int64_t now_us);
 /* Stops waiting for the next line, and calls line() for the waiting lines. cut: true: the output

@@ -1,8 +1,8 @@
 /* reading.h - reads the rows of one session and adds them as items to batches.
  *
- * Errors    those of batch_send(), and MI_ESTORE with a sentence in x->error. The next call for the
- *           session continues. But if an item could not be made, the next call reads the session
- *           again from its saved cursor, and items in the batch are sent twice.
+ * Errors    those of batch_send(), and MI_ESTORE with a sentence in x->error. After an error, the
+ *           next call for the session continues. But if an item could not be made, the next call
+ *           reads the session again from its saved cursor, and items in the batch are sent twice.
  * Blocks    on the vault, and on the network when a batch is full. */
 #ifndef MI_SHIP_OTLP_READING_H
 #define MI_SHIP_OTLP_READING_H

@@ -1,6 +1,6 @@
 /* handle.c - handles redactions and removals of sessions, which the vault's log states.
  *
- * The store remembers up to which leaf this is complete, so that after a failure the rest is
+ * The store remembers for how many leaves this is complete. After a failure, the later leaves are
  * handled again. */
 #include "ship/postgres/sender.h"
 

@@ -33,7 +33,8 @@ struct hosts {
  * After an error, hosts_close() must be called as well. */
 MI_MUST int hosts_open(struct hosts *h, PGconn *c);
 void hosts_close(struct hosts *h);
-/* Begins to connect to host i. The caller owns the connection. NULL: no memory. */
+/* Begins to connect to the host with index i. The caller owns the connection. NULL: out of
+ * memory. */
 PGconn *hosts_start(const struct hosts *h, int i);
 
 #endif

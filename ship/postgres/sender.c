@@ -116,8 +116,8 @@ int sender_run_round(struct sender *s, int64_t *ret_sent)
         st = TARGET_REFUSED;
     if (st == 0 || st == TARGET_REFUSED)
         s->differs = 0;
-    /* Rows that do not fit the watermarks may fit after these are read again. If the rows do not
-     * fit a second time, the store or the vault is changing: try later. */
+    /* If rows do not fit the watermarks, read the watermarks and send the rows again. If the rows
+     * do not fit a second time either, the store or the vault is changing: try later. */
     if (st == TARGET_AGAIN && s->again)
         st = TARGET_LOST;
     s->again = st == TARGET_AGAIN;

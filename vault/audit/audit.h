@@ -8,8 +8,8 @@
  *     audit_check_sessions()  verifies all sessions; reports sessions that only the log names, and
  *                             rows that belong to no session
  *
- * A vault may be verified while it is being written: records that are added meanwhile are not
- * faults.
+ * A vault may be verified while it is being written: records that are added during the verification
+ * are not faults.
  *
  * Owns      the connection and the log's index. Arguments of a callback are borrowed for the call.
  * Errors    MI_ESTORE, MI_EIO or MI_ENOMEM if the vault could not be verified; for the first two,
@@ -33,13 +33,13 @@ struct audit_session {
     int64_t records;          /* number of records; set only if the session is covered */
     int64_t redacted;         /* number of changed records, summed over all redactions */
     int64_t redacted_at_us;   /* time of the last redaction; 0: there was none */
-    struct audit_wrong wrong; /* set for AUDIT_TAMPERED */
+    struct audit_wrong wrong; /* the fault; set if the status is AUDIT_TAMPERED */
 };
 
 /* The result for the whole vault, after audit_check_log() and audit_check_sessions(). */
 struct audit_vault {
     bool has_log;
-    bool all;            /* audit_check_sessions() was called */
+    bool all;            /* true: audit_check_sessions() was called */
     bool stopped;        /* the database is invalid, so nothing else was compared */
     struct slice origin; /* "mcp-interposer/NAME" */
     int64_t leaves;

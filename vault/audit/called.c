@@ -57,7 +57,8 @@ static bool row_equals_call(sqlite3_stmt *q, const struct call *c)
     return true;
 }
 
-/* Takes the next call whose seq is at most `to`; NULL if there is none. */
+/* Removes the next call whose seq is at most `to` from the set, and returns the call; NULL if there
+ * is none. */
 static const struct call *take_next_call(struct called *x, int64_t to)
 {
     const struct call_set *s = &x->set;

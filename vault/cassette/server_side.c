@@ -52,8 +52,8 @@ static int pass_server_message(struct cassette_reader *r, struct query_message *
     return r->names.failed ? cassette_no_memory(r) : cassette_pass_message(r, m, re);
 }
 
-/* Notes that the proxy would have answered the request with an error, so that a later answer
- * belongs to no request. */
+/* Stores that the proxy would have answered the request with an error, so that no later answer
+ * belongs to the request. */
 static int note_refused_answer(struct cassette_reader *r, int64_t seq)
 {
     struct rpc answer = {.kind = RPC_ERROR};
@@ -62,8 +62,8 @@ static int note_refused_answer(struct cassette_reader *r, int64_t seq)
     return st < 0 ? cassette_no_memory(r) : 0;
 }
 
-/* Takes the next request that got an unreadable answer and whose deadline has passed. If no valid
- * answer has come, the proxy would have answered the request with an error. now_us: INT64_MAX takes
+/* Ends the next request that got an unreadable answer and whose deadline has passed: if no valid
+ * answer has come, the proxy would have answered the request with an error. now_us: INT64_MAX ends
  * a request before its deadline. *ret_more: whether there was such a request. */
 static int end_held_request(struct cassette_reader *r, int64_t now_us, bool *ret_more)
 {

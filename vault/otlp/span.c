@@ -272,7 +272,8 @@ void otlp_add_span(struct otlp_request *r, const struct otlp_session *s, const s
     }
     json_out_end(j);
     if (o->seq != 0 && !same_trace) {
-        /* The operation's span is in another trace, so it cannot be the parent: link to it. */
+        /* The operation's span cannot be the parent, because it is in another trace: add a link to
+         * it. */
         json_out_array(j, "links");
         json_out_object(j, NULL);
         json_out_text(j, "traceId", slice_of(o->trace));

@@ -261,7 +261,8 @@ static int asked_read_message(struct asking *x, const struct candidate *c, int64
 
 /* ---- calls ---- */
 
-/* Whether a call may have questions that match. first: the n requests of the call. */
+/* Whether a call may have questions that match the filter. first: array with the n requests of the
+ * call. */
 static bool asked_call_may_match(const struct asking *x, const struct candidate *first, size_t n)
 {
     const struct filter *f = x->question->filter;

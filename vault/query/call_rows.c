@@ -281,7 +281,8 @@ static int derive_missing_calls(struct query *q, const struct filter *f, struct 
         where_close(&w);
         if (st == 0 && missing->n > 0) {
             st = derive_each_session(q, missing);
-            /* The temporary file cannot be created or is full, as in a container: use memory. */
+            /* SQLite cannot create the temporary file, or its disk is full, as in a container: use
+             * memory instead. */
             if (st == MI_ESTORE &&
                 sqlite3_exec(q->d.db, "PRAGMA temp_store = MEMORY", NULL, NULL, NULL) == SQLITE_OK)
                 st = derive_each_session(q, missing);

@@ -1,7 +1,7 @@
 /* cost.h - computes how many tokens the tools of each server take in the context of a client's
  * model (model/context.h), and which tools are used.
  *
- * Rules     Only sessions that match the filter count, also for definitions
+ * Rules     Only sessions that match the filter are counted, also for definitions
  *           (vault/query/cost_lists.h), and only calls of tools that match the filter. A call made
  *           of several requests (model/operations.h) counts once, with the tokens of all its
  *           requests. A tool is used if it is in the list and was called. The tokens of a result

@@ -1,6 +1,6 @@
 /* each.h - the SQL function each(COLUMN, …), which passes every row of a statement to a callback.
- * It is an aggregate function, so SQLite makes no result rows: with many rows, that saves half of
- * the time.
+ * It is an aggregate function, so SQLite makes no result rows, which saves half of the time if
+ * there are many rows.
  *
  * Rules     values are borrowed for the call. The statement returns one row, which the caller
  *           ignores. If a callback returns an error, the statement ends with SQLITE_ABORT.

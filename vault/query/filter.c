@@ -214,7 +214,8 @@ static void filter_add_tool(struct where *w, const char *method, const char *tar
     if (tool == NULL)
         return;
     buf_printf(&w->sql, " AND %s = 'tools/call'", method);
-    filter_add_name(w, target, strcmp(tool, "*") != 0 ? tool : NULL); /* NULL: any tool */
+    /* the tool to compare; NULL: any tool */
+    filter_add_name(w, target, strcmp(tool, "*") != 0 ? tool : NULL);
 }
 
 void where_add_call(struct where *w, const struct filter *f)

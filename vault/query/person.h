@@ -18,7 +18,7 @@ struct person_share {
      * sent */
     int64_t ask, call;
     int64_t us;              /* the part of the call's time that a person took */
-    uint32_t method, target; /* method and target of the call: person_text() returns them */
+    uint32_t method, target; /* method and target of the call, as arguments for person_text() */
 };
 
 enum person_order {
@@ -44,7 +44,7 @@ int64_t person_time_of_call(const struct person_list *l, int64_t call);
 /* Returns the call during which a server sent request `ask`; NULL if the call is unknown. Needs
  * PERSON_BY_ASK. */
 const struct person_share *person_find_ask(const struct person_list *l, int64_t ask);
-/* Returns a method or target of struct person_share; empty: there is none. */
+/* Returns the text of a method or target in struct person_share; empty if there is none. */
 struct slice person_text(const struct person_list *l, uint32_t text);
 
 #endif

@@ -235,15 +235,15 @@ static inline struct slice query_target(const struct query_message *m)
 /* Passes on the calls that match (vault/query/call_rows.h). */
 MI_MUST int query_calls_of(struct query *q, const struct call_question *x, query_call_fn fn,
                            void *ctx);
-/* Passes on the rows that the SQL statement x->around returns. There, @calls stands for the calls
- * that match, with
- * the columns session_id, request_seq, server, client, method, target, status, error_code, at_us,
- * duration_us, request_size and response_size. Cells are borrowed for the call. */
+/* Passes on the rows that the SQL statement x->around returns. In this statement, @calls stands for
+ * the calls that match the filter, with the columns session_id, request_seq, server, client,
+ * method, target, status, error_code, at_us, duration_us, request_size and response_size. Cells are
+ * borrowed for the call. */
 typedef bool (*query_cells_fn)(void *ctx, const struct cell *cell, size_t n);
 MI_MUST int query_ask_calls(struct query *q, const struct call_question *x, query_cells_fn fn,
                             void *ctx);
-/* Counts the calls that match. Counting ends after about within_us: then *ret_all is false, and
- * there are at least *ret calls. */
+/* Counts the calls that match the filter. Counting ends after about within_us: then *ret_all is
+ * false, and at least *ret calls match. */
 MI_MUST int query_calls_count(struct query *q, const struct call_question *x, int64_t within_us,
                               int64_t *ret, bool *ret_all);
 /* Returns the id of this call; if seq is 0, the highest id that a call of the session can have. */
@@ -251,7 +251,8 @@ int64_t query_call_id(int64_t session_id, int64_t seq);
 
 /* Which messages of a session a query selects. */
 struct message_question {
-    const struct filter *filter; /* conditions on the session are ignored; NULL: all match */
+    /* filter of messages, without its conditions on the session; NULL: all messages match */
+    const struct filter *filter;
     int64_t session_id, started_at_us;
     int64_t from, to; /* from <= seq <= to */
     bool lists; /* only requests for lists and for the server's instructions, and their answers */
@@ -264,7 +265,8 @@ MI_MUST int query_timeline_of(struct query *q, const struct message_question *x,
 /* Like query_timeline_of(), for all messages with from <= seq <= to and all events. */
 MI_MUST int query_timeline(struct query *q, int64_t session_id, int64_t from, int64_t to,
                            query_message_fn on_message, query_event_fn on_event, void *ctx);
-/* Sets ret_seq[] to the seqs of the messages that match, newest first, at most `max`. */
+/* Sets ret_seq[] to the seqs of the newest messages that match the filter, newest first, at most
+ * `max`. */
 MI_MUST int query_find_matching(struct query *q, const struct message_question *x, size_t max,
                                 int64_t *ret_seq, size_t *ret_n);
 
@@ -274,8 +276,8 @@ enum query_order { QUERY_FORWARD, QUERY_BACKWARD };
  * are set. */
 MI_MUST int query_message_bodies(struct query *q, int64_t session_id, int64_t after, int64_t max,
                                  query_message_fn fn, void *ctx);
-/* Passes on the messages that match. Only seq, t_us, kind, origin, action, method, target, finding,
- * request_method, request_target and request_action are set. */
+/* Passes on the messages that match the filter. Only seq, t_us, kind, origin, action, method,
+ * target, finding, request_method, request_target and request_action are set. */
 MI_MUST int query_message_facts(struct query *q, const struct message_question *x,
                                 enum query_order order, query_message_fn fn, void *ctx);
 

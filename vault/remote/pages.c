@@ -82,8 +82,9 @@ int page_read(struct remote *r, const struct remote_ask *ask, struct page **ret)
     return 0;
 }
 
-/* Makes a page of n rows of another page, from row `first` on, without the leading cells that are
- * not part of the table. reversed: in reverse order. */
+/* Makes a page from n rows of another page, beginning with row `first`. The cells at the beginning
+ * of a row that are not part of the table are omitted. reversed: true: the rows are in reverse
+ * order. */
 static int page_copy_rows(const struct page *p, const struct remote_ask *ask, size_t first,
                           size_t n, bool reversed, struct page **ret)
 {

@@ -2,7 +2,7 @@
  *
  * Kept      the last pages of sessions, of messages and of calls, and blocks of calls and of
  *           messages without bodies: an answer's request is nearly always among the messages that
- *           were read last. The store is not asked again for messages that are kept.
+ *           were read last. Rows of kept pages are not requested from the store again.
  * Owns      a page is freed when its last holder calls page_drop().
  * Errors    MI_ENOMEM, or those of struct remote_store.
  * Blocks    on the store. */
@@ -101,7 +101,8 @@ MI_MUST int pages_find_seq(struct remote *r, enum remote_table table, int64_t se
 MI_MUST int pages_neighbour(struct remote *r, const struct remote_ask *ask, struct page **ret);
 /* Store a page for later look-ups. */
 void pages_keep_sessions(struct remote *r, const struct remote_ask *ask, struct page *p);
-/* Makes a page of messages or calls like page_read(), from kept pages. MI_ENOENT: ask the store. */
+/* Like page_read(), but makes a page of messages or calls from kept pages. MI_ENOENT: the kept
+ * pages lack a row, so ask the store. */
 MI_MUST int pages_find_kept_page(struct remote *r, int64_t session, const struct remote_ask *ask,
                                  struct page **ret);
 void pages_keep(struct remote *r, int64_t session, const struct remote_ask *ask, struct page *p);

@@ -3,8 +3,8 @@
  *
  * Each file indexes the sessions 64 N to 64 N + 63 in a contentless FTS5 table without positions:
  * it finds the messages that contain all given words. The caller verifies every result in the
- * database. A file that is missing, outdated or broken is created again. Proxies never use the
- * index; a search updates the files that it needs.
+ * database. A search creates a missing, outdated or broken file again. Proxies never use the index;
+ * a search updates the files that it needs.
  *
  * Rules     the table `done` of a file has the last indexed message of each session (id and uid);
  *           it is updated in the same transaction as the words. A session that was removed from the

@@ -4,8 +4,8 @@
  *           -shm. No file is overwritten or changed. A process that still has the database open
  *           continues with the renamed files, until it calls writer_database_vanished(). The
  *           database is checked first (PRAGMA quick_check), so that a temporary error is not taken
- *           for damage. The directory is locked (flock) meanwhile: if several processes try, one
- *           renames the database, and the others find a sound one.
+ *           for damage. The directory is locked (flock) meanwhile: if several processes try, one of
+ *           them renames the database, and the others then find a sound database.
  * Owns      nothing.
  * Blocks    on the disk: seconds per gigabyte of a database that can be read in part. */
 #ifndef MI_VAULT_STORE_ASIDE_H

@@ -101,7 +101,7 @@ void call_batch_forget(struct call_batch *b)
     b->session_id = 0;
 }
 
-/* Prepares a statement once. NULL: an error. */
+/* Prepares a statement, unless it is prepared already. Returns NULL after an error. */
 static sqlite3_stmt *call_batch_statement(struct call_batch *b, sqlite3 *db, enum call_statement i)
 {
     if (b->q[i] == NULL &&

@@ -1,8 +1,8 @@
 /* call_fill.h - adds the rows of `calls` to sessions that were recorded by an older version, newest
  * first.
  *
- * Each step reads some messages and writes their calls in one transaction. So it never writes back
- * text that another process redacts meanwhile. The last step of a session sets `calls` of the
+ * Each step reads some messages and writes their calls in one transaction. So a step never writes
+ * back text that another process redacts meanwhile. The last step of a session sets `calls` of the
  * session to 1; until then nobody reads the session's rows. A step continues after the last row, so
  * that a killed process loses nothing, and several processes may work on one session.
  *

@@ -4,8 +4,8 @@
  * Each record that is stored gets a salt and a commitment, and its place in the session. The
  * transaction that stores the records also stores the number of records and the tree over their
  * commitments: in the session's row, or, while a recorder stores the session, with its position in
- * `journals`. The larger of the two numbers is the newer one. The transaction that stores the end
- * of the session also adds a seal to the log.
+ * `journals`. If both places have a number, the larger number is newer. The transaction that stores
+ * the end of the session also adds a seal to the log.
  *
  * A session that was begun by a program without evidence is not covered: its records get no
  * commitment.

@@ -5,7 +5,7 @@
  *           forged part and another from the genuine one.
  * What      names, columns, types, keys, indexes, the words in the SQL of tables, and the SQL of
  *           views (docs/evidence.md, "The database"). In vaults of a version without evidence, only
- *           what `misleads` is compared.
+ *           faults that set `misleads` are searched.
  * Owns      nothing; the connection is the caller's. Arguments of a callback are borrowed for the
  *           call.
  * Errors    MI_ESTORE (see failure_text()).

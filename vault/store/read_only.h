@@ -4,8 +4,8 @@
  *           even for a reader. If both exist, a process uses the database, or was killed: the
  *           reader shares the files, as SQLite intends. If one is missing, no process uses the
  *           database: the reader keeps the content of -shm in its own memory, and treats a missing
- *           -wal as empty. This needs no permission to write. Later, a writer may start at any
- *           time, and does not see such a reader. So before each transaction the reader calls
+ *           -wal as empty. Such a reader needs no permission to write. Later, a writer may start at
+ *           any time, and does not see such a reader. So before each transaction the reader calls
  *           read_only_is_shared(), and connects again if it returns true. (-shm cannot vanish while
  *           a reader is connected.) If the writer changes the database during a transaction, the
  *           transaction fails with READ_ONLY_CHANGED: no page of a later state is read.

@@ -3,10 +3,10 @@
  * (model/liveness.h).
  *
  * The table has one row for each session that has not ended. A process is identified by its id and
- * start time, within one boot of the machine and one PID namespace; if these differ, its state is
- * unknown. Names of processes are not compared. A process group whose leader has exited is
- * identified by the session (setsid(2)) of its members, and by start times: no member is older than
- * the leader.
+ * start time, within one boot of the machine and one PID namespace; if the boot or the namespace
+ * differs, the state of the process is unknown. Names of processes are not compared. A process
+ * group whose leader has exited is identified by the session (setsid(2)) of its members, and by
+ * start times: no member is older than the leader.
  *
  * Owns      a list owns its rows; running_close() frees them.
  * Errors    one sentence in `error`.

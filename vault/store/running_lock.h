@@ -3,10 +3,10 @@
  * Byte N of the file belongs to session N. The processes of the session hold a lock on that byte
  * (fcntl(2), "Open file description locks") through one open file description, which the recorder
  * opens and passes to the proxy: the lock lasts while either process has a descriptor of it. They
- * must not pass a descriptor to the server or to another program. The byte is 'L' once the lock is
- * held and was seen through another description: then an unlocked byte says that the session does
- * not run. Without 'L' (an older version, or a file system without such locks), an unlocked byte
- * says nothing.
+ * must not pass a descriptor to the server or to another program. 'L' is written to the byte when
+ * the lock is held and was seen through another description: from then on, an unlocked byte says
+ * that the session does not run. Without 'L' (an older version, or a file system without such
+ * locks), an unlocked byte says nothing.
  *
  * Errors    MI_EIO: see errno.
  * Blocks    on the file system only; never on a lock. */

@@ -299,7 +299,8 @@ static int signing_sign_head(struct signing *s, const struct log_head *h,
     return st;
 }
 
-/* Adds a leaf `key` if needed, then signs and stores a checkpoint. note: NULL: no checkpoint. */
+/* If needed, adds a leaf `key`. Then signs and stores a checkpoint. note: NULL: makes no
+ * checkpoint. */
 static int signing_sign_log(struct signing *s, const struct secret_key *key,
                             signing_previous_fn previous, void *ctx, struct buf *note)
 {

@@ -60,7 +60,7 @@ int writer_fail_sql(struct writer *s);
 int writer_fail_memory(struct writer *s);
 int writer_fail_coverage(struct writer *s, int st);
 
-/* Takes the write lock, if writer_begin_later() has postponed that. */
+/* Takes the write lock, if writer_begin_later() has postponed taking it. */
 MI_MUST int writer_take_lock(struct writer *s);
 /* Calls writer_take_lock(), and runs a statement without result rows. */
 MI_MUST int writer_run(struct writer *s, enum writer_query i);

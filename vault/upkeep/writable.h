@@ -1,6 +1,6 @@
 /* writable.h - tests whether a vault can be written, by trying to write. Permissions do not show
- * it: root passes every check of permissions, and a mount may be read-only, a file immutable or the
- * disk full.
+ * whether a vault can be written: root passes every check of permissions, and a mount may be
+ * read-only, a file immutable or the disk full.
  *
  * Rules     each directory must have WRITABLE_BYTES of disk space for a new file
  *           (file_test_space()); the files of the database are opened for writing. Nothing in the

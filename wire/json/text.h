@@ -35,7 +35,8 @@ static inline bool json_key_is(struct slice raw, const char *text)
  * advances past the value. Both return false if there are no more values. In an array, keys are
  * {NULL, 0}. */
 struct json_walk {
-    const char *p; /* position after the last value or the opening bracket; NULL: not a container */
+    /* position after the last value or the opening bracket; NULL: the value is not a container */
+    const char *p;
     bool object;
 };
 struct json_walk json_walk_begin(struct json_value container);

@@ -47,7 +47,7 @@ uint64_t protocol_hash_value(struct json_value v)
         struct slice scalar = {p, (size_t)(to - p)};
         uint64_t hash = *p == '"' ? rpc_id_hash_json((struct json_value){JSON_STRING, scalar})
                                   : rpc_id_hash(scalar);
-        if (hash == 0) /* out of memory */
+        if (hash == 0) /* the hash is 0 if out of memory */
             return 0;
         if (scalar_is_key(to, end)) {
             key = hash;

@@ -410,7 +410,7 @@ uint32_t capabilities_declared(struct json_value declared)
 
 #define NAME_MAX_BYTES 48 /* more bytes than the longest name of a method */
 
-/* name: without escapes. */
+/* name: the name of a method, without escapes. */
 static const struct method *method_find_plain(struct slice name)
 {
     for (size_t i = 0; i < MI_COUNT(methods); i++)

@@ -34,8 +34,8 @@ breaches protocol_check_error(struct protocol *p, const struct rpc *m, enum revi
  * lists are not checked. */
 breaches protocol_check_page(struct protocol *p, const struct rpc *m,
                              const struct protocol_asked *a);
-/* Handles a notification of the server that a list has changed: an entry may move from a page that
- * was read to a later page. */
+/* Call it for a notification of the server that a list has changed: an entry may move from a page
+ * that was read to a later page. */
 void protocol_list_changed(struct protocol *p, const struct rpc *m);
 
 /* ---- modern.c ---- */

@@ -2,8 +2,8 @@
  * arrays, and value.c, which checks the keywords of a single value. Internal to wire/schema/.
  *
  * Unknown   a keyword that cannot be checked (a reference to another document, an unsupported
- *           pattern) is taken as matching, and schema_note_unsure() notes that the result depends
- *           on it. A value that fails anyway still fails.
+ *           pattern) is taken as matching, and schema_note_unsure() stores that the result depends
+ *           on the keyword. A value that fails anyway still fails.
  *
  * Evaluated a rule with unevaluatedProperties or unevaluatedItems is a scope: it must know which
  * children of its value the
@@ -93,7 +93,7 @@ struct buf *schema_begin_fault(struct check *c, const struct place *p);
             buf_printf(say_to, __VA_ARGS__);                                                       \
     } while (0)
 
-/* Notes that the keyword with this node cannot be checked for this value. */
+/* Stores that the keyword with this node cannot be checked for this value. */
 void schema_note_unsure(struct check *c, uint32_t keyword, const struct place *here);
 /* Checks the value against the schema in this node; true if the node is not a schema. */
 static inline bool schema_fits_at(struct check *c, uint32_t schema, const struct place *there)
@@ -134,7 +134,7 @@ struct scope evaluated_enter_scope(struct check *c, const struct schema_rule *r,
 void evaluated_leave_scope(struct check *c, const struct schema_rule *r, const struct scope *outer,
                            bool good);
 void evaluated_add(struct check *c, uint32_t child);
-/* Notes that a child of the value has been evaluated, if the value is the value of the scope. */
+/* If the value is the value of the innermost scope, adds a note that the child was evaluated. */
 static inline void evaluated_note_child(struct check *c, uint32_t child, const struct place *here)
 {
     if (schema_is_in_scope(c, here))

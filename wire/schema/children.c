@@ -23,8 +23,8 @@ static bool schema_keys_equal(struct check *c, struct slice a, struct slice b)
            slice_eq(schema_unescape(c, 0, a), schema_unescape(c, 1, b));
 }
 
-/* Returns the last member of an object with this name, in the tree of the value or of the schema;
- * 0: there is none. */
+/* Returns the last member of an object that has this name; 0: there is none. The object is in the
+ * tree of the value, or in that of the schema. */
 static uint32_t find_last_member(struct check *c, const struct json_tree *t, uint32_t object,
                                  struct slice name)
 {
@@ -312,7 +312,7 @@ static bool check_member_keyword(struct check *c, const struct schema_rule *r,
         return check_member_names(c, kw->at, here);
     case KW_UNEVALUATED_PROPERTIES:
         return check_unevaluated_children(c, kw->at, here);
-    default: /* dependentRequired, dependentSchemas, dependencies */
+    default: /* the keywords are dependentRequired, dependentSchemas and dependencies */
         return !map || check_dependencies(c, k, here);
     }
 }

@@ -43,7 +43,7 @@ struct schema_names {
     struct schema_name_list members, anchors, addresses;
     struct schema_name_list dynamic; /* those anchors that are dynamic */
     struct buf texts;                /* texts of unescaped names and of indices of elements */
-    struct buf uris;                 /* all addresses, concatenated */
+    struct buf uris;                 /* texts of all addresses, one after the other */
     struct buf want, part;           /* buffers that the search uses */
 };
 

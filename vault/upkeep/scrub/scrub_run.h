@@ -1,8 +1,8 @@
 /* scrub_run.h - finds secrets in stored data with the active rules, and replaces them.
  *
  * Data      a session's row, its messages with their large bodies, its events, the lines of the log
- *           directory and the escalations. Ids are not changed; recording does not change them
- *           either.
+ *           directory and the escalations. Ids are not changed, because recording does not change
+ *           ids either.
  * Apply     secrets are replaced, a few hundred rows per transaction. Old bytes do not remain:
  *           pages of the database are overwritten (secure_delete), and the write-ahead log is
  *           emptied at the end. A changed large body is appended to its file before its row refers
