@@ -33,7 +33,7 @@ static int bundle_read_checkpoint(struct bundle *b, struct slice raw, struct not
         return MI_ENOMEM;
     if (note_read(buf_slice(&b->note), n) < 0 || checkpoint_read(n->text, &b->checkpoint) < 0 ||
         !slice_begins(b->checkpoint.origin, CHECKPOINT_ORIGIN))
-        return bundle_refuse(why, "its checkpoint is not a signed note of a log");
+        return bundle_refuse(why, "the bundle's checkpoint is not a signed note of a log");
     return 0;
 }
 
@@ -48,7 +48,7 @@ static int bundle_add_leaf(struct bundle *b, struct json_value v, struct buf *wh
     if (st < 0)
         return refuse_form(why, st, "leaf", b->leaf_n - 1);
     if (b->leaf_n > 1 && l->n <= l[-1].n)
-        return bundle_refuse(why, "its leaves are not in the order of their numbers");
+        return bundle_refuse(why, "the bundle's leaves are not in the order of their numbers");
     struct digest hash = tree_leaf_digest(buf_slice(&l->text));
     if (l->n >= b->checkpoint.size ||
         !tree_root_of_proof(&hash, b->checkpoint.size, l->n, p.proof, p.proof_n, &root) ||
@@ -81,20 +81,20 @@ static int find_session_leaves(struct bundle *b, struct buf *why)
         if (l->type == LEAF_KEY)
             continue;
         if (l->type == LEAF_BEGIN || l->type == LEAF_PRUNE || (l->type == LEAF_OPEN) == open)
-            return bundle_refuse(why, "it has leaves that are not of its session");
+            return bundle_refuse(why, "the bundle has leaves that do not belong to its session");
         if (open && !slice_eq(l->uid, b->leaf[b->open].leaf.uid))
-            return bundle_refuse(why, "its leaves are of several sessions");
+            return bundle_refuse(why, "the bundle has leaves of several sessions");
         if (l->type == LEAF_OPEN)
             b->open = i;
         if (l->type == LEAF_SEAL && sealed)
-            return bundle_refuse(why, "it has more than one seal");
+            return bundle_refuse(why, "the bundle has more than one seal");
         if (l->type == LEAF_SEAL)
             b->seal = i;
         open = open || l->type == LEAF_OPEN;
         sealed = sealed || l->type == LEAF_SEAL;
     }
     if (!sealed)
-        return bundle_refuse(why, "it has no leaf that seals its session");
+        return bundle_refuse(why, "the bundle has no leaf that seals its session");
     return 0;
 }
 
@@ -121,7 +121,7 @@ static int check_log_keys(struct bundle *b, const struct public_key *key, bool *
         any = true;
         *ret_known = *ret_known || key_eq(key, &next);
     }
-    return any ? 0 : bundle_refuse(why, "it has no leaf that states a key");
+    return any ? 0 : bundle_refuse(why, "the bundle has no leaf that states a key");
 }
 
 static int check_checkpoint_signature(struct bundle *b, const struct note *n,
@@ -133,9 +133,9 @@ static int check_checkpoint_signature(struct bundle *b, const struct note *n,
         return st;
     st = note_check(n, &b->signer);
     if (st == MI_ENOENT)
-        return bundle_refuse(why, "its checkpoint is not signed with the key of its log");
+        return bundle_refuse(why, "the bundle's checkpoint is not signed with the key of its log");
     if (st < 0)
-        return bundle_refuse(why, "the signature of its checkpoint is wrong");
+        return bundle_refuse(why, "the signature of the bundle's checkpoint is wrong");
     return known ? 0 : bundle_refuse(why, "the key is not one of the keys of this log");
 }
 
@@ -204,7 +204,8 @@ static int read_redactions(struct bundle *b, struct json_value array, struct buf
     int st = 0;
     while (st == 0 && json_walk_next(&w, &key, &v)) {
         if (bundle_read_redaction(v, &n, &lines) < 0 || n <= last)
-            return bundle_refuse(why, "its redactions do not have the form of docs/evidence.md");
+            return bundle_refuse(
+                why, "the bundle's redactions do not have the form of docs/evidence.md");
         const struct bundle_leaf *l = find_redact_leaf(b, n);
         if (l == NULL)
             return bundle_refuse(why, "a redaction has no leaf");
@@ -316,10 +317,10 @@ static int read_next_group(const struct bundle *b, struct json_walk *w, struct g
     struct slice key;
     struct json_value v;
     if (!json_walk_next(w, &key, &v))
-        return bundle_refuse(why, "a record is in none of its groups");
+        return bundle_refuse(why, "a record is in none of the bundle's groups");
     if (bundle_read_group(v, &p, g->commitment, &g->k) < 0 || (last != UINT64_MAX && p.n <= last) ||
         p.n >= groups || g->k != size_min(PLACES_GROUP, records - p.n * PLACES_GROUP))
-        return bundle_refuse(why, "its groups do not have the form of docs/evidence.md");
+        return bundle_refuse(why, "the bundle's groups do not have the form of docs/evidence.md");
     g->n = p.n;
     struct digest hash = places_group_digest(g->commitment, g->k);
     if (!tree_root_of_proof(&hash, groups, g->n, p.proof, p.proof_n, &root) ||
@@ -335,11 +336,12 @@ static int check_first_record(const struct bundle *b, const struct bundle_record
 {
     const struct leaf *open = &b->leaf[b->open].leaf;
     if (r->place != 0 || r->kind != BUNDLE_SESSION)
-        return bundle_refuse(why, "its first record is not that of the session");
+        return bundle_refuse(why, "the bundle's first record is not the session's record");
     if (!digest_eq(&g->commitment[0], &open->digest))
-        return bundle_refuse(why, "the record of the session is not the one that was opened");
+        return bundle_refuse(
+            why, "the session's record is not the one that was stored when the session began");
     if (!slice_eq(r->field[BUNDLE_SESSION_uid], open->uid))
-        return bundle_refuse(why, "its leaves are of another session");
+        return bundle_refuse(why, "the bundle's leaves are of another session");
     return 0;
 }
 
@@ -366,15 +368,16 @@ static int check_all_records(struct bundle *b, struct bundle_walk *w, struct buf
         if (st < 0)
             return refuse_form(why, st, "record", b->records_n);
         if (r.place < next || (b->records_n > 0 && r.kind == BUNDLE_SESSION))
-            return bundle_refuse(why, "its records are not in the order of their places");
+            return bundle_refuse(why, "the bundle's records are not in the order of their places");
         if (r.kind == BUNDLE_MESSAGE && !seq_follows(r.field[BUNDLE_MESSAGE_seq], &seq))
-            return bundle_refuse(why, "its messages are not in the order of their numbers");
+            return bundle_refuse(why,
+                                 "the bundle's messages are not in the order of their numbers");
         while (st == 0 && (g.n == UINT64_MAX || r.place / PLACES_GROUP > g.n))
             st = read_next_group(b, &groups, &g, why);
         if (st < 0)
             return st;
         if (r.place / PLACES_GROUP != g.n || r.place % PLACES_GROUP >= g.k)
-            return bundle_refuse(why, "a record is in none of its groups");
+            return bundle_refuse(why, "a record is in none of the bundle's groups");
         if (b->records_n == 0)
             st = check_first_record(b, &r, &g, why);
         if (st == 0)
@@ -385,9 +388,10 @@ static int check_all_records(struct bundle *b, struct bundle_walk *w, struct buf
         b->records_n++;
     }
     if (b->records_n == 0)
-        return bundle_refuse(why, "it has no records");
-    return json_walk_next(&groups, &key, &v) ? bundle_refuse(why, "it has a group without records")
-                                             : 0;
+        return bundle_refuse(why, "the bundle has no records");
+    return json_walk_next(&groups, &key, &v)
+               ? bundle_refuse(why, "the bundle has a group without records")
+               : 0;
 }
 
 static int check_end_record(const struct bundle *b, struct bundle_walk *w, struct buf *why)
@@ -442,7 +446,7 @@ int bundle_open(struct bundle *ret, struct slice text, const struct public_key *
     struct bundle_text t;
     *ret = (struct bundle){0};
     if (bundle_read(text, &t) < 0)
-        return bundle_refuse(why, "it is not a bundle of version 1, or it is not complete");
+        return bundle_refuse(why, "the file is not a bundle of version 1, or it is incomplete");
     ret->groups = t.groups;
     ret->records = t.records;
     ret->end = t.end;

@@ -70,20 +70,20 @@ static const char *key_leaf_find_fault(const struct leaf *l, struct slice origin
 {
     struct public_key named;
     if (l->key.p == NULL || key_read_public(l->key, key) < 0)
-        return "its key is not a verifier key";
+        return "the leaf's key is not a verifier key";
     if (previous == NULL && l->previous.p != NULL)
-        return "it names a previous key, but there is none";
+        return "the leaf names a previous key, but there is none";
     if (previous != NULL && l->previous.p == NULL)
-        return "it does not name the previous key";
+        return "the leaf does not name the previous key";
     if (previous != NULL && (key_read_public(l->previous, &named) < 0 || !key_eq(&named, previous)))
-        return "it names a key other than the previous one";
+        return "the leaf names a key other than the previous one";
     if ((l->previous.p == NULL) != (l->previous_signature.p == NULL))
-        return "it has a signature without a key, or a key without a signature";
+        return "the leaf has only one of the previous key and the signature with this key";
     append_signed_text(text, origin, l->key, l->previous);
     if (text->failed)
         return NULL;
     if (!signature_is_valid(key, buf_slice(text), l->signature))
-        return "the signature with its own key is wrong";
+        return "the signature with the leaf's own key is wrong";
     if (previous != NULL && !signature_is_valid(previous, buf_slice(text), l->previous_signature))
         return "the signature with the previous key is wrong";
     return NULL;

@@ -42,10 +42,10 @@ int replace_open(struct replace *r, const char *path)
         return replace_set_error(r, MI_EIO, strerror(errno), "");
     int st = fstat(fd, &r->was) == 0 ? 0 : MI_EIO;
     if (st == 0 && !S_ISREG(r->was.st_mode))
-        st = replace_set_error(r, MI_EINVAL, "it is not a regular file", "");
+        st = replace_set_error(r, MI_EINVAL, "not a regular file", "");
     else if (st == 0 && (uintmax_t)r->was.st_size > REPLACE_MAX - 128 * 1024)
         st = replace_set_error(r, MI_EINVAL,
-                               "it is larger than 64 MiB; expected a configuration file", "");
+                               "the file is larger than 64 MiB; expected a configuration file", "");
     else if (st == 0)
         st = replace_read_all(fd, &r->text);
     if (st == MI_EIO)
@@ -66,13 +66,14 @@ int replace_check(struct replace *r)
 {
     struct stat now;
     if ((r->was.st_mode & S_IWUSR) == 0 || access(r->path, W_OK) != 0)
-        return replace_set_error(r, MI_EINVAL, "it is read-only", "; to allow changes: chmod u+w");
+        return replace_set_error(r, MI_EINVAL, "the file is read-only",
+                                 "; to allow changes: chmod u+w");
     if (stat(r->path, &now) != 0)
         return replace_set_error(r, MI_EIO, strerror(errno), "");
     struct timespec at = file_changed_at(&now), was_at = file_changed_at(&r->was);
     if (now.st_ino != r->was.st_ino || now.st_dev != r->was.st_dev ||
         now.st_size != r->was.st_size || at.tv_sec != was_at.tv_sec || at.tv_nsec != was_at.tv_nsec)
-        return replace_set_error(r, MI_EINVAL, "another program has changed it meanwhile",
+        return replace_set_error(r, MI_EINVAL, "another program has changed the file meanwhile",
                                  "; try again");
     return 0;
 }
@@ -90,7 +91,7 @@ int replace_write(struct replace *r, struct slice text)
     if (fd < 0) {
         free(beside);
         return replace_set_error(r, MI_EIO, strerror(errno),
-                                 ": cannot create a file in its directory");
+                                 ": cannot create a file in the same directory");
     }
     bool same = r->was.st_uid == geteuid() && r->was.st_gid == getegid();
     bool good = write_all(fd, text) == 0 &&

@@ -100,7 +100,7 @@ int backup_make(const char *where, const char *path, struct slice text, struct b
     int dir = name.failed ? -1 : open_directory(where, true, error);
     int st = name.failed || error->failed ? MI_ENOMEM : dir < 0 ? MI_EIO : 0;
     if (st == 0 && !backup_write_file(dir, buf_str(&name), text)) {
-        buf_printf(error, "cannot write its backup to %s: %s", where,
+        buf_printf(error, "cannot write the file's backup to %s: %s", where,
                    errno == ENAMETOOLONG ? "the path of the file is too long" : strerror(errno));
         st = MI_EIO;
     }

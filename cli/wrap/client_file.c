@@ -426,7 +426,7 @@ static bool adds_plain_server(const char *script)
 /* Reports Crush's crushrc: a shell runs it, so only the shell knows what its `mcp add` lines do. */
 static void report_script(struct work *k, bool named)
 {
-    static const char why[] = "it is a shell script, which is not read or changed: put "
+    static const char why[] = "the file is a shell script, which is not read or changed: put "
                               "`mcp-interposer proxy --` before the command of each `mcp add`";
     if (named)
         fail_file(k, why);

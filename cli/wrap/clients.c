@@ -40,10 +40,11 @@ static const struct client {
 
 const struct client_file_fixed client_file_fixed[] = {
     [CLIENT_FILE_UNUSED] = {"unused",
-                            "its client does not read this file, because .mcp.json exists"},
-    [CLIENT_FILE_PLUGIN] = {"plugin", "a plugin or an extension has this file, and replaces it at "
-                                      "each update; copy the server to a file of your own"},
-    [CLIENT_FILE_MANAGED] = {"managed", "it is a file of the administrator"},
+                            "the client does not read this file, because .mcp.json exists"},
+    [CLIENT_FILE_PLUGIN] = {"plugin",
+                            "this file is part of a plugin or an extension, which replaces it at "
+                            "each update; copy the server to a file of your own"},
+    [CLIENT_FILE_MANAGED] = {"managed", "the file belongs to the administrator"},
     [CLIENT_FILE_SCRIPT] = {NULL, NULL},
 };
 

@@ -50,14 +50,14 @@ static void inspect_args(struct wrap_view *v, char **argv, int argc)
     int from = argc > 1 && strcmp(argv[1], "proxy") == 0 ? 2 : 1;
     int next = from;
     v->state = WRAP_ODD;
-    v->why = "it runs the interposer, but not as a proxy";
+    v->why = "the command runs the interposer, but not as a proxy";
     if (from == 1 && (argc < 2 || argv[1][0] != '-')) {
         v->is_mcp = argc >= 2 && strcmp(argv[1], "mcp") == 0;
         return;
     }
     opt_open(&set, command_proxy.table);
     if (opt_parse(&set, argc, argv, from, NULL, &next) < 0) {
-        v->why = "it runs the interposer with unknown options";
+        v->why = "the command runs the interposer with unknown options";
     } else if (next < argc) {
         v->state = WRAP_WRAPPED;
         v->why = NULL;
@@ -70,7 +70,7 @@ static void inspect_args(struct wrap_view *v, char **argv, int argc)
             else if (v->originals < WRAP_ORIGINALS_MAX)
                 buf_adds(&v->original[v->originals++], o);
     } else {
-        v->why = "it runs the interposer without a server";
+        v->why = "the command runs the interposer without a server";
     }
     opt_close(&set);
 }
@@ -86,18 +86,18 @@ int wrap_inspect(const struct mcpfile *f, const struct mcpfile_server *s, struct
     if (s->odd != NULL)
         v.why = s->odd;
     else if (s->unnamed)
-        v.why = "it has no `name`";
+        v.why = "the server has no `name`";
     else if (s->command.key.n == 0 && s->args.key.n == 0 && s->url.key.n > 0)
         v.state = WRAP_REMOTE;
     else if (command[0] == '\0')
-        v.why = "it has no command";
+        v.why = "the server has no command";
     else if (command[0] == '-')
-        v.why = "its command begins with a dash";
+        v.why = "the command begins with a dash";
     else if (command_has_arguments(command))
-        v.why = "its command contains blanks, and no program has this name; move the arguments to "
+        v.why = "the command contains blanks, and no program has this name; move the arguments to "
                 "`args`";
     else if (s->args_n > WORDS_MAX)
-        v.why = "it has too many args";
+        v.why = "the server has too many args";
     if (v.why != NULL)
         v.state = WRAP_ODD;
     if (v.state == WRAP_PLAIN) {

@@ -45,13 +45,13 @@ int remote_check(const struct mcpfile *f, const struct mcpfile_server *s, const 
         return 0;
     if (!member_is_utf8(f, &s->url) || !member_is_utf8(f, &s->headers) ||
         !member_is_utf8(f, &s->type)) {
-        *why = "its URL, headers or type are not valid UTF-8";
+        *why = "the URL, headers or type are not valid UTF-8";
         return 0;
     }
     mcpfile_append_string(f, s->url.value, &url);
     struct slice text = buf_slice(&url);
     if (!slice_begins(text, "http://") && !slice_begins(text, "https://"))
-        *why = "its URL does not begin with http:// or https://";
+        *why = "the URL does not begin with http:// or https://";
     int st = url.failed ? MI_ENOMEM : 0;
     buf_close(&url);
     return st;

@@ -120,24 +120,24 @@ static bool member_is_present(struct json_value v)
 static const char *find_fault_of_members(const struct rpc *m)
 {
     if (member_is_present(m->result) && member_is_present(m->error))
-        return "it has both a result and an error";
+        return "the answer has both a result and an error";
     if (!member_is_present(m->error))
-        return "it has neither a result nor an error";
+        return "the answer has neither a result nor an error";
     if (m->error.type != JSON_OBJECT)
-        return "its error is not an object";
+        return "the answer's error is not an object";
     if (!json_is_integer(m->error_code))
-        return "its error has no integer `code`";
-    return "its error has no string `message`";
+        return "the answer's error has no integer `code`";
+    return "the answer's error has no string `message`";
 }
 
 static const char *find_answer_fault(const struct message *x)
 {
     if (x->m.findings & FINDING(FIND_TOO_LONG))
-        return "it is longer than --max-message";
+        return "the answer is longer than --max-message";
     if (x->m.findings & (RPC_AMBIGUOUS | FINDING(FIND_NOT_JSONRPC)))
         return answer_fault_text(x->m.findings);
     if (x->batch_seq != 0 && x->m.kind != RPC_INVALID)
-        return "it is in a batch that cannot be forwarded";
+        return "the answer is in a batch that cannot be forwarded";
     return find_fault_of_members(&x->m);
 }
 

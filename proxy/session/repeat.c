@@ -14,37 +14,38 @@ static const char *explain_uncertainty(const char *cause)
     static const struct {
         const char *cause, *words;
     } table[] = {
-        {"timeout", "it was not answered before its deadline"},
-        {"hang", "the server hung on it and was killed"},
+        {"timeout", "the call was not answered before its deadline"},
+        {"hang", "the server hung on the call and was killed"},
         {"server-exited", "the server exited before it answered"},
         {"server-killed", "the server was killed before it answered"},
         {"server-closed", "the server closed its output before it answered"},
-        {"cancelled", "the client cancelled it"},
-        {"rejected-answer", "the server answered it, and the answer was rejected as invalid"},
+        {"cancelled", "the client cancelled the call"},
+        {"rejected-answer", "the server answered the call, and the answer was rejected as invalid"},
     };
     for (size_t i = 0; i < MI_COUNT(table); i++)
         if (strcmp(table[i].cause, cause) == 0)
             return table[i].words;
-    return "it was not answered";
+    return "the call was not answered";
 }
 
 static const char *explain_late_answer(enum late_answer a)
 {
     switch (a) {
     case LATE_RESULT:
-        return "the server has answered it since, with a result";
+        return "the server has answered the call since, with a result";
     case LATE_TOOL_ERROR:
-        return "the server has answered it since: the tool reports an error";
+        return "the server has answered the call since: the tool reports an error";
     case LATE_ERROR:
-        return "the server has answered it since, with an error";
+        return "the server has answered the call since, with an error";
     case LATE_CANCELLED:
-        return "the server has confirmed the cancellation since, which does not say whether it ran";
+        return "the server has confirmed the cancellation since, which does not say whether the "
+               "call ran";
     case LATE_UNFINISHED:
-        return "the server has answered it since: the call has begun, and continues";
+        return "the server has answered the call since: it has begun, and continues";
     case LATE_NONE:
         break;
     }
-    return "no answer to it has arrived since";
+    return "no answer to the call has arrived since";
 }
 
 static void repeat_record_event(struct traffic *t, const struct message *x, uint64_t seq)

@@ -515,7 +515,7 @@ def _(t):
     other = config(t, ".claude.json", TEXT)
     path.chmod(0o444)
     r = run(t, "wrap", status=3, stderr=None)
-    check(b".cursor/mcp.json: it is read-only; to allow changes: chmod u+w" in r.stderr, f"{r.stderr!r}")
+    check(b".cursor/mcp.json: the file is read-only; to allow changes: chmod u+w" in r.stderr, f"{r.stderr!r}")
     eq(path.read_text(), TEXT, "the read-only file")
     eq([p.name for p in path.parent.iterdir()], ["mcp.json"], "files beside it")
     check("proxy" in other.read_text(), "the other file")
@@ -540,7 +540,7 @@ def _(t):
     r = run(t, "wrap", "--file", t.home / "nowhere.json", status=3, stderr=None)
     check(b"nowhere.json: No such file or directory" in r.stderr, f"{r.stderr!r}")
     r = run(t, "wrap", "--file", t.home, status=3, stderr=None)
-    check(b"it is not a regular file" in r.stderr, f"{r.stderr!r}")
+    check(b"not a regular file" in r.stderr, f"{r.stderr!r}")
 
 
 @case("unusual entries are left alone and reported; unknown names are an error")
@@ -551,8 +551,8 @@ def _(t):
         "good": {"command": "good"}}}, indent=1)
     path = config(t, ".claude.json", text)
     r = run(t, "wrap", stderr=None)
-    check(b"server 'split' is not changed: its command contains blanks, and no program has this name; move the arguments to `args`" in r.stderr
-          and b"server 'ours' is not changed: it runs the interposer, but not as a proxy" in r.stderr, f"{r.stderr!r}")
+    check(b"server 'split' is not changed: the command contains blanks, and no program has this name; move the arguments to `args`" in r.stderr
+          and b"server 'ours' is not changed: the command runs the interposer, but not as a proxy" in r.stderr, f"{r.stderr!r}")
     check(b"recordings" not in r.stderr and '"args": ["mcp"]' in json.dumps(json.loads(path.read_text())), f"our own MCP server: {r.stderr!r}")
     servers = json.loads(path.read_text())["mcpServers"]
     eq((servers["split"], servers["ours"]["args"]), ({"command": "npx -y thing"}, ["replay", "1"]), "what is odd")
@@ -593,7 +593,7 @@ def _(t):
     r = run(t, "wrap", env=env, stderr=None)
     servers = json.loads(path.read_text())["mcpServers"]
     eq([name for name, s in servers.items() if s["args"]], ["relative", "named", "absolute"], "the wrapped ones")
-    eq(r.stderr.count(b"its command contains blanks, and no program has this name"), 3, f"warnings {r.stderr!r}")
+    eq(r.stderr.count(b"the command contains blanks, and no program has this name"), 3, f"warnings {r.stderr!r}")
     eq(servers["relative"]["args"], ["proxy", "--name", "relative", "--", "./srv dir/run me.sh"], "the arguments")
     done = subprocess.run([servers["relative"]["command"], *servers["relative"]["args"]], input=lib.request(1, "tools/list") + b"\n",
                           stdout=subprocess.PIPE, cwd=t.home / "project", timeout=30 * lib.PATIENCE, env=t.environ(env))
@@ -614,7 +614,7 @@ def _(t):
     eq(states(run(t, "wrap", "--json")), {"a": "unused", "b": "wrapped now"}, "the states")
     eq(path.read_text(), TEXT, "a file that is not used")
     row = next(r for r in map(json.loads, run(t, "wrap", "--list", "--json").stdout.splitlines()) if r["server"] == "a")
-    eq(row["why"], "its client does not read this file, because .mcp.json exists", "why")
+    eq(row["why"], "the client does not read this file, because .mcp.json exists", "why")
     r = run(t, "wrap", "a", status=3, stderr=None)
     check(b"server 'a' is in a file that is not changed; for the reason, see: mcp-interposer wrap --list --json" in r.stderr, f"{r.stderr!r}")
     run(t, "wrap", "--file", path)
@@ -712,7 +712,7 @@ def _(t):
         long = long / ("x" * 60)
     path = config(t, long / "mcp.json", TEXT)
     r = run(t, "wrap", "--file", path, status=3, stderr=None)
-    check(b"cannot write its backup to " in r.stderr and b": the path of the file is too long" in r.stderr, f"{r.stderr!r}")
+    check(b"cannot write the file's backup to " in r.stderr and b": the path of the file is too long" in r.stderr, f"{r.stderr!r}")
     eq(path.read_text(), TEXT, "a file without a backup")
 
 
@@ -849,7 +849,7 @@ def _(t):
     text = "mcpServers:\n- command: nameless\n- command: a-server\n  name: twin\n- name: twin\n  command: b-server\n"
     path = config(t, ".continue/config.yaml", text)
     r = run(t, "wrap", stderr=None)
-    check(b"server '-' is not changed: it has no `name`" in r.stderr, f"{r.stderr!r}")
+    check(b"server '-' is not changed: the server has no `name`" in r.stderr, f"{r.stderr!r}")
     args = '    args: ["proxy", "--name", "twin", "--original", "no args", "--", {}-server]\n'.replace("    ", "  ", 1)
     eq(path.read_text().count(args.format("a")) + path.read_text().count(args.format("b")), 2, path.read_text())
     check("- command: nameless\n" in path.read_text(), path.read_text())
@@ -864,9 +864,9 @@ def _(t):
             "  below:\n    cmd: ok\n    args:\n      -\n        x\n")
     path = config(t, ".config/goose/config.yaml", text)
     r = run(t, "wrap", stderr=None)
-    for name, why in (("anchor", "its `command` is not a string"), ("lines", "its `command` is not a string"),
-                      ("alias", "its `command` is not a string"), ("number", "its `args` is not an array of strings"),
-                      ("below", "the first string of its `args` is not on the same line as its dash")):
+    for name, why in (("anchor", "`command` is not a string"), ("lines", "`command` is not a string"),
+                      ("alias", "`command` is not a string"), ("number", "`args` is not an array of strings"),
+                      ("below", "the first string of `args` is not on the same line as its dash")):
         check(f"server '{name}' is not changed: {why}".encode() in r.stderr, f"{name}: {r.stderr!r}")
     eq(path.read_text(), text, "the file")
     # A plain scalar that means something else in brackets: the round trip in memory fails.
@@ -943,7 +943,7 @@ def _(t):
     r = run(t, "wrap", "--remote", "--json")
     eq(states(r), {"a": "wrapped now", "fs": "plugin", "web": "plugin", "inline": "plugin", "maps": "plugin"}, "what wrap says")
     row = next(d for d in map(json.loads, r.stdout.splitlines()) if d["server"] == "maps")
-    eq((row["client"], row["why"]), ("gemini", "a plugin or an extension has this file, and replaces it at each update; copy the server to a file "
+    eq((row["client"], row["why"]), ("gemini", "this file is part of a plugin or an extension, which replaces it at each update; copy the server to a file "
                                      "of your own"), "the row of an extension")
     check(b"maps" not in run(t, "unwrap", "--dry-run", status=1).stdout, "unwrap")
     note = run(t, "doctor", status=None, stderr=None).stdout.decode()
@@ -954,7 +954,7 @@ def _(t):
         r = run(t, *args, status=3, stderr=None)
         check(f"server '{args[1]}' is in a file that is not changed".encode() in r.stderr, f"{r.stderr!r}")
     managed = config(t, "etc/claude-code/managed-mcp.json", TEXT)
-    for path, why in (plugin, "a plugin or an extension has this file"), (managed, "it is a file of the administrator"):
+    for path, why in (plugin, "a plugin or an extension has this file"), (managed, "the file belongs to the administrator"):
         r = run(t, "wrap", "--file", path, status=3, stderr=None)
         check(why.encode() in r.stderr, f"{r.stderr!r}")
     eq(states(run(t, "wrap", "--list", "--json", "--file", managed)), {"a": "managed"}, "of the administrator")
@@ -1035,7 +1035,7 @@ def _(t):
     path.write_text("mcp add files npx -y files\n")
     for args, status in (["wrap", "--list"], 0), (["wrap"], 0), (["wrap", "--file", path], 3), (["unwrap", "--file", path], 3):
         r = run(t, *args, status=status, stderr=None)
-        check(b"crushrc: it is a shell script, which is not read or changed: put `mcp-interposer proxy --` before the command of each `mcp add`"
+        check(b"crushrc: the file is a shell script, which is not read or changed: put `mcp-interposer proxy --` before the command of each `mcp add`"
               in r.stderr, f"{args}: {r.stderr!r}")
     run(t, "unwrap")
     eq(path.read_text(), "mcp add files npx -y files\n", "the file")
@@ -1053,8 +1053,8 @@ def _(t):
     urls = remotes()
     r = run(t, "wrap", "--remote", stderr=None)
     warned = r.stderr.decode().splitlines()
-    refused = {"my_http_server": "it has login settings", "table of headers": "its `headers` are not in braces", "remote": "it has login settings",
-               "signed": "it has login settings", "login": "it has login settings", "stream": "OpenClaw has no `transport` for a command"}
+    refused = {"my_http_server": "the server has login settings", "table of headers": "`headers` are not in braces", "remote": "the server has login settings",
+               "signed": "the server has login settings", "login": "the server has login settings", "stream": "OpenClaw has no `transport` for a command"}
     eq({name for name, why in refused.items() if any(f"server '{name}' is not changed: {why}" in line for line in warned)}, set(refused), "refused")
     eq(len(warned), len(refused), f"warnings {warned}")
     check(b"wrap --remote connects" not in r.stdout, f"{r.stdout!r}")

@@ -62,7 +62,7 @@ def _(t):
     lists(p, [A], [A], id="again")
     passes(p, 1, "a")
     message = refused(p, 2, "h")
-    eq(message, "unknown tool 'h': it is hidden by the rule of mcp-interposer: tools = a, c*, d; hide-tools = c2", "message")
+    eq(message, "unknown tool 'h': the tool is hidden by the rule of mcp-interposer: tools = a, c*, d; hide-tools = c2", "message")
     refused(p, 3, "c2")
     refused(p, 4, "not in any list")
     passes(p, 5, "cunning")
@@ -381,7 +381,7 @@ def _(t):
                 r.client.send(call(6, "hidden too"))
                 got = r.client.recv_json()["error"]
                 eq((got["code"], got["data"], got["message"]),
-                   (-32602, {"source": "mcp-interposer", "cause": "tool-hidden", "method": "tools/call", "tool": "hidden too"}, "unknown tool 'hidden too': it is hidden by the rule of mcp-interposer: tools = a, r*"), "refused")
+                   (-32602, {"source": "mcp-interposer", "cause": "tool-hidden", "method": "tools/call", "tool": "hidden too"}, "unknown tool 'hidden too': the tool is hidden by the rule of mcp-interposer: tools = a, r*"), "refused")
             r.client.close_write()
             r.client.rest()
             eq(r.proc.wait(60), 0, "status")
@@ -574,7 +574,7 @@ def _(t):
     real.write_bytes(b"[server srv]\r\ntools = x ; why\r\n")
     real.chmod(0o440)
     why = suggests(t, "srv", "--apply", status=3)[1]
-    check("it is read-only" in why and "\nwritten" not in why, why)
+    check("the file is read-only" in why and "\nwritten" not in why, why)
     real.chmod(0o600)
     why = suggests(t, "srv", "--apply")[1]
     eq(real.read_bytes(), b"[server srv]\r\ntools = a, b ; why\r\n", "the comment is kept")

@@ -36,29 +36,29 @@ static const char *find_name_fault(struct json_value params, struct buf *name)
     bool exact;
     size_t names = 0;
     if (params.type != JSON_OBJECT)
-        return "its params are not an object";
+        return "the params are not an object";
     for (struct json_walk w = json_walk_begin(params); json_walk_next(&w, &key, &v);) {
         if (!tool_rule_key(key, "name", &exact))
             continue;
         if (!exact)
-            return "a member of its params differs from `name` only in case or by a NUL";
+            return "a member of the params differs from `name` only in case or by a NUL";
         if (names++ > 0)
-            return "its params have several members `name`";
+            return "the params have several members `name`";
         if (v.type != JSON_STRING)
-            return "its `name` is not a string";
+            return "`name` is not a string";
         raw = json_string_raw(v);
     }
     if (names == 0)
-        return "its params have no `name`";
+        return "the params have no `name`";
     buf_clear(name);
     json_unescape(name, raw);
     if (name->failed)
         return "out of memory";
     /* programs read NUL and lone surrogates differently */
     if (memchr(name->p != NULL ? name->p : "", '\0', name->n) != NULL)
-        return "its `name` contains a NUL character";
+        return "`name` contains a NUL character";
     if (name->n >= 3 && memmem(name->p, name->n, "\xEF\xBF\xBD", 3) != NULL)
-        return "its `name` contains a lone surrogate or U+FFFD";
+        return "`name` contains a lone surrogate or U+FFFD";
     return NULL;
 }
 
@@ -114,8 +114,9 @@ void tool_call_explain(const struct tool_rule *r, enum tool_verdict v, const cha
 {
     struct slice head = text_head(name, NAME_SHOWN);
     if (v == TOOL_CALL_AMBIGUOUS) {
-        buf_printf(why, "ambiguous message: programs may read different tool names from it: %s",
-                   fault);
+        buf_printf(
+            why, "ambiguous message: programs may read different tool names from this message: %s",
+            fault);
         return;
     }
     buf_adds(why, v == TOOL_CALL_UNKNOWN ? "tool '" : "unknown tool '");
@@ -125,15 +126,15 @@ void tool_call_explain(const struct tool_rule *r, enum tool_verdict v, const cha
         buf_printf(
             why,
             " was not called: mcp-interposer forwards only calls of tools that the server marks "
-            "readOnlyHint, and its list of tools is not known: %s",
+            "readOnlyHint, and the server's list of tools is not known: %s",
             failure[0] != '\0' ? failure : "the server cannot be asked");
         return;
     }
-    buf_adds(why, v == TOOL_CALL_HIDDEN ? ": it is hidden by the rule of mcp-interposer: "
+    buf_adds(why, v == TOOL_CALL_HIDDEN ? ": the tool is hidden by the rule of mcp-interposer: "
                   : v == TOOL_CALL_WRITES
-                      ? ": it is hidden by the rule of mcp-interposer, because the "
+                      ? ": the tool is hidden by the rule of mcp-interposer, because the "
                         "server does not mark it readOnlyHint: "
-                      : ": it is not in the server's list of tools, and the rule of "
+                      : ": the tool is not in the server's list of tools, and the rule of "
                         "mcp-interposer allows only those marked readOnlyHint: ");
     tool_call_add_rule(r, why);
 }

@@ -471,12 +471,12 @@ const char *tool_rule_list_fault(const struct rpc *m)
     if (m->kind != RPC_RESULT)
         return NULL;
     if (m->result.type != JSON_OBJECT)
-        return "its result is not an object";
+        return "the result is not an object";
     if (object_has_ambiguous_member(m->result, "tools"))
-        return "a member of its result differs from `tools` only in case or by a NUL";
+        return "a member of the result differs from `tools` only in case or by a NUL";
     for (struct json_walk w = json_walk_begin(m->result); json_walk_next(&w, &key, &v);)
         if (v.type != JSON_ARRAY && tool_rule_key(key, "tools", &exact))
-            return "its `tools` is not an array";
+            return "`tools` is not an array";
     return NULL;
 }
 

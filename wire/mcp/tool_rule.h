@@ -77,7 +77,7 @@ struct tool_cut {
     size_t listed, hidden; /* tools */
 };
 /* Returns why readers might see, in an answer to tools/list, a list that tool_rule_cut() does not
- * cut: the result is not an object, its `tools` is not an array, or only some readers take a member
+ * cut: the result is not an object, `tools` is not an array, or only some readers take a member
  * for one of these. NULL: there is no such fault. */
 const char *tool_rule_list_fault(const struct rpc *m);
 /* Returns the hash of a page's nextCursor; 0: it is the last page, or the cursor is "". */

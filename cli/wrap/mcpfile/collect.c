@@ -278,12 +278,12 @@ static void record_server_name(struct mcpfile_scan *s, struct mcpfile_server *se
 static void record_server_args(struct mcpfile_server *server, const struct mcpfile_value *v)
 {
     if (server->one_array || !record_member(&server->args, v))
-        server->odd = server->one_array ? "its `command` is an array, and it has `args`"
-                                        : "it has two members `args`";
+        server->odd = server->one_array ? "`command` is an array, but the server also has `args`"
+                                        : "the server has two members `args`";
     else if (v->type != MCPFILE_ARRAY || v->mixed)
-        server->odd = "its `args` is not an array of strings";
+        server->odd = "`args` is not an array of strings";
     else if (v->uneven)
-        server->odd = "the first string of its `args` is not on the same line as its dash";
+        server->odd = "the first string of `args` is not on the same line as its dash";
     server->first_arg = v->first_arg;
     server->args_n = v->args_n;
     server->dashes = v->dashes;
@@ -294,11 +294,11 @@ static void record_server_command(const struct mcpfile *f, struct mcpfile_server
 {
     bool array = v->type == MCPFILE_ARRAY && !v->mixed && v->args_n > 0 && !v->dashes;
     if (!record_member(&server->command, v))
-        server->odd = "it has two members `command`";
+        server->odd = "the server has two members `command`";
     else if (array && server->args.key.n > 0)
-        server->odd = "its `command` is an array, and it has `args`";
+        server->odd = "`command` is an array, but the server also has `args`";
     else if (v->type != MCPFILE_STRING && !array)
-        server->odd = "its `command` is not a string";
+        server->odd = "`command` is not a string";
     if (array && server->odd == NULL) {
         server->one_array = true;
         server->command.value = f->arg[v->first_arg];
@@ -312,21 +312,21 @@ static void record_server_command(const struct mcpfile *f, struct mcpfile_server
 static void record_server_url(struct mcpfile_server *server, const struct mcpfile_value *v)
 {
     if (!record_member(&server->url, v))
-        server->remote_odd = "it has two URLs";
+        server->remote_odd = "the server has two URLs";
     else if (v->type != MCPFILE_STRING)
-        server->remote_odd = "its URL is not a string";
+        server->remote_odd = "the URL is not a string";
 }
 
 static void record_server_headers(const struct mcpfile *f, struct mcpfile_server *server,
                                   const struct mcpfile_value *v)
 {
     if (!record_member(&server->headers, v) || v->type != MCPFILE_TABLE)
-        server->remote_odd = "its `headers` is not one object";
+        server->remote_odd = "`headers` is not one object";
     server->first_header = v->first_header;
     server->headers_n = v->headers_n;
     for (size_t i = 0; i < v->headers_n; i++)
         if (f->header[v->first_header + i].value.n == 0)
-            server->remote_odd = "a value in its `headers` is not a string";
+            server->remote_odd = "a value in `headers` is not a string";
 }
 
 /* Records a member of the server at this level of the path. */
@@ -353,7 +353,7 @@ static void record_server_member(struct mcpfile_scan *s, size_t level, int role,
         break;
     case ROLE_TYPE:
         if (!record_member(&server->type, v) || v->type != MCPFILE_STRING)
-            server->remote_odd = "it does not have one `type` that is a string";
+            server->remote_odd = "the server does not have one `type` that is a string";
         else if (level == 2 && level_has_text(s, 0, "mcp") &&
                  level_has_text(s, level + 1, "transport"))
             server->remote_odd = "OpenClaw has no `transport` for a command; remove this member";
@@ -365,7 +365,7 @@ static void record_server_member(struct mcpfile_scan *s, size_t level, int role,
         (void)record_member(&server->env, v);
         break;
     case ROLE_LOGIN:
-        server->remote_odd = "it has login settings that mcp-remote does not read";
+        server->remote_odd = "the server has login settings that mcp-remote does not read";
         break;
     case ROLE_LIMIT + MCPFILE_TIMEOUT:
         server->limit[MCPFILE_TIMEOUT] = v->token;
@@ -391,7 +391,7 @@ void mcpfile_collect(struct mcpfile_scan *s, const struct mcpfile_value *v)
          * on several lines cannot be replaced by one member */
         struct mcpfile_server *server = find_or_add_server(s, level);
         if (server != NULL)
-            server->remote_odd = "its `headers` are not in braces";
+            server->remote_odd = "`headers` are not in braces";
     } else if (role == ROLE_HEADERS) {
         add_header(s, v);
     } else if (role == ROLE_LOGIN && s->f->format == MCPFILE_TOML) {

@@ -65,7 +65,8 @@ static void test_replace_changed_file_is_not_replaced(void **state)
     fputs("er", f);
     fclose(f);
     assert_int_equal(replace_write(&r, slice_of("new")), MI_EINVAL);
-    assert_string_equal(buf_str(&r.error), "another program has changed it meanwhile; try again");
+    assert_string_equal(buf_str(&r.error),
+                        "another program has changed the file meanwhile; try again");
     assert_true(says(path, "older"));
     replace_close(&r);
 }

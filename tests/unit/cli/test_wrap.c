@@ -1,7 +1,7 @@
 /* Configuration files of MCP clients: parsing, wrapping, and restoring the original bytes. */
-#include "cli/wrap/wrap_edit.h"
 #include "cli/wrap/mcpfile/string.h"
 #include "cli/wrap/remote.h"
+#include "cli/wrap/wrap_edit.h"
 
 #include "tests/support/unit.h"
 
@@ -439,12 +439,12 @@ static const struct {
     enum mcpfile_format format;
     const char *server, *why;
 } refused[] = {
-    {MCPFILE_JSON, "\"url\":\"unix:///x\"", "its URL does not begin with http:// or https://"},
-    {MCPFILE_JSON, "\"url\":5", "its URL is not a string"},
-    {MCPFILE_JSON, "\"url\":\"https://\xff\"", "its URL, headers or type are not valid UTF-8"},
-    {MCPFILE_JSON, "\"url\":\"https://x\",\"httpUrl\":\"https://y\"", "it has two URLs"},
+    {MCPFILE_JSON, "\"url\":\"unix:///x\"", "the URL does not begin with http:// or https://"},
+    {MCPFILE_JSON, "\"url\":5", "the URL is not a string"},
+    {MCPFILE_JSON, "\"url\":\"https://\xff\"", "the URL, headers or type are not valid UTF-8"},
+    {MCPFILE_JSON, "\"url\":\"https://x\",\"httpUrl\":\"https://y\"", "the server has two URLs"},
     {MCPFILE_JSON, "\"url\":\"https://x\",\"headers\":{\"a\":1}", "a value in its `headers`"},
-    {MCPFILE_JSON, "\"url\":\"https://x\",\"headers\":[]", "its `headers` is not one object"},
+    {MCPFILE_JSON, "\"url\":\"https://x\",\"headers\":[]", "`headers` is not one object"},
     {MCPFILE_JSON, "\"url\":\"https://x\",\"type\":\"http\",\"transport\":\"http\"",
      "it does not have one `type`"},
     {MCPFILE_JSON, "\"url\":\"https://x\",\"oauth\":{\"clientId\":\"c\"}", "it has login settings"},
@@ -453,9 +453,9 @@ static const struct {
     {MCPFILE_TOML, "[mcp_servers.a]\nurl = 'https://x'\n[mcp_servers.a.http_headers]\nK = 'v'",
      "it has login settings"},
     {MCPFILE_TOML, "[[mcp_servers]]\nurl = 'https://x'\n[mcp_servers.headers]\nK = 'v'",
-     "its `headers` are not in braces"},
+     "`headers` are not in braces"},
     {MCPFILE_TOML, "[[mcp_servers]]\nurl = 'https://x'\nheaders.K = 'v'",
-     "its `headers` are not in braces"},
+     "`headers` are not in braces"},
     {MCPFILE_TOML, "[[mcp_servers]]\nurl = 'https://x'\napi_key_env = 'K'",
      "it has login settings"},
 };
@@ -530,12 +530,12 @@ static const struct {
     {"\"command\":\"mcp-interposer\",\"args\":[\"proxy\",\"--bananas\",\"x\"]", WRAP_ODD,
      "it runs the interposer with unknown"},
     {"\"command\":\"npx -y thing\"", WRAP_ODD, "its command contains blanks"},
-    {"\"command\":\"\"", WRAP_ODD, "it has no command"},
-    {"\"args\":[]", WRAP_ODD, "it has no command"},
+    {"\"command\":\"\"", WRAP_ODD, "the server has no command"},
+    {"\"args\":[]", WRAP_ODD, "the server has no command"},
     {"\"command\":\"-x\"", WRAP_ODD, "its command begins with"},
-    {"\"command\":5", WRAP_ODD, "its `command` is not a string"},
-    {"\"command\":\"a\",\"command\":\"b\"", WRAP_ODD, "it has two members `command`"},
-    {"\"command\":\"a\",\"args\":[],\"args\":[]", WRAP_ODD, "it has two members `args`"},
+    {"\"command\":5", WRAP_ODD, "`command` is not a string"},
+    {"\"command\":\"a\",\"command\":\"b\"", WRAP_ODD, "the server has two members `command`"},
+    {"\"command\":\"a\",\"args\":[],\"args\":[]", WRAP_ODD, "the server has two members `args`"},
     {"\"command\":\"a\",\"args\":\"b\"", WRAP_ODD, "its `args` is not an array"},
     {"\"command\":\"a\",\"args\":[\"b\",5]", WRAP_ODD, "its `args` is not an array"},
 };

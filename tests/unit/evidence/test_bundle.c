@@ -380,7 +380,8 @@ static void test_bundle_keys(void **state)
     REFUSED(buf_slice(&b), &other.key.public, "the key is not one of the keys of this log");
     buf_clear(&b);
     bundle(&m, &m.old, 0, 3, &b); /* signed with the key that was given up */
-    REFUSED(buf_slice(&b), &m.key.public, "its checkpoint is not signed with the key of its log");
+    REFUSED(buf_slice(&b), &m.key.public,
+            "the bundle's checkpoint is not signed with the key of its log");
     buf_clear(&b);
     bundle(&m, &other.key, 0, 3, &b);
     REFUSED(buf_slice(&b), &other.key.public, "is not signed with the key of its log");
@@ -481,7 +482,7 @@ static void test_bundle_leaves_of_the_session(void **state)
     set_leaf(&m, m.seal, &wrong);
     buf_clear(&b);
     bundle(&m, &m.key, 0, 3, &b);
-    REFUSED(buf_slice(&b), &m.key.public, "its leaves are of another session");
+    REFUSED(buf_slice(&b), &m.key.public, "the bundle's leaves are of another session");
     set_leaf(&m, m.seal - 1, &open);
     set_leaf(&m, m.seal, &seal);
     add_leaf(&m, &seal);

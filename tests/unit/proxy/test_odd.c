@@ -571,13 +571,15 @@ static void test_odd_error_says_what_is_wrong_and_where_without_secrets(void **s
     static const struct {
         const char *line, *why;
     } rows[] = {
-        {"S {'jsonrpc':'2.0','id':1}", "it has neither a result nor an error"},
-        {"S {'jsonrpc':'2.0','id':1,'error':null}", "it has neither a result nor an error"},
-        {"S {'jsonrpc':'2.0','id':1,'result':{},'error':{}}", "it has both a result and an error"},
-        {"S {'jsonrpc':'2.0','id':1,'error':'no'}", "its error is not an object"},
-        {"S {'jsonrpc':'2.0','id':1,'error':{'message':'m'}}", "its error has no integer `code`"},
+        {"S {'jsonrpc':'2.0','id':1}", "the answer has neither a result nor an error"},
+        {"S {'jsonrpc':'2.0','id':1,'error':null}", "the answer has neither a result nor an error"},
+        {"S {'jsonrpc':'2.0','id':1,'result':{},'error':{}}",
+         "the answer has both a result and an error"},
+        {"S {'jsonrpc':'2.0','id':1,'error':'no'}", "the answer's error is not an object"},
+        {"S {'jsonrpc':'2.0','id':1,'error':{'message':'m'}}",
+         "the answer's error has no integer `code`"},
         {"S {'jsonrpc':'2.0','id':1,'error':{'code':1,'message':2}}",
-         "its error has no string `message`"},
+         "the answer's error has no string `message`"},
         {"S {'id':1,'error':{'code':1,'message':'m'}}", "not a JSON-RPC 2.0 message"},
     };
     for (size_t i = 0; i < MI_COUNT(rows); i++) {

@@ -117,7 +117,8 @@ static void test_repeat_warn_forwards_with_finding_event_and_escalation(void **s
     assert_string_equal(decisions(), "forwarded");
     assert_int_equal(r.escalated, 1);
     assert_non_null(strstr(r.happened, "(tools/call send) equals request 1 of 2.00s ago"));
-    assert_non_null(strstr(r.happened, "it was not answered before its deadline; no answer to it"));
+    assert_non_null(
+        strstr(r.happened, "the call was not answered before its deadline; no answer to the call"));
     assert_true(said_holds("a call equals one that may have run: server=srv"));
     say(SENT("2"));
     say(SEND("3")); /* the answer to 2 was given: this is a call of its own */
@@ -138,7 +139,7 @@ static void test_repeat_refuse_names_the_first_call_and_how_to_insist(void **sta
     assert_non_null(strstr(
         error, "Check whether it took effect. To run it again, send the same call once more.\""));
     assert_non_null(strstr(error, "Not sent: the same call was sent 2.00s ago (message 1) and may "
-                                  "have run: it was not answered"));
+                                  "have run: the call was not answered"));
     assert_non_null(strstr(error, "\"tool\":\"send\""));
     assert_non_null(strstr(error, "\"repeats\":{\"seq\":1,\"at\":\""));
     assert_non_null(

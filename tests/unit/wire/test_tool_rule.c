@@ -347,23 +347,23 @@ static const struct {
     {"{\"n\\u0061me\":\"a\"}", "a", NULL},
     {"{\"named\":\"h\",\"nam\":\"h\",\"name\":\"a\"}", "a", NULL},
     {"{\"name\":\"\"}", "", NULL},
-    {"{}", NULL, "its params have no `name`"},
-    {"[\"a\"]", NULL, "its params are not an object"},
-    {"{\"name\":\"a\",\"name\":\"a\"}", NULL, "its params have several members `name`"},
-    {"{\"name\":\"a\",\"n\\u0061me\":\"h\"}", NULL, "its params have several members `name`"},
+    {"{}", NULL, "the params have no `name`"},
+    {"[\"a\"]", NULL, "the params are not an object"},
+    {"{\"name\":\"a\",\"name\":\"a\"}", NULL, "the params have several members `name`"},
+    {"{\"name\":\"a\",\"n\\u0061me\":\"h\"}", NULL, "the params have several members `name`"},
     {"{\"name\":\"a\",\"Name\":\"h\"}", NULL,
-     "a member of its params differs from `name` only in case or by a NUL"},
+     "a member of the params differs from `name` only in case or by a NUL"},
     {"{\"NAM\\u0045\":\"h\"}", NULL,
-     "a member of its params differs from `name` only in case or by a NUL"},
+     "a member of the params differs from `name` only in case or by a NUL"},
     {"{\"name\\u0000\":\"h\",\"name\":\"a\"}", NULL,
-     "a member of its params differs from `name` only in case or by a NUL"},
+     "a member of the params differs from `name` only in case or by a NUL"},
     {"{\"name\":\"a\",\"n\\u0061me\\u0000" LONG "\":\"h\"}", NULL,
-     "a member of its params differs from `name` only in case or by a NUL"},
+     "a member of the params differs from `name` only in case or by a NUL"},
     {"{\"name\":\"a\",\"name\\\\u0000\":\"h\"}", "a", NULL},
-    {"{\"name\":7}", NULL, "its `name` is not a string"},
-    {"{\"name\":\"h\\u0000\"}", NULL, "its `name` contains a NUL character"},
-    {"{\"name\":\"\\ud800\"}", NULL, "its `name` contains a lone surrogate or U+FFFD"},
-    {"{\"name\":\"h\\ud800\"}", NULL, "its `name` contains a lone surrogate or U+FFFD"},
+    {"{\"name\":7}", NULL, "`name` is not a string"},
+    {"{\"name\":\"h\\u0000\"}", NULL, "`name` contains a NUL character"},
+    {"{\"name\":\"\\ud800\"}", NULL, "`name` contains a lone surrogate or U+FFFD"},
+    {"{\"name\":\"h\\ud800\"}", NULL, "`name` contains a lone surrogate or U+FFFD"},
 };
 
 /* What the rule says of a message, as a fault; NULL: it is not ambiguous. */
@@ -492,17 +492,19 @@ static const struct {
     enum finding finding;
 } refusals[] = {
     {TOOL_CALL_AMBIGUOUS, "", "",
-     "ambiguous message: programs may read different tool names from it: FAULT",
+     "ambiguous message: programs may read different tool names from this message: FAULT",
      FIND_AMBIGUOUS_CALL},
     {TOOL_CALL_HIDDEN, "x\n", "",
-     "unknown tool 'x\\n': it is hidden by the rule of mcp-interposer: tools = a; read-only",
+     "unknown tool 'x\\n': the tool is hidden by the rule of mcp-interposer: tools = a; read-only",
      FIND_TOOL_HIDDEN},
     {TOOL_CALL_WRITES, "x", "",
-     "unknown tool 'x': it is hidden by the rule of mcp-interposer, because the server does not "
+     "unknown tool 'x': the tool is hidden by the rule of mcp-interposer, because the server does "
+     "not "
      "mark it readOnlyHint: tools = a; read-only",
      FIND_TOOL_HIDDEN},
     {TOOL_CALL_UNLISTED, "x", "",
-     "unknown tool 'x': it is not in the server's list of tools, and the rule of mcp-interposer "
+     "unknown tool 'x': the tool is not in the server's list of tools, and the rule of "
+     "mcp-interposer "
      "allows only those marked readOnlyHint: tools = a; read-only",
      FIND_TOOL_UNLISTED},
     {TOOL_CALL_UNKNOWN, "x", "", "tool 'x' was not called: " MARKED "the server cannot be asked",
