@@ -277,7 +277,7 @@ static void on_state_timer(struct ev_loop *loop, ev_timer *w, int revents)
                      : "the restarted server does not answer initialize",
                  p->cfg->name);
     if ((todo & SERVER_DO_FINISH) && unread > 0)
-        log_warn("the client did not read its last answers: bytes=%zu", unread);
+        log_warn("the client did not read the last answers: bytes=%zu", unread);
     carry_out_actions(p, todo);
 }
 

@@ -257,7 +257,8 @@ void silence_report_work(struct proxy *p)
     describe_server_processes(p, NULL, 0, &sentence);
     buf_clear(&p->silence.found);
     buf_printf(&p->silence.found, " and sent nothing else in that time, but %s: %s",
-               starts ? "its processes work, so it is starting" : "its child processes work",
+               starts ? "the server's processes work, so the server is starting"
+                      : "the server's child processes work",
                buf_str(&sentence));
     report_server_alive(p, liveness_name(starts ? LIVENESS_STARTING : LIVENESS_AT_WORK));
     buf_close(&sentence);

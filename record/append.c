@@ -48,8 +48,8 @@ void append_drop_waiting(struct recorder *r)
     }
     if (!r->losing)
         log_warn("messages are not recorded: %s",
-                 bound_is_reached(r) ? "the vault cannot be written, and the messages that "
-                                       "wait for it in memory have reached --max-waiting"
+                 bound_is_reached(r) ? "the vault cannot be written, and the messages that wait in "
+                                       "memory have reached --max-waiting"
                  : ring_unread_bytes(&r->ring) > 0
                      ? "the recorder process is behind, and the journal in "
                        "memory is full"

@@ -49,19 +49,20 @@ bool bound_append_note(struct recorder *r, const struct entry *e)
 
 void bound_escalate(struct recorder *r)
 {
-    struct entry e = {.kind = ENTRY_ESCALATION,
-                      .t_us = recorder_elapsed_us(r),
-                      .escalation = {
-                          .cause = ESCALATION_RECORD_ERROR,
-                          .at_us = clock_wall_us(),
-                          .seq = r->seq,
-                          .action = "messages lost",
-                          .happened = slice_of(
-                              "The vault cannot be written, and the messages of all sessions that "
-                              "wait for that in memory have reached --max-waiting."),
-                          .done = slice_of("Messages are forwarded without being recorded."),
-                          .look = slice_of("`mcp-interposer doctor` names the journals that wait."),
-                      }};
+    struct entry e = {
+        .kind = ENTRY_ESCALATION,
+        .t_us = recorder_elapsed_us(r),
+        .escalation = {
+            .cause = ESCALATION_RECORD_ERROR,
+            .at_us = clock_wall_us(),
+            .seq = r->seq,
+            .action = "messages lost",
+            .happened = slice_of("The vault cannot be written, and the messages of all sessions "
+                                 "that wait in memory have reached --max-waiting."),
+            .done = slice_of("Messages are forwarded without being recorded."),
+            .look = slice_of(
+                "`mcp-interposer doctor` names the journals whose messages are not stored yet."),
+        }};
     if (!bound_append_note(r, &e))
         log_debug("out of memory: no escalation is written");
 }

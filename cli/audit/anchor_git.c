@@ -119,7 +119,7 @@ static int anchor_git_run(const struct anchoring *a, const char *dir, const char
     int st = spawn(argv, NULL, anchor_git_redirect, &s, &pid);
     if (st < 0)
         buf_printf(a->error, "cannot run git: %s",
-                   errno == ENOENT ? "it is not installed" : strerror(errno));
+                   errno == ENOENT ? "git is not installed" : strerror(errno));
     close(s.null);
     close(fd[1]);
     if (st == 0) {

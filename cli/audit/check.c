@@ -10,7 +10,7 @@
 static const struct opt table_of_options[] = {
     {0, "key", "KEY", NULL, "the verifier key, or a file with it; required"},
     {0, "checkpoint", "NOTE", NULL,
-     "a file with signed notes from an anchor: the bundle's must be among them"},
+     "a file with signed notes from an anchor: the bundle's checkpoint must be among them"},
     {'b', "bodies", NULL, NULL, "print the bodies of the messages, too"},
     {0, "json", NULL, NULL, "print the verdict as a JSON object, with the bodies"},
     COMMAND_OPTS,

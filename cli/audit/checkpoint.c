@@ -48,9 +48,9 @@ static void escalate_evidence(const char *vault, const char *why)
 }
 
 static const struct opt table_of_options[] = {
-    {0, "anchor", "WHERE...", NULL, "also copy it there: a FILE, git:DIR, or syslog"},
+    {0, "anchor", "WHERE...", NULL, "also copy the checkpoint to a FILE, git:DIR, or syslog"},
     {0, "new-vault", NULL, NULL,
-     "sign this log, although another one was signed in this directory"},
+     "sign this vault's log, although another log was signed in this directory"},
     {0, "quiet", NULL, NULL, "print nothing, and do nothing without a key"},
     AUDIT_OPT_KEY,
     COMMAND_OPT_VAULT,

@@ -269,7 +269,7 @@ static void print_compared(struct outcome *r, const struct audit_vault *v)
                "%lld from elsewhere%s",
                (unsigned long long)covered, covered == 1 ? "" : "s", (long long)v->checkpoints,
                v->checkpoints == 1 ? "" : "s", (long long)v->notes,
-               v->kept > 0 ? ", and the one beside the key" : "");
+               v->kept > 0 ? ", and the checkpoint beside the key" : "");
     out_fill_line(o, from, 2);
     from = o->b.n;
     out_raw(o, "not compared: ");
@@ -280,7 +280,8 @@ static void print_compared(struct outcome *r, const struct audit_vault *v)
     if (r->n[AUDIT_REMOVING] > 0)
         out_printf(o, "%llu being removed, ", (unsigned long long)r->n[AUDIT_REMOVING]);
     if (r->n[AUDIT_OPEN] > 0)
-        out_printf(o, "the end of %llu open, ", (unsigned long long)r->n[AUDIT_OPEN]);
+        out_printf(o, "the end of %llu running session%s, ", (unsigned long long)r->n[AUDIT_OPEN],
+                   r->n[AUDIT_OPEN] == 1 ? "" : "s");
     if (v->has_key && !v->trusted)
         out_raw(o, "the key (--key), ");
     out_raw(o, "the tables running, operations, escalations, shipped and ship_targets, Logs/, "

@@ -22,8 +22,10 @@
 
 static const struct opt table_of_options[] = {
     {0, "against", "NOTE...", NULL, "also compare with the signed checkpoints in this file"},
-    {0, "anchor", "WHERE...", NULL, "also compare with what was copied there: a FILE or git:DIR"},
-    {0, "key", "KEY", NULL, "the verifier key that has to be one of the vault, or a file with it"},
+    {0, "anchor", "WHERE...", NULL,
+     "also compare with the checkpoints copied to a FILE or git:DIR"},
+    {0, "key", "KEY", NULL,
+     "a verifier key that must be one of the vault's keys, or a file with it"},
     {0, "json", NULL, NULL,
      "print one JSON object per line for each session, and one for the vault"},
     REPORTING_OPTS,

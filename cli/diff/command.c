@@ -19,7 +19,7 @@ static const struct opt table_of_options[] = {
      "place in params and answers to ignore, such as /content/0/text; * matches one level"},
     {0, "slower", "FACTOR", NULL,
      "a call that took more than FACTOR times as long differs: 2, 1.5"},
-    {0, "slower-by", "DURATION", "10ms", "with --slower: and at least this much longer"},
+    {0, "slower-by", "DURATION", "10ms", "with --slower: and took at least this much longer"},
     FILTER_CALL_OPTS,
     {'v', "verbose", NULL, NULL, "print the calls that are the same, too"},
     {0, "json", NULL, NULL, "print one JSON object per line for each call, and one for the sums"},

@@ -100,7 +100,8 @@ static void check_integrity(struct doctor *d)
     if (st == 0)
         doctor_report_fine(d, "integrity", "the database is intact");
     else if (st == MI_EBUSY)
-        doctor_report_fault(d, "integrity", UNLOCK, "it was not checked: %s", buf_str(&error));
+        doctor_report_fault(d, "integrity", UNLOCK, "the database was not checked: %s",
+                            buf_str(&error));
     else
         doctor_report_fault(
             d, "integrity",
@@ -244,10 +245,11 @@ static void check_configuration(struct doctor *d, const struct settings *s, cons
 {
     char *path = path_config(settings_text(s, "config"));
     if (fault != NULL)
-        doctor_report_fault(d, "configuration",
-                            "correct it: until then most commands fail, and clients get an error "
-                            "instead of their server; the checks below ignore the rest of the file",
-                            "%s", fault);
+        doctor_report_fault(
+            d, "configuration",
+            "correct the file: until then most commands fail, and clients get an error "
+            "instead of their server; the checks below ignore the rest of the file",
+            "%s", fault);
     else if (path != NULL && access(path, F_OK) == 0)
         doctor_report_fine(d, "configuration", "%s is valid", path);
     else

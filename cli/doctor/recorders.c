@@ -89,7 +89,8 @@ static void check_killed_sessions(struct doctor *d, const struct journals *l)
     for (size_t i = 0; i < l->n; i++)
         left += !l->row[i].writer && !l->row[i].reader && l->row[i].unstored > 0;
     if (left > 0)
-        doctor_report_fault(d, "journals", "mcp-interposer sessions: it stores them first",
+        doctor_report_fault(d, "journals",
+                            "run mcp-interposer sessions, which stores these messages first",
                             "%zu killed session%s left messages that are not yet stored", left,
                             left == 1 ? " has" : "s have");
     report_stranded_journals(d, &l->stranded);
@@ -177,8 +178,8 @@ void doctor_check_recorders(struct doctor *d)
     struct journals l;
     check_journal_directory(d);
     if (journals_open(&l, d->vault) < 0) {
-        doctor_report_fault(d, "journals", "check its owner and mode", "they cannot be read: %s",
-                            strerror(errno));
+        doctor_report_fault(d, "journals", "check the owner and mode of the journal directory",
+                            "the journals cannot be read: %s", strerror(errno));
         return;
     }
     for (size_t i = 0; i < l.n; i++)

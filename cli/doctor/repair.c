@@ -302,16 +302,16 @@ static void repair_report(struct repair *p, int st, struct buf *error)
     else if (p->lost > 0)
         doctor_report_fault(
             p->d, "repair", remedy,
-            "%s: %lld sessions with %lld messages are in the vault now, %lld were there "
-            "already; something is missing in %lld places: %s",
+            "%s: %lld sessions with %lld messages are in the vault now, %lld sessions were in the "
+            "vault already; something is missing in %lld places: %s",
             p->name, (long long)p->sessions, (long long)p->messages, (long long)p->before,
             (long long)p->lost, buf_str(&p->why));
     else
-        doctor_report_note(
-            p->d, "repair",
-            "%s: %lld sessions with %lld messages are in the vault now, %lld were there "
-            "already; nothing is missing",
-            p->name, (long long)p->sessions, (long long)p->messages, (long long)p->before);
+        doctor_report_note(p->d, "repair",
+                           "%s: %lld sessions with %lld messages are in the vault now, %lld "
+                           "sessions were in the vault already; nothing is missing",
+                           p->name, (long long)p->sessions, (long long)p->messages,
+                           (long long)p->before);
 }
 
 static void repair_database(void *ctx, const char *name)

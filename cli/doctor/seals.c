@@ -50,10 +50,10 @@ static void seals_report_all(struct doctor *d, const struct unsealed *x)
                     "run mcp-interposer reap there; if the machine or the container is gone, the "
                     "session stays unsealed, and audit verify reports it as incomplete");
     report_unsealed(d, x->lost,
-                    "its proxy was killed before its process was recorded, and the journal is gone",
-                    "nothing can be done; its records can still be verified, and audit verify "
-                    "reports it as incomplete");
-    report_unsealed(d, x->ended, "it has ended, but its seal is missing",
+                    "the proxy was killed before its process was recorded, and the journal is gone",
+                    "nothing can be done; the session's records can still be verified, and audit "
+                    "verify reports the session as incomplete");
+    report_unsealed(d, x->ended, "the session has ended, but its seal is missing",
                     "run mcp-interposer audit verify to see what was changed");
     if (x->elsewhere + x->lost + x->ended == 0 && x->covered > 0)
         doctor_report_fine(d, "seals", "all sessions that ended are sealed");

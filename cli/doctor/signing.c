@@ -31,7 +31,7 @@ static void check_anchors(struct doctor *d, const struct settings *own,
         else if (size < last->size && strcmp(where, "syslog") != 0)
             doctor_report_fault(d, "anchor", REMEDY,
                                 "%s is behind: the last checkpoint has %" PRIu64
-                                " leaves, and the one there %" PRIu64,
+                                " leaves, and the last one copied there %" PRIu64,
                                 where, last->size, size);
         else
             doctor_report_fine(d, "anchor", "%s", where);
@@ -53,9 +53,9 @@ static void check_kept_checkpoint(struct doctor *d, const char *key_path)
                         !digest_eq(&log.root, &k.at[i].root))) {
             doctor_report_fault(
                 d, "kept",
-                "mcp-interposer audit verify says what was changed; if you know why (the vault was "
-                "restored, or begun anew), and want to sign it: mcp-interposer audit checkpoint "
-                "--new-vault",
+                "mcp-interposer audit verify says what was changed; if you know the reason, such "
+                "as a restored or a new vault, and want to sign the log: mcp-interposer audit "
+                "checkpoint --new-vault",
                 "the log does not continue the log that was signed, so it is no longer signed");
             break;
         }

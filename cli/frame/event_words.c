@@ -27,7 +27,7 @@ static const struct {
      "the server has been silent for {waited_ms} since message {seq}: message {question} asks "
      "whether it is alive"},
     {"alive", "because", "message", "the server is not killed: it answered when it was asked"},
-    {"alive", "because", "at-work", "the server is not killed: its helpers are at work"},
+    {"alive", "because", "at-work", "the server is not killed: its child processes are working"},
     {"alive", "because", "starting", "the server is not killed: it is starting"},
     {"hang", NULL, NULL,
      "the server hangs and is killed: silent for {waited_ms} after message {seq}"},
@@ -41,7 +41,7 @@ static const struct {
     {"sent", "request", "new", "the client is mcp-interposer send, with a new request"},
     {"sent", NULL, NULL, "the client is mcp-interposer send, with the request {request}"},
     {"client", NULL, NULL, "requests of another client on this pipe: {name} {version}"},
-    {"tool-changed", NULL, NULL, "the tools are not those of session {before}: {tools}"},
+    {"tool-changed", NULL, NULL, "the tools differ from those of session {before}: {tools}"},
     {"tool-changed", NULL, NULL, "the tools have changed: {tools}"},
     {"tools-hidden", NULL, NULL,
      "{hidden_n} of {listed_n} tools in message {seq} are hidden from the client: {hidden}"},

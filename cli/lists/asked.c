@@ -7,10 +7,10 @@
 
 static const struct opt table_of_options[] = {
     {'n', "limit", "N", "40", "number of requests for input; 0: all"},
-    {0, "tool", "NAME", NULL, "only those of calls of this tool; may be a glob"},
+    {0, "tool", "NAME", NULL, "only requests for input during calls of this tool; may be a glob"},
     FILTER_OPTS,
     FILTER_SESSION_OPT,
-    {0, "sent", NULL, NULL, "also those in sessions made by `send`"},
+    {0, "sent", NULL, NULL, "also requests for input in sessions made by `send`"},
     LIST_OPTS("row"),
     COMMAND_OPT_VAULT,
     COMMAND_OPTS,

@@ -43,7 +43,7 @@ int list_print(const struct list *l, const struct settings *s, struct list_readi
     r->ctx = &o;
     int st = list_read(l, r);
     if (r->older)
-        buf_adds(&o.more, "Older ones are not shown; -n 0 lists all.");
+        buf_adds(&o.more, "Older rows are not shown; -n 0 lists all.");
     bool none = st == 0 && o.n == 0 && o.form == LIST_TABLE && r->note.n == 0;
     bool terminal = o.out.is_terminal;
     status = list_out_close(&o);

@@ -59,7 +59,7 @@ static int print_groups(struct list_out *o, struct count *c, const struct count 
     }
     free(l);
     if (n < c->tally.n)
-        buf_printf(&o->more, "%zu more are not shown; -n 0 lists all.", c->tally.n - n);
+        buf_printf(&o->more, "%zu more lines are not shown; -n 0 lists all.", c->tally.n - n);
     return 0;
 }
 

@@ -415,8 +415,8 @@ static int suggest_from_calls(const struct settings *s, const struct basis *b,
         ; /* basis_is_enough() has logged the reason */
     else if (e.hidden == 0)
         log_error("a rule would hide no tool of %s: %s", b->server,
-                  e.more > 0 ? "its patterns match those that nobody called, too"
-                             : "all that clients see were called");
+                  e.more > 0 ? "its patterns also match all tools that nobody called"
+                             : "all tools that clients see were called");
     else {
         suggest_explain(b, list, &u, &e);
         status = print_and_apply_rule(s, b, buf_str(&u.names));

@@ -70,7 +70,7 @@ static int find_value(struct tool_call *c, const char *pointer, struct json_valu
                    : v->type == JSON_ARRAY ? mcp_body_element(*v, buf_slice(&name))
                                            : (struct json_value){0};
         if (next.type == JSON_NONE) {
-            buf_adds(&c->error, "pointer: no such value; at ");
+            buf_adds(&c->error, "the pointer leads to no value: at ");
             append_shown_quoted(&c->error, here, SHOWN_BRIEF);
             buf_printf(&c->error, " the type is %s", mcp_body_type_name(v->type));
             append_member_names(&c->error, *v);

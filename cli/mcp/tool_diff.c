@@ -48,7 +48,9 @@ static int find_base(struct tool_call *c, int64_t id, struct query_session *ret)
     }
     if (st == MI_ENOENT) {
         buf_clear(&c->error);
-        buf_adds(&c->error, "its server has no finished session before this one: name one as base");
+        buf_adds(
+            &c->error,
+            "the server of this session has no earlier finished session: pass a session as base");
     }
     buf_close(&name);
     return st;

@@ -28,7 +28,7 @@ static const struct opt table_of_options[] = {
     {0, "on-miss", "error|live", "error",
      "answer to a request that was not recorded: an error, or from SERVER"},
     {0, "record-mode", "none|append|new|once|all|new_episodes", "none",
-     "what is written of SERVER's answers, and where (see below)"},
+     "which answers of SERVER are written, and to which file (see below)"},
     {'o', "output", "FILE", NULL, "the new file of --record-mode new"},
     {0, "catch-up", NULL, NULL, "first send SERVER the earlier read-only requests"},
     {0, "strict", NULL, NULL, "a recorded request that is never sent is a failure, too"},

@@ -23,7 +23,7 @@ static const struct opt table_of_options[] = {
     {0, "revision", "DATE", NULL, "revision of MCP, such as 2025-06-18; not with --seq"},
     {'t', "timeout", "DURATION", NULL, "deadline of the answer; default: those of `proxy`"},
     {'o', "output", "DIR", NULL, "write images, audio and blobs there, not below $TMPDIR"},
-    {0, "json", NULL, NULL, "print the answer as it is, as JSON on one line"},
+    {0, "json", NULL, NULL, "print the answer unchanged, as JSON on one line"},
     COMMAND_OPT_VAULT,
     COMMAND_OPTS,
 };
@@ -153,7 +153,8 @@ static void send_on_secret(void *ctx, struct slice pointer, enum marks marks, st
     if (st == 0)
         st = given_add_text(a->sets, pointer, &value, &reason);
     else if (st == MI_EFULL)
-        buf_printf(&reason, "it has more than the %zu bytes that can be typed", ASK_SECRET_MAX);
+        buf_printf(&reason, "the value has more than the %zu bytes that can be typed",
+                   ASK_SECRET_MAX);
     a->status = st == MI_ENOMEM ? st : 0;
     a->refused = st == MI_EFULL || st == MI_EINVAL;
     if (a->refused)

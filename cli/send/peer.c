@@ -230,7 +230,7 @@ static void peer_on_message(void *ctx, const struct rpc *m, const char *refused)
     if (m->kind == RPC_REQUEST) {
         json_unescape(&b, m->method);
         log_note("the server requested %s: %s", buf_str(&b),
-                 refused == NULL ? "it got the recorded answer" : refused);
+                 refused == NULL ? "the recorded answer was sent" : refused);
     } else if (rpc_method_is(m, "notifications/message")) {
         append_reported(&b, json_get(m->params, "level"));
         buf_adds(&b, ": ");

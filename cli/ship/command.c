@@ -33,8 +33,9 @@ const struct command ship_init = {
 /* ---- to ---- */
 
 static const struct opt to_options[] = {
-    {0, "url", "URL", NULL, "where to send, if it is not given as an argument; also for `prune`"},
-    {0, "once", NULL, NULL, "send what is there, then exit"},
+    {0, "url", "URL", NULL,
+     "the URL to send to, if it is not given as an argument; also for `prune`"},
+    {0, "once", NULL, NULL, "send what is recorded now, then exit"},
     {0, "deadline", "DURATION", NULL,
      "with --once: give up after this time; until then, try again"},
     {0, "level", "full|minimal", "full", "minimal: send no bodies of messages"},

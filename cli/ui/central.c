@@ -114,7 +114,7 @@ const char *central_explain_unavailable(const struct ui *u, enum action x)
     switch (x) {
     case ACTION_SERVERS:
     case ACTION_LISTS:
-        return "a store does not know which servers run: use ui on their machine";
+        return "a store does not know which servers run: use ui on the machine that runs them";
     case ACTION_PROBLEMS:
     case ACTION_DONE:
         return "a store has no escalations: they are on the machine that records";

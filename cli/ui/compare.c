@@ -388,7 +388,7 @@ static int compare_draw(struct ui *u, const struct area *a)
 
 static const struct hint hints[] = {
     {ACTION_OPEN, "open the call"},
-    {ACTION_MODE, "only differences, or all"},
+    {ACTION_MODE, "show only differences, or all"},
     {ACTION_NONE, NULL},
 };
 

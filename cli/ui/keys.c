@@ -31,7 +31,7 @@ static const struct keys_row rows[] = {
     {ACTION_SERVERS, {'S'}, "S", "all running servers, and back"},
     {ACTION_PROBLEMS, {'!'}, "!", "problems that need a person, and back"},
     {ACTION_LISTS, {'L'}, "L", "the next of these lists"},
-    {ACTION_DONE, {'D'}, "D", "there: remove one that is solved"},
+    {ACTION_DONE, {'D'}, "D", "remove a solved problem from its list"},
 
     {ACTION_NONE, {0}, "Finding", NULL},
     {ACTION_FILTER, {'f', '&', PRESS_F4}, "f & F4", "filter, as `search`: status:error text"},

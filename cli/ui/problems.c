@@ -51,7 +51,8 @@ static int remove_asked_escalation(struct ui *u)
 static void ask_whether_solved(struct ui *u, const char *name)
 {
     snprintf(u->problems->asked, sizeof u->problems->asked, "%s", name);
-    ask_yes_no(u, "is it solved? its file will be removed (y/n) ", remove_asked_escalation);
+    ask_yes_no(u, "is this problem solved? its file will be removed (y/n) ",
+               remove_asked_escalation);
 }
 
 /* ---- one escalation ---- */
@@ -88,7 +89,7 @@ static int problem_open_call(struct ui *u)
     buf_close(&texts);
     buf_close(&uid);
     if (st == MI_ENOENT || st == MI_EINVAL) {
-        ui_say_error(u, "its session is not in the vault");
+        ui_say_error(u, "the session of this problem is not in the vault");
         return 0;
     }
     return st < 0 ? st : feed_open_call(u, s.id, seq);

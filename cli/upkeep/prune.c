@@ -22,7 +22,8 @@
 #define ASKED_MAX 20 /* maximum number of sessions listed before the question */
 
 static const struct opt table_of_options[] = {
-    {0, "older-than", "AGE", NULL, "remove sessions that ended longer ago, such as 30d, 2w or 1mo"},
+    {0, "older-than", "AGE", NULL,
+     "remove sessions that ended longer ago than AGE, such as 30d, 2w or 1mo"},
     {0, "max-size", "SPACE", NULL,
      "remove the oldest sessions until the vault is not larger, such as 2GiB"},
     {0, "keep-last", "N", NULL,

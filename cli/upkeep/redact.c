@@ -18,9 +18,9 @@
 
 static const struct opt table_of_options[] = {
     {0, "scan", NULL, NULL, "report what the rules find; change nothing"},
-    {0, "apply", NULL, NULL, "replace it, and overwrite the old bytes"},
+    {0, "apply", NULL, NULL, "replace what the rules find, and overwrite the old bytes"},
     {'a', "all", NULL, NULL, "process every session of the vault, and all its files"},
-    {0, "json", NULL, NULL, "print one JSON object per line for each place"},
+    {0, "json", NULL, NULL, "print one JSON object per line for each place where a rule matches"},
     COMMAND_OPT_VAULT,
     COMMAND_OPTS,
 };

@@ -16,7 +16,7 @@
 
 #define COMMON_OPTS                                                                                \
     {'c', "client", "CLIENT...", NULL, "only the files of this client (see below)"},               \
-        {0, "file", "FILE...", NULL, "this file instead of those that the clients read"},          \
+        {0, "file", "FILE...", NULL, "change this file instead of those that the clients read"},   \
         {'d', "dry-run", NULL, NULL, "print the changes as a diff; change nothing"},               \
     {                                                                                              \
         0, "json", NULL, NULL, "print one JSON object per line for each server"                    \
@@ -33,7 +33,7 @@ static const struct opt wrap_opts[] = {
 };
 
 static const struct opt unwrap_opts[] = {
-    {'a', "all", NULL, NULL, "also the files of other directories that `wrap` has changed"},
+    {'a', "all", NULL, NULL, "also restore the files of other directories that `wrap` has changed"},
     COMMON_OPTS,
     COMMAND_OPTS,
 };

@@ -118,10 +118,10 @@ static void tool_ask_note_page(struct traffic *t, const struct rpc *m)
     } else if (g->changed && g->rounds++ < TOOL_ASK_ROUNDS_MAX) {
         request_first_page(t);
     } else if (g->changed) {
-        tool_ask_fail(t, "the list changed each time it was read");
+        tool_ask_fail(t, "the list of tools changed each time it was read");
     } else if (more && (next == g->cursor || ++g->pages >= TOOL_ASK_PAGES_MAX)) {
-        tool_ask_fail(t,
-                      "the list does not end: a cursor is repeated, or there are too many pages");
+        tool_ask_fail(
+            t, "the list of tools does not end: a cursor is repeated, or there are too many pages");
     } else if (more) {
         g->cursor = next;
         request_page(t, m->next_cursor.text);
@@ -217,7 +217,7 @@ bool tool_ask_hold_message(struct traffic *t, const struct message *x, findings 
     if (tool_ask_keep_line(&t->gate, x->line, found, named ? rpc_id_hash_json(x->m.id) : 0,
                            journal_now_us(t->journal)))
         return true;
-    tool_ask_fail(t, "too many messages of the client wait for it");
+    tool_ask_fail(t, "too many messages of the client wait for the list of tools");
     return false;
 }
 

@@ -37,11 +37,11 @@ static void escalate_damage(struct store *s, const char *name, struct slice why)
         .action = "new database",
         .happened = buf_slice(&happened),
         .done = slice_of("A new database was made, and recording continues in it."),
-        .look =
-            slice_of("Older sessions are in the damaged file; `mcp-interposer doctor` says how "
-                     "to read what is left of them. If the vault is signed, its new log is not, "
-                     "since it is another one: look at the damaged file first, then run "
-                     "`mcp-interposer audit checkpoint --new-vault`."),
+        .look = slice_of(
+            "Older sessions are in the damaged file; `mcp-interposer doctor` says how "
+            "to read what is left of them. If the vault is signed, its new log is not signed, "
+            "because it is a different log: look at the damaged file first, then run "
+            "`mcp-interposer audit checkpoint --new-vault`."),
     };
     if (happened.failed ||
         escalation_write(&s->escalations, s->dir.fd, NULL, &e, &path, &is_new) < 0)

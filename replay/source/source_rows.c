@@ -136,8 +136,8 @@ int source_take_info(struct source *s, const struct query_session *session, stru
 {
     struct source_info *in = &s->info;
     if (session->record_level.p != NULL && slice_is(session->record_level, "minimal")) {
-        buf_adds(error, "it was recorded with --record minimal, without message bodies, and cannot "
-                        "be replayed; record it again with --record standard");
+        buf_adds(error, "the session was recorded with --record minimal, without message bodies, "
+                        "and cannot be replayed; record the server again with --record standard");
         return MI_EINVAL;
     }
     if (!buf_reserve(&s->info_text, fields_text_bytes(&fields_of_session, session) + 1))

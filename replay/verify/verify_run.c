@@ -33,9 +33,9 @@ struct verify_skip {
 static const struct verify_skip *skip_of_sanitized(const struct rpc *m)
 {
     static const struct verify_skip redacted = {
-        "a secret in its parameters was not recorded",
-        "if it is not a secret, add a rule `keep` to [redact] and record the session again"};
-    static const struct verify_skip truncated = {"its arguments are truncated in the recording",
+        "a secret in the parameters was not recorded",
+        "if the text is not a secret, add a rule `keep` to [redact] and record the session again"};
+    static const struct verify_skip truncated = {"the arguments are truncated in the recording",
                                                  "record the session again with --record full"};
     enum marks marks = marks_in_text(m->params.text);
     return marks == MARKS_SECRET ? &redacted : marks == MARKS_CUT ? &truncated : NULL;
@@ -48,12 +48,12 @@ static int skip_of_request(struct verify *v, const struct rpc *m, const struct v
     static const struct verify_skip again = {
         "the recording contains more than one initialize",
         "verify starts one server; record each part as a session of its own"};
-    static const struct verify_skip stream = {"a subscription gets no answer",
-                                              "its notifications are not compared"};
+    static const struct verify_skip stream = {
+        "a subscription gets no answer", "the notifications of a subscription are not compared"};
     static const struct verify_skip tool = {"the tool is not marked read-only or idempotent",
-                                            "--all calls it anyway"};
+                                            "--all calls the tool anyway"};
     static const struct verify_skip unknown = {"the method is not known to be read-only",
-                                               "--all sends it anyway"};
+                                               "--all sends the request anyway"};
     int st = 0;
     *ret = NULL;
     if (rpc_method_is(m, "initialize") && v->initialized)
@@ -104,11 +104,11 @@ static int request_was_cancelled(struct talk *t, uint32_t i, const struct rpc *a
 static int verify_find_skip(struct verify *v, uint32_t i, const struct rpc *request,
                             const struct rpc *answer, const struct verify_skip **ret)
 {
-    static const struct verify_skip missing = {"its answer was never recorded",
+    static const struct verify_skip missing = {"the request's answer was never recorded",
                                                "nothing can be compared; record the session again"};
-    static const struct verify_skip ours = {"the interposer answered it, not the server",
+    static const struct verify_skip ours = {"the interposer answered the request, not the server",
                                             "nothing can be compared; record the session again"};
-    static const struct verify_skip cancelled = {"the client cancelled it",
+    static const struct verify_skip cancelled = {"the client cancelled the request",
                                                  "verify waits for each answer"};
     uint32_t at = v->talk.items[i].answer;
     *ret = at == TALK_NONE || v->talk.items[at].lost ? &missing

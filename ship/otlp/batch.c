@@ -79,7 +79,7 @@ static void batch_note_refused(struct exporter *x, enum otlp_signal signal, int6
     x->refusals++;
     buf_clear(&x->refusal);
     buf_slice_add(&x->refusal, buf_slice(&x->error));
-    buf_printf(&x->refusal, "; %lld %s %s, %lld items in all; they are not sent again",
+    buf_printf(&x->refusal, "; %lld %s %s, %lld items in all; these items are not sent again",
                (long long)n, signals[signal].items,
                partial ? "of a batch were not accepted" : "were refused", (long long)x->refused);
     if ((x->refusals & (x->refusals - 1)) == 0)

@@ -214,7 +214,7 @@ static int write_functions(struct router *r)
     if (st < 0)
         return st;
     if (link_count_rows(r->shard[0]) != 1)
-        return fail_at_shard(r, 0, MI_EIO, "its schema has no version");
+        return fail_at_shard(r, 0, MI_EIO, "the schema of the shard has no version");
     buf_adds(&r->script, "SELECT mcp_interposer.use_shards(ARRAY[");
     for (size_t i = 0; i < r->plan->shards->n; i++) {
         buf_adds(&r->script, i > 0 ? ", " : "");

@@ -19,7 +19,7 @@ static const char *shard_why_invalid(const struct shard_list *l, struct slice ur
 {
     *ret_same = 0;
     if (memchr(url.p, '\0', url.n) != NULL)
-        return "it has a NUL byte";
+        return "the URL has a NUL byte";
     if (l->n == SHARD_LIST_MAX)
         return "there are too many shards: 256 at most";
     for (size_t i = 0; i < l->n; i++)
@@ -65,7 +65,7 @@ int shard_list_read(struct shard_list *l, struct slice text, struct buf *error)
         text = (struct slice){text.p + n, text.n - n};
     }
     if (st == 0 && l->n == 0) {
-        buf_adds(error, "it lists no shards: write the URL of one database in each line");
+        buf_adds(error, "the file lists no shards: write the URL of one database in each line");
         st = MI_EINVAL;
     }
     if (st < 0)

@@ -224,7 +224,7 @@ def _(t):
     live = Live(t, cassette(t, requests), ANSWERS, "--all", status=0)
     eq(live.verdicts()[8:], ["skipped"] * 2, "verdicts")
     eq([x["remedy"] for x in live.report["results"][8:]],
-       ["if it is not a secret, add a rule `keep` to [redact] and record the session again",
+       ["if the text is not a secret, add a rule `keep` to [redact] and record the session again",
         "record the session again with --record full"], "remedies")
     secret = changed()
     secret["tools/call read"] = text("key [redacted:jwt]!")
@@ -255,7 +255,7 @@ def _(t):
     answers["tools/call put"] = {"error": {"code": -32001, "message": "x", "data": {"source": "mcp-interposer"}}}
     live = Live(t, cassette(t, answers=answers), ANSWERS, status=0)
     eq([x.get("reason") for x in live.report["results"][3:5]],
-       ["its answer was never recorded", "the interposer answered it, not the server"], "reasons")
+       ["the request's answer was never recorded", "the interposer answered the request, not the server"], "reasons")
 
 
 @case("--update changes only the answers in the cassette")

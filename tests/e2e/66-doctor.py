@@ -208,9 +208,9 @@ def _(t):
     change("DELETE FROM running")
     seals("1 session is not sealed: on another machine or in a container, ", "run mcp-interposer reap there; ")
     change("UPDATE sessions SET host = (SELECT host FROM sessions WHERE name = 'x') WHERE name = 'y'")
-    seals("1 session is not sealed: its proxy was killed before its process was recorded, ", "reports it as incomplete")
+    seals("1 session is not sealed: the proxy was killed before its process was recorded, ", "reports the session as incomplete")
     change("UPDATE sessions SET ended_at_us = started_at_us, end_reason = 'killed' WHERE name = 'y'")
-    seals("1 session is not sealed: it has ended, but its seal is missing", "mcp-interposer audit verify")
+    seals("1 session is not sealed: the session has ended, but its seal is missing", "mcp-interposer audit verify")
 
 
 @case("doctor: the recorder of a session, and what confines it")
@@ -286,7 +286,7 @@ def _(t):
     p.round()
     p.die(all_of_it=True)
     got = bad(doctor(t, status=1))
-    eq(got["journals"], [("1 killed session has left messages that are not yet stored", "mcp-interposer sessions: it stores them first")], "journals")
+    eq(got["journals"], [("1 killed session has left messages that are not yet stored", "run mcp-interposer sessions, which stores these messages first")], "journals")
     t.run("sessions", "--vault", t.vault)
     t.run("reap", "--vault", t.vault)
     eq(bad(doctor(t)), {}, "afterwards")

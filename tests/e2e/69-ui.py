@@ -262,7 +262,7 @@ def _(t):
     s.keys("q")
     s.sees("the end")
     s.keys("D")
-    s.sees("is it solved")
+    s.sees("is this problem solved")
     s.keys("n")
     s.sees("the end")
     s.keys("D", "y")

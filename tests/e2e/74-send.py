@@ -518,7 +518,7 @@ def _(t):
     check("the secret at /arguments/token was not recorded" in s.out and "the secret at /arguments/key" not in s.out, s.out)
     s = Sent(t, "--seq", 4, "--session", 2, "--set", "/arguments/token=mine", server=False, run=typed(t, "x" * 4094))
     eq(s.last()["arguments"]["key"], "x" * 4094, "the longest line")
-    for line, said in (("x" * 5000, "it has more than the 4094 bytes that can be typed"), (b"\xff\xfe", "the value is not UTF-8 text")):
+    for line, said in (("x" * 5000, "the value has more than the 4094 bytes that can be typed"), (b"\xff\xfe", "the value is not UTF-8 text")):
         s = Sent(t, "--seq", 4, "--session", 2, server=False, run=typed(t, line), status=2)
         eq(s.asked, [], "nothing is started")
         out = " ".join(s.out.split())
@@ -572,7 +572,7 @@ def _(t):
     got = {m["id"]: m for m in s.asked if "method" not in m}
     eq(got["q"]["result"], {"roots": [{"uri": "file:///late"}]}, "the answer that was given during the call")
     eq(got["r"]["error"], {"code": -32601, "message": "No answer to this was recorded"}, "no answer")
-    for said in ("the server requested roots/list: it got the recorded answer", "the server logs info: busy",
+    for said in ("the server requested roots/list: the recorded answer was sent", "the server logs info: busy",
                  "the server requested sampling/createMessage: No answer to this was recorded"):
         check(said in s.err, lambda: f"{said!r} is not in {s.err}")
 

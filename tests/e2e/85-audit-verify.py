@@ -336,7 +336,7 @@ def _(t):
     session(t)
     p = t.proxy().initialize()
     recorded(t, 3)
-    eq(said("--key", own)[0], f"the end of 1 open, {rest}", "a session runs")
+    eq(said("--key", own)[0], f"the end of 1 running session, {rest}", "a session runs")
     eq(said("--key", own, "1")[0], f"other sessions, {rest}", "one session")
     p.end()
 

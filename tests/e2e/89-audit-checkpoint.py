@@ -411,7 +411,7 @@ def _(t):
     checkpoint(t)
     eq(doctor(), {"key": f"ok {key_file(t)}", "signing": "ok all ended sessions are signed", "anchor": f"ok {anchor}"}, "signed")
     anchor.unlink()
-    check("is behind: the last checkpoint has 4 leaves, and the one there 0" in doctor()["anchor"], "an anchor without it")
+    check("is behind: the last checkpoint has 4 leaves, and the last one copied there 0" in doctor()["anchor"], "an anchor without it")
     anchor.write_text("x")
     check("does not end with a complete note" in doctor()["anchor"], "a damaged anchor")
     change(t, "DELETE FROM checkpoints")

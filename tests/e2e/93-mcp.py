@@ -578,8 +578,8 @@ def _(t):
         eq((part["type"], part.get("pointer", "")), (kind, pointer), pointer)
         check(value is None or part["text"] == value, part)
     for pointer, why in (("/result", 'at "" the type is object, with the members "jsonrpc", "id", "method", "params"'), ("/params/arguments/a~1b/2", "2 elements"),
-                         ("/params/arguments/a~1b/01", "2 elements"), ("/params/arguments/a~1b/x", "2 elements"), ("x", "no such value"),
-                         ("/params/name/x", "the type is string"), ("/~2", "no such value")):
+                         ("/params/arguments/a~1b/01", "2 elements"), ("/params/arguments/a~1b/x", "2 elements"), ("x", "the pointer leads to no value"),
+                         ("/params/name/x", "the type is string"), ("/~2", "the pointer leads to no value")):
         check(why in m.fails("get_call", session=1, seq=1, part="request", pointer=pointer), f"{pointer}: {why}")
     check("beyond the end" in m.fails("get_call", session=1, seq=1, part="request", offset=10**9), "offset")
     check("need part" in m.fails("get_call", session=1, seq=1, offset=10), "offset without part")

@@ -525,10 +525,10 @@ def _(t):
         check(said == "" and "no rule can keep the tool '" + ("h" if name == "nul" else "nnn") in why, why)
     week(t, "all", [A, B], ["a", "b"])
     said, why = suggests(t, "all", "--apply", status=1)
-    check(said == "" and "a rule would hide no tool of all: all that clients see were called" in why, why)
+    check(said == "" and "a rule would hide no tool of all: all tools that clients see were called" in why, why)
     week(t, "glob", [tool("a b"), tool("a_b")], ["a b"])
     said, why = suggests(t, "glob", status=1)
-    check(said == "" and "its patterns match those that nobody called, too" in why, why)
+    check(said == "" and "its patterns also match all tools that nobody called" in why, why)
     eq((t.tmp / "config.ini").read_text(), "", "nothing was written")
 
 

@@ -66,7 +66,7 @@ static bool check_not_schema(struct check *c, uint32_t at, const struct place *h
         schema_note_unsure(c, unsure, here);
     if (t != TRUTH_YES || c->gave_up)
         return true;
-    SAY(c, here, "must not match the schema of not");
+    SAY(c, here, "must not match the schema of `not`");
     return false;
 }
 
@@ -85,7 +85,7 @@ static bool check_then_or_else(struct check *c, const struct schema_rule *r, uin
         no += t == TRUTH_NO;
     }
     if (no == 2 && !c->gave_up) {
-        SAY(c, here, "matches neither the schema of then nor that of else");
+        SAY(c, here, "matches neither the schema of `then` nor that of `else`");
         return false;
     }
     if (yes < 2 || schema_is_in_scope(c, here))

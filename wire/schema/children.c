@@ -247,7 +247,7 @@ static bool check_contains(struct check *c, const struct schema_rule *r, uint32_
         schema_note_unsure(c, last_unsure, here);
     if (n + maybe >= least && n <= most)
         return true;
-    SAY(c, here, "must have at %s %lld items that match contains, has %lld",
+    SAY(c, here, "must have at %s %lld items that match `contains`, has %lld",
         n < least ? "least" : "most", (long long)(n < least ? least : most), (long long)n);
     return false;
 }

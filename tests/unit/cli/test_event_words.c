@@ -36,7 +36,7 @@ static void test_event_words_of_each_kind_are_a_sentence(void **state)
          "the server has been silent for 300ms since message 5: message 9 asks whether it is "
          "alive"},
         {"alive", "{\"seq\":5,\"waited_ms\":300,\"because\":\"at-work\"}",
-         "the server is not killed: its helpers are at work"},
+         "the server is not killed: its child processes are working"},
         {"alive", "{\"seq\":5,\"waited_ms\":300,\"because\":\"message\"}",
          "the server is not killed: it answered when it was asked"},
         {"alive", "{\"seq\":5,\"waited_ms\":300,\"because\":\"starting\"}",
@@ -73,7 +73,7 @@ static void test_event_words_of_each_kind_are_a_sentence(void **state)
         {"tool-changed",
          "{\"tools\":[{\"tool\":\"a\",\"change\":\"new\"},{\"tool\":\"b\",\"change\":\"gone\"}],"
          "\"before\":\"01M\"}",
-         "the tools are not those of session 01M: a new, b gone"},
+         "the tools differ from those of session 01M: a new, b gone"},
         {"tool-changed", "{\"tools\":[]}", "the tools have changed: "},
         {"unfinished-line", "{\"from\":\"server\",\"bytes\":9}",
          "9 bytes of a line arrived from the server, and nothing more for 5 seconds"},

@@ -447,17 +447,18 @@ static const struct {
     {MCPFILE_JSON, "\"url\":\"https://x\",\"headers\":[]", "`headers` is not one object"},
     {MCPFILE_JSON, "\"url\":\"https://x\",\"type\":\"http\",\"transport\":\"http\"",
      "it does not have one `type`"},
-    {MCPFILE_JSON, "\"url\":\"https://x\",\"oauth\":{\"clientId\":\"c\"}", "it has login settings"},
+    {MCPFILE_JSON, "\"url\":\"https://x\",\"oauth\":{\"clientId\":\"c\"}",
+     "the server has login settings"},
     {MCPFILE_TOML, "[mcp_servers.a]\nurl = 'https://x'\nbearer_token_env_var = 'T'",
-     "it has login settings"},
+     "the server has login settings"},
     {MCPFILE_TOML, "[mcp_servers.a]\nurl = 'https://x'\n[mcp_servers.a.http_headers]\nK = 'v'",
-     "it has login settings"},
+     "the server has login settings"},
     {MCPFILE_TOML, "[[mcp_servers]]\nurl = 'https://x'\n[mcp_servers.headers]\nK = 'v'",
      "`headers` are not in braces"},
     {MCPFILE_TOML, "[[mcp_servers]]\nurl = 'https://x'\nheaders.K = 'v'",
      "`headers` are not in braces"},
     {MCPFILE_TOML, "[[mcp_servers]]\nurl = 'https://x'\napi_key_env = 'K'",
-     "it has login settings"},
+     "the server has login settings"},
 };
 
 static void test_wrap_remote_that_cannot_be_a_command_is_refused(void **state)

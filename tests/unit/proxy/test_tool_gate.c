@@ -325,7 +325,7 @@ static void test_tool_gate_too_many_messages_end_the_wait(void **state)
     traffic_turn(f);
     assert_false(tool_ask_has_held_lines(&f->traffic));
     assert_string_equal(traffic_got(f, ROW_S2C), "<1 -32602 tool-unlisted>");
-    assert_true(said_holds("too many messages of the client wait for it"));
+    assert_true(said_holds("too many messages of the client wait for the list of tools"));
     traffic_end(f);
     tool_rule_close(&rule);
 }

@@ -52,7 +52,7 @@ static void test_wrong_lines_are_named(void **state)
     assert_string_equal(buf_str(&error), "line 4 is the same as line 1");
     buf_clear(&error);
     assert_int_equal(shard_list_read(&l, (struct slice){"a\nb\0c", 5}, &error), MI_EINVAL);
-    assert_string_equal(buf_str(&error), "line 2: it has a NUL byte");
+    assert_string_equal(buf_str(&error), "line 2: the URL has a NUL byte");
     for (int i = 0; i <= SHARD_LIST_MAX; i++)
         buf_printf(&many, "host=%d\n", i);
     assert_int_equal(read_list(&l, buf_str(&many), &error), MI_EINVAL);
