@@ -9,14 +9,15 @@ static const struct {
                    "Servers on Windows that write in text mode. Set stdout to binary, or the "
                    "newline to `\\n`."},
     [FIND_BOM] = {"bom", SEVERITY_WARNING,
-                  "A byte order mark precedes the message; it was removed.",
+                  "A byte order mark precedes the message; the mark was removed.",
                   ".NET and PowerShell writers with the encoding \"UTF-8\". Use the variant "
                   "without the mark."},
-    [FIND_BLANK_LINE] = {"blank-line", SEVERITY_WARNING, "An empty line; it was dropped.",
+    [FIND_BLANK_LINE] = {"blank-line", SEVERITY_WARNING, "An empty line, which was dropped.",
                          "A `print()` to stdout, or two newlines after a message."},
-    [FIND_GLUED_TEXT] = {"glued-text", SEVERITY_ERROR,
-                         "Log text precedes a message on the same line; the two were separated.",
-                         "A log call without a newline, or a progress line. Send logs to stderr."},
+    [FIND_GLUED_TEXT] =
+        {"glued-text", SEVERITY_ERROR,
+         "Log text precedes a message on the same line; the text and the message were separated.",
+         "A log call without a newline, or a progress line. Send logs to stderr."},
     [FIND_NOT_JSON] = {"not-json", SEVERITY_ERROR, "The line is not JSON.",
                        "Banners and logs on stdout, from the server, from `npx`, `npm run` or "
                        "`uvx`, or from a native library. Send logs to stderr."},
@@ -79,7 +80,7 @@ static const struct {
                             "Text follows a message on the same line.",
                             "A log call before the newline. Send logs to stderr."},
     [FIND_SEVERAL_LINES] = {"several-lines", SEVERITY_ERROR,
-                            "A message over several lines; they were joined.",
+                            "A message over several lines; the lines were joined.",
                             "Indented JSON, or a raw newline inside a string: write it as "
                             "`JSON.stringify(x)` and `json.dumps(x)` do."},
     [FIND_NULL_RESULT] = {"null-result", SEVERITY_ERROR,
@@ -92,34 +93,38 @@ static const struct {
         {"duplicate-envelope-key", SEVERITY_ERROR,
          "One of jsonrpc, id, method, params, result, error occurs twice: two parsers may read "
          "different messages.",
-         "An attack on programs that check messages: one parser uses the first, another the last."},
+         "An attack on programs that check messages: one parser uses the first of two equal keys, "
+         "another the last."},
     [FIND_CALL_AND_ANSWER] = {"call-and-answer", SEVERITY_ERROR,
                               "The object has a method and also a result or an error: two readers "
                               "may see different messages.",
                               "An attack: one reader sees a call, another an answer."},
-    [FIND_DUPLICATE_KEY] =
-        {"duplicate-key", SEVERITY_WARNING, "An object inside the message has a key twice.",
-         "JSON assembled by hand. Parsers differ in which value they use. At most 128 keys of an "
-         "object are compared, 512 of all objects open at one point, and none below 512 levels."},
+    [FIND_DUPLICATE_KEY] = {"duplicate-key", SEVERITY_WARNING,
+                            "An object inside the message has a key twice.",
+                            "JSON assembled by hand. Parsers differ in which value they use. The "
+                            "check compares at most 128 keys of an object, at most 512 keys of all "
+                            "objects that are open at one point, and no keys below 512 levels."},
     [FIND_BATCH] = {"batch", SEVERITY_ERROR,
                     "A batch in a revision without batches, or an empty or invalid batch.",
                     "A library that batches on its own. Send the messages one by one."},
     [FIND_NULL_ID] = {"null-id", SEVERITY_ERROR, "The id is null.",
                       "Libraries that write every member; a server that answers a notification, or "
                       "could not read a request."},
-    [FIND_FRACTIONAL_ID] =
-        {"fractional-id", SEVERITY_ERROR, "The id is a number but not an integer.",
-         "Ids made from a clock. Some peers drop the fraction and never match the answer."},
-    [FIND_NULL_PARAMS] = {"null-params", SEVERITY_WARNING,
-                          "params is null; it should be an object, or omitted.",
-                          "Libraries that write every member. Strict servers reject it; omit it."},
+    [FIND_FRACTIONAL_ID] = {"fractional-id", SEVERITY_ERROR,
+                            "The id is a number but not an integer.",
+                            "Ids made from a clock. Some peers drop the fraction, and then never "
+                            "match the answer to its request."},
+    [FIND_NULL_PARAMS] =
+        {"null-params", SEVERITY_WARNING, "params is null; it should be an object, or omitted.",
+         "Libraries that write every member. Strict servers reject the null: omit `params`."},
     [FIND_ARRAY_PARAMS] = {"array-params", SEVERITY_ERROR,
                            "params is an array; MCP requires an object.",
                            "Generic JSON-RPC libraries. MCP requires an object."},
-    [FIND_NULL_BESIDE_ANSWER] = {"null-beside-answer", SEVERITY_WARNING,
-                                 "A null error beside a result, a null result beside an error, or "
-                                 "either beside a method.",
-                                 "Libraries that write every member. Strict clients reject it."},
+    [FIND_NULL_BESIDE_ANSWER] =
+        {"null-beside-answer", SEVERITY_WARNING,
+         "A null error beside a result, a null result beside an error, or a null result or error "
+         "beside a method.",
+         "Libraries that write every member. Strict clients reject such a message."},
     [FIND_RESULT_NOT_OBJECT] =
         {"result-not-object", SEVERITY_ERROR, "The result is not an object, which MCP requires.",
          "A handler that returns text or a list, or `null` for a method that is not one of MCP. "
@@ -132,7 +137,7 @@ static const struct {
     [FIND_REUSED_ID] = {"reused-id", SEVERITY_ERROR,
                         "The request has the id of another pending request.",
                         "Clients that count from the start after a reconnect. Two answers with one "
-                        "id cannot be told apart: the oldest request gets the first."},
+                        "id cannot be told apart: the oldest request gets the first answer."},
     [FIND_ID_TYPE_CHANGED] =
         {"id-type-changed", SEVERITY_ERROR,
          "The answer has the request's id with another JSON type, \"7\" for 7.",
@@ -141,20 +146,21 @@ static const struct {
     [FIND_UNKNOWN_ANSWER] = {"unknown-answer", SEVERITY_ERROR,
                              "An answer that matches no pending request.",
                              "A second answer to one request, or an answer to a notification. Some "
-                             "clients close the connection because of it."},
+                             "clients then close the connection."},
     [FIND_LATE_ANSWER] =
         {"late-answer", SEVERITY_NOTE,
          "An answer to a request that had been cancelled, or whose deadline had passed.",
-         "Normal after a cancellation: the two crossed on the way. After a `timeout`: a slow "
+         "Normal after a cancellation: the answer and the cancellation crossed on the way. After a "
+         "`timeout`: a slow "
          "tool."},
     [FIND_LATE_PROGRESS] = {"late-progress", SEVERITY_NOTE,
-                            "Progress for a request whose deadline had passed, or a stream "
-                            "acknowledged again; it was dropped.",
+                            "Progress for a request whose deadline had passed, or a second "
+                            "acknowledgement of a stream; the message was dropped.",
                             "The server continues with work that nobody waits for: it should "
                             "handle `notifications/cancelled`."},
     [FIND_OWN_REQUEST] = {"own-request", SEVERITY_NOTE,
-                          "A request of the interposer to the server, or its answer; it is not "
-                          "forwarded to the client.",
+                          "A request of the interposer to the server, or the answer to it; neither "
+                          "is forwarded to the client.",
                           "Nothing to fix."},
     [FIND_CANCELLED_INITIALIZE] =
         {"cancelled-initialize", SEVERITY_ERROR,
@@ -163,28 +169,30 @@ static const struct {
     [FIND_TOO_MANY_OPEN] = {"too-many-open", SEVERITY_WARNING,
                             "More requests were pending than the interposer can track.",
                             "One side never answers, and the other side keeps sending requests."},
-    [FIND_TOOL_ERROR] = {"tool-error", SEVERITY_NOTE, "The tool reports that it failed (isError).",
-                         "The tool. This is not a violation of the protocol; the name makes such "
-                         "calls easy to find."},
+    [FIND_TOOL_ERROR] =
+        {"tool-error", SEVERITY_NOTE, "The tool reports that it failed (isError).",
+         "A failure of the tool. This is not a violation of the protocol; the name makes such "
+         "calls easy to find."},
     [FIND_TOOL_HIDDEN] =
         {"tool-hidden", SEVERITY_WARNING, "The client called a tool that a rule hides from it.",
          "A client that keeps an old list of tools, or a rule that hides too much."},
     [FIND_TOOL_UNLISTED] =
         {"tool-unlisted", SEVERITY_WARNING,
          "With --read-only, the client called a tool that is not in the server's list of tools, or "
-         "whose list is not known.",
+         "the list is not known.",
          "A client or a model that invents names, or a server that does not list its tools: "
          "without a list nobody knows which tools only read."},
     [FIND_AMBIGUOUS_CALL] =
         {"ambiguous-call", SEVERITY_ERROR,
          "While a rule hides tools, the message could be read as a call of another tool.",
-         "The client: a `tools/call` has `method`, `params` and in these `name` exactly once, "
-         "spelled so, and the name is a string without NUL and lone surrogates."},
+         "The client: a `tools/call` must have `method`, `params` and `params.name` exactly once "
+         "and spelled exactly like this, and the name must be a string without NUL and lone "
+         "surrogates."},
     [FIND_REPEAT_OF_UNCERTAIN] =
         {"repeat-of-uncertain", SEVERITY_WARNING,
          "The call is equal to one that failed and may have run: its effect may happen twice.",
          "A model or a client that tries again after a timeout or a crash. Mark the tool "
-         "`readOnlyHint` or `idempotentHint` if that is harmless; `--on-repeat answer` or "
+         "`readOnlyHint` or `idempotentHint` if a second call is harmless; `--on-repeat answer` or "
          "`refuse` keeps such a call from the server."},
     [FIND_BODY_LOST] =
         {"body-lost", SEVERITY_NOTE,

@@ -12,8 +12,8 @@ static const struct {
     [RULE_REQUEST_BEFORE_INITIALIZED] =
         {"request-before-initialized", SEVERITY_WARNING,
          "The client sends requests although it has not sent notifications/initialized.",
-         "Clients that omit it. A strict server never answers then: check this first when a "
-         "session hangs. The deadline error mentions it too."},
+         "Clients that omit the notification. A strict server then never answers: check this first "
+         "when a session hangs. The deadline error also mentions the missing notification."},
     [RULE_BARE_INITIALIZED] = {"bare-initialized", SEVERITY_ERROR,
                                "The name of the notification must be notifications/initialized.",
                                "Hand-written clients. The name is `notifications/initialized`."},
@@ -23,7 +23,7 @@ static const struct {
     [RULE_EARLY_SERVER_REQUEST] =
         {"early-server-request", SEVERITY_WARNING,
          "The server sent this request before the client sent notifications/initialized.",
-         "A server that lists roots at once. Wait for the notification."},
+         "A server that lists roots at once. The server should wait for the notification."},
     [RULE_EARLY_SERVER_MESSAGE] =
         {"early-server-message", SEVERITY_WARNING,
          "The server sent this message before it answered initialize.",
@@ -34,24 +34,25 @@ static const struct {
          "A newer protocol. Rules that depend on the revision are not checked."},
     [RULE_UNKNOWN_METHOD] =
         {"unknown-method", SEVERITY_NOTE, "No revision of MCP has this method.",
-         "An extension; or a spelling mistake, or a list sent as a made-up notification."},
-    [RULE_LSP_METHOD] = {"lsp-method", SEVERITY_NOTE,
-                         "A method of the Language Server Protocol, which MCP does not have.",
-                         "Habits from LSP. MCP ends a session by closing stdin and cancels with "
-                         "`notifications/cancelled`. The interposer respects them: a server that "
-                         "exits after `shutdown` or `exit` is not restarted, and silence after "
-                         "`$/cancelRequest` is not a hang."},
+         "An extension, a spelling mistake, or a list sent as a made-up notification."},
+    [RULE_LSP_METHOD] =
+        {"lsp-method", SEVERITY_NOTE,
+         "A method of the Language Server Protocol, which MCP does not have.",
+         "Habits from LSP. MCP ends a session by closing stdin and cancels with "
+         "`notifications/cancelled`. The interposer respects these methods: a server that "
+         "exits after `shutdown` or `exit` is not restarted, and silence after "
+         "`$/cancelRequest` is not a hang."},
     [RULE_OTHER_REVISION] =
         {"other-revision", SEVERITY_WARNING, "The negotiated revision does not have this method.",
          "A peer that ignores the revision: `ping` in 2026-07-28, tasks in 2025-06-18."},
     [RULE_WRONG_DIRECTION] = {"wrong-direction", SEVERITY_ERROR,
                               "Only the other side may send this method.",
-                              "Client and server mixed up, or a library that serves both."},
+                              "Client and server were mixed up, or a library serves both."},
     [RULE_UNDECLARED_CAPABILITY] =
         {"undeclared-capability", SEVERITY_ERROR,
          "The method needs a capability that was not declared.",
          "A server that notifies without `listChanged` or `logging`; a client that asks without "
-         "checking. Rejected from 2025-06-18 on, where it is a MUST."},
+         "checking. Rejected from 2025-06-18 on, where MCP says MUST."},
     [RULE_INVALID_PARAMS] = {"invalid-params", SEVERITY_ERROR,
                              "A member of params is missing or has a wrong type.",
                              "Hand-written messages. The error of `--validate protocol`, the line "
@@ -60,20 +61,20 @@ static const struct {
                              "A member of the result is missing or has a wrong type.",
                              "Handlers that return something other than the members of the result, "
                              "including `nextCursor: null`."},
-    [RULE_REPEATED_ID] =
-        {"repeated-id", SEVERITY_ERROR,
-         "The id was used before in this session, by a request that is finished.",
-         "A client that restarts its counter. Late answers can be mistaken for others."},
-    [RULE_REUSED_TOKEN] = {"reused-token", SEVERITY_ERROR,
-                           "Another pending request has this progress token.",
-                           "A constant token. Progress cannot be told apart."},
+    [RULE_REPEATED_ID] = {"repeated-id", SEVERITY_ERROR,
+                          "The id was used before in this session, by a request that is finished.",
+                          "A client that restarts its counter. A late answer can be mistaken for "
+                          "the answer to another request."},
+    [RULE_REUSED_TOKEN] =
+        {"reused-token", SEVERITY_ERROR, "Another pending request has this progress token.",
+         "A constant token. The progress of the two requests cannot be told apart."},
     [RULE_PROGRESS_NOT_INCREASING] = {"progress-not-increasing", SEVERITY_ERROR,
                                       "The progress is not greater than the value reported before.",
                                       "A server that reports a state instead of a count."},
     [RULE_STRAY_PROGRESS] =
         {"stray-progress", SEVERITY_ERROR, "No pending request has this progress token.",
-         "Progress after the answer, or an invented token. Some clients close the connection "
-         "because of it. If exactly one request is pending and has no token, the notification "
+         "Progress after the answer, or an invented token. Some clients then close the connection. "
+         "If exactly one request is pending and has no token, the notification "
          "extends its deadline like progress of its own."},
     [RULE_REPEATED_CURSOR] =
         {"repeated-cursor", SEVERITY_ERROR,
@@ -81,9 +82,10 @@ static const struct {
          "A server that does not advance. A client that reads all pages loops."},
     [RULE_ANSWER_AS_NOTIFICATION] =
         {"answer-as-notification", SEVERITY_WARNING,
-         "An unknown notification directly after an error: it seems to be the answer.",
+         "An unknown notification directly after an error: the notification seems to be the "
+         "answer.",
          "A server that answers `tools/list` with an error and sends the list as "
-         "`notifications/tools/list`. No client looks there: answer the request."},
+         "`notifications/tools/list`. No client reads the list from there: answer the request."},
     [RULE_RESERVED_ERROR_CODE] = {"reserved-error-code", SEVERITY_ERROR,
                                   "The negotiated revision does not have this error code.",
                                   "Codes of another revision, or of its drafts."},
@@ -94,16 +96,17 @@ static const struct {
          "`requested`, -32042 `elicitations`: the client cannot act without them."},
     [RULE_DUPLICATE_NAME] =
         {"duplicate-name", SEVERITY_WARNING, "Two entries of the list have the same name or URI.",
-         "A server that joins several sources. A client can reach one of the two."},
+         "A server that joins several sources. A client can reach only one of the two entries."},
     [RULE_STRAY_CANCELLATION] =
         {"stray-cancellation", SEVERITY_ERROR,
          "The cancellation names no request that its sender may cancel.",
-         "An id that was never sent, or with another JSON type; a server that cancels a request of "
-         "the client: in 2026-07-28 it may only end a `subscriptions/listen`."},
-    [RULE_CANCELLED_TASK] = {"cancelled-task", SEVERITY_ERROR,
-                             "The cancelled request is finished: its task continues.",
-                             "A client that cancels a task like a request. A task is cancelled "
-                             "with `tasks/cancel`."},
+         "An id that was never sent, or was sent with another JSON type; a server that cancels a "
+         "request of the client: in 2026-07-28 a server may only end a `subscriptions/listen`."},
+    [RULE_CANCELLED_TASK] =
+        {"cancelled-task", SEVERITY_ERROR,
+         "The cancelled request is finished; the task that it started continues.",
+         "A client that cancels a task like a request. A task is cancelled "
+         "with `tasks/cancel`."},
     [RULE_SECRET_IN_FORM] = {"secret-in-form", SEVERITY_WARNING, "A form asks for a secret.",
                              "The server must not ask for a password, key or token in a form: it "
                              "sends the user to a page of its own, with the mode `url`. The answer "
@@ -116,7 +119,7 @@ static const struct {
                             "A client that answers a message that was not a request."},
     [RULE_MISSING_META] = {"missing-meta", SEVERITY_ERROR,
                            "params._meta lacks the protocol version or the client's capabilities.",
-                           "Every request carries both. A server must answer -32602."},
+                           "Every request must have both members. A server must answer -32602."},
     [RULE_MISSING_RESULT_TYPE] =
         {"missing-result-type", SEVERITY_ERROR, "The result has no resultType.",
          "A server of an older revision with a new version string. Clients assume `complete`."},
@@ -128,15 +131,15 @@ static const struct {
                                    "A server of an older revision with a new version string."},
     [RULE_INVALID_CACHE_FIELDS] =
         {"invalid-cache-fields", SEVERITY_ERROR,
-         "ttlMs is not an integer of at least 0, cacheScope is neither public nor private, or it "
-         "is not that of the page before.",
+         "ttlMs is not an integer of at least 0, cacheScope is neither public nor private, or "
+         "cacheScope differs from that of the page before.",
          "A server that computes a time to live, or decides the scope for each page."},
     [RULE_INVALID_META] =
         {"invalid-meta", SEVERITY_ERROR,
          "A key or a value in _meta is not what MCP or W3C Trace Context requires.",
          "A `traceparent` or `baggage` assembled by hand, a log level that MCP does not have, a "
-         "`clientInfo` or `serverInfo` without `name` and `version`, or a key that no prefix and "
-         "name form."},
+         "`clientInfo` or `serverInfo` without `name` and `version`, or a key that is not a valid "
+         "prefix and name."},
     [RULE_INVALID_TASK] =
         {"invalid-task", SEVERITY_ERROR,
          "A member of the task is missing, has a wrong value, or contradicts an earlier answer.",
@@ -156,8 +159,8 @@ static const struct {
     [RULE_REUSED_INPUT_KEY] =
         {"reused-input-key", SEVERITY_ERROR,
          "The task used this key of inputRequests for another request before.",
-         "A server that counts its questions from the start. The client takes it for the question "
-         "that it has answered."},
+         "A server that counts its questions from the start again. The client takes the new "
+         "question for an old one that it has answered."},
     [RULE_UNKNOWN_INPUT_KEY] =
         {"unknown-input-key", SEVERITY_ERROR, "The task has asked for no input with this key.",
          "A client that renames keys, or answers the question of another task."},
@@ -176,7 +179,7 @@ static const struct {
                               "In this revision notifications require a `subscriptions/listen`."},
     [RULE_UNASKED_NOTIFICATION] = {"unasked-notification", SEVERITY_ERROR,
                                    "The notification came before its stream was acknowledged, or "
-                                   "is not of what was requested and agreed on.",
+                                   "is of a kind that was not requested and agreed on.",
                                    "A server that sends everything to everybody, or agrees to more "
                                    "than was requested."},
     [RULE_UNASKED_LOG] =
@@ -192,27 +195,27 @@ static const struct {
          "A model that guesses, or a schema that does not describe what the tool accepts."},
     [RULE_INVALID_STRUCTURED_CONTENT] = {"invalid-structured-content", SEVERITY_ERROR,
                                          "The result does not match the tool's outputSchema.",
-                                         "The tool. Strict clients reject the result."},
+                                         "A defect of the tool. Strict clients reject the result."},
     [RULE_TOOL_CHANGED] = {"tool-changed", SEVERITY_NOTE,
                            "The list of tools differs from the list of the previous session.",
                            "An update of the server, intended or not: a model acts on these "
                            "descriptions. `mcp-interposer tools NAME --diff` shows the change."},
-    [RULE_SCHEMA_NOT_CHECKED] = {"schema-not-checked", SEVERITY_NOTE,
-                                 "The arguments or the result were not fully compared with the "
-                                 "tool's schema, because that exceeds a limit or cannot be done.",
-                                 "A very large schema or value, a dialect that is not supported, a "
-                                 "reference to another document, or a hostile server. Write the "
-                                 "schema in 2020-12, with everything that it refers to in its "
-                                 "`$defs`."},
+    [RULE_SCHEMA_NOT_CHECKED] =
+        {"schema-not-checked", SEVERITY_NOTE,
+         "The arguments or the result were not fully compared with the "
+         "tool's schema, because the comparison exceeds a limit or is not possible.",
+         "A very large schema or value, a dialect that is not supported, a "
+         "reference to another document, or a hostile server. Write the "
+         "schema in 2020-12, with everything that it refers to in its "
+         "`$defs`."},
     [RULE_LARGE_RESULT] = {"large-result", SEVERITY_NOTE,
                            "The text of the answer takes much of the model's context.",
                            "A tool without pages or limits. Clients begin to cut such results: ask "
-                           "for less, or limit them in the server."},
-    [RULE_NO_PROGRESS] =
-        {"no-progress", SEVERITY_NOTE,
-         "The same call keeps getting the same result, or keeps failing.",
-         "A model that repeats itself, or a client that polls. Look at what it was "
-         "told before: an error should say what to do instead."},
+                           "for less, or limit the results in the server."},
+    [RULE_NO_PROGRESS] = {"no-progress", SEVERITY_NOTE,
+                          "The same call keeps getting the same result, or keeps failing.",
+                          "A model that repeats itself, or a client that polls. Look at what the "
+                          "model was told before: an error should say what to do instead."},
 };
 
 const char *rule_name(enum rule r)
