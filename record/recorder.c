@@ -410,8 +410,8 @@ static void log_unstored_entries(const struct recorder *r)
         return;
     if (recorder_trouble(r) == RING_FAILING && r->file.has_name)
         log_warn(
-            "the session's last messages are not stored: the vault cannot be written; they wait "
-            "in memory for the next command that uses it: bytes=%llu session=%s",
+            "the session's last messages are not stored: the vault cannot be written; the messages "
+            "wait in memory for the next command that uses the vault: bytes=%llu session=%s",
             behind, r->uid);
     else if (r->worker.pid > 0)
         log_warn("the session's last messages are not stored yet; the recorder process continues: "

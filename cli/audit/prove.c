@@ -27,9 +27,9 @@ static const char about[] =
     COMMAND_SESSION_HELP
     "\n"
     "The bundle proves to somebody who has only the public key that these records are\n"
-    "as they were when the session was sealed: `audit check FILE --key KEY`. It has\n"
-    "the records themselves, so a new FILE can be read by its owner only. The session\n"
-    "must have ended, and a checkpoint must cover it.\n";
+    "as they were when the session was sealed: `audit check FILE --key KEY`. The\n"
+    "bundle contains the records, so only its owner can read a new FILE. The session\n"
+    "must have ended, and a checkpoint must include its end.\n";
 /* clang-format on */
 
 /* Finds the last note in a file. *ret is borrowed from b. */

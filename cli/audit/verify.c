@@ -36,26 +36,26 @@ static const struct opt table_of_options[] = {
 
 /* clang-format off */
 static const char about[] =
-    "Recomputes the evidence of every session, or of these, and of the vault's log.\n"
+    "Recomputes the evidence of all or of the given sessions, and of the vault's log.\n"
     COMMAND_SESSION_HELP
     "\n"
-    "valid                 as it was recorded, and its end is anchored\n"
-    "valid, not anchored   consistent, but whoever can write to the vault could have\n"
-    "                      made all of it again\n"
-    "redacted              as `redact --apply` has left it\n"
-    "open                  it is being recorded\n"
-    "incomplete            its proxy was killed, or has not written an end\n"
-    "being removed         `prune` has begun to remove it\n"
+    "valid                 the session is as recorded, and its end is anchored\n"
+    "valid, not anchored   the session is consistent, but whoever can write to the\n"
+    "                      vault could have forged the session and its evidence\n"
+    "redacted              the session is as `redact --apply` has left it\n"
+    "open                  the session is being recorded\n"
+    "incomplete            the proxy was killed, or has not written an end\n"
+    "being removed         `prune` has begun to remove the session\n"
     "not covered           recorded by a version without evidence\n"
-    "TAMPERED              something was changed: the first change, and its kind\n"
+    "TAMPERED              something was changed: the first change is printed\n"
     "\n"
-    "A checkpoint, as `audit checkpoint` prints it, proves more if it was kept where\n"
+    "A checkpoint, as `audit checkpoint` prints it, proves more if a copy is kept where\n"
     "nobody with access to the vault can change it. [audit] anchor in the\n"
     "configuration is read as well.\n"
-    "The last line is the verdict on all of it, valid, incomplete or TAMPERED; the\n"
+    "The last line is the verdict on the vault, valid, incomplete or TAMPERED; the\n"
     "lines before it say what was compared, and what was not.\n"
     "Exit status: 0 nothing is wrong; 1 something is TAMPERED, incomplete or being\n"
-    "removed; 3 it could not be verified.\n";
+    "removed; 3 the vault could not be verified.\n";
 /* clang-format on */
 
 /* ---- checkpoints to compare with ------------------------------------------------------------- */

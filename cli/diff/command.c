@@ -18,7 +18,7 @@ static const struct opt table_of_options[] = {
     {'i', "ignore", "POINTER...", NULL,
      "place in params and answers to ignore, such as /content/0/text; * matches one level"},
     {0, "slower", "FACTOR", NULL,
-     "a call that took more than FACTOR times as long differs: 2, 1.5"},
+     "report a call as different if it took more than FACTOR times as long, such as 1.5"},
     {0, "slower-by", "DURATION", "10ms", "with --slower: and took at least this much longer"},
     FILTER_CALL_OPTS,
     {'v', "verbose", NULL, NULL, "print the calls that are the same, too"},
@@ -32,8 +32,8 @@ static const struct opt table_of_options[] = {
 /* clang-format off */
 static const char about[] =
     "Compares recording B with A: calls that were added, are missing, were moved or\n"
-    "changed: arguments, results, status. With one SESSION it is compared with the\n"
-    "session of its server before it, without any the newest finished session.\n"
+    "changed: arguments, results, status. One SESSION is compared with the session\n"
+    "of its server before it; without SESSION, the newest finished session is.\n"
     COMMAND_SESSION_HELP
     "FILE contains a `/` or a `.` and is a cassette. A name, `last` or neither: the\n"
     "newest finished session.\n"

@@ -138,7 +138,7 @@ static void check_database(struct doctor *d, bool quick)
             doctor_report_note(
                 d, "calls",
                 "%lld session%s not in the table `calls` yet: commands take longer to read %s, "
-                "until a proxy that runs has added %s",
+                "until the next proxy adds %s to the table",
                 (long long)n, n == 1 ? " is" : "s are", n == 1 ? "it" : "them",
                 n == 1 ? "it" : "them");
         if (!quick)

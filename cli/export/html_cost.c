@@ -115,7 +115,7 @@ static void html_add_sum(struct buf *b, const struct cost_server *s)
     if (s->tools >= 0) {
         buf_printf(b, "%lld tools: their definitions take ", (long long)s->tools);
         show_tokens_add(b, s->definition_tokens);
-        buf_adds(b, " tokens, those that were not called ");
+        buf_adds(b, " tokens, those of tools that were not called ");
         show_tokens_add(b, s->never_used_tokens);
         buf_adds(b, ". ");
     } else {

@@ -17,7 +17,8 @@
 
 static const struct opt table_of_options[] = {
     {0, "name", "NAME", NULL, "the server's name in records, instead of the name in the file"},
-    {0, "key", "KEY", NULL, "of a bundle: the verifier key that it must be signed with, or a file"},
+    {0, "key", "KEY", NULL,
+     "for a bundle: the verifier key of its signature, or a file with this key"},
     {0, "json", NULL, NULL, "print the new session as a JSON object"},
     COMMAND_OPT_VAULT,
     COMMAND_OPTS,

@@ -84,7 +84,8 @@ const struct list list_escalations = {
     .command = {.name = "escalations list",
                 .summary = "list the problems that need a person",
                 .usage = "[OPTIONS]",
-                .about = "COUNT is how often the problem has occurred, LAST when it did so last.\n",
+                .about =
+                    "COUNT is how often the problem has occurred, LAST when it occurred last.\n",
                 .table = list_options,
                 .run = escalations_run},
     .shown = {SHOW_LIST("escalation", columns)},

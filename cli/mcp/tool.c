@@ -132,6 +132,7 @@ int tool_find_session(struct tool_call *c, int64_t id, struct query_session *ret
     int st = query_session_by_id(c->q, id, ret);
     if (st != MI_ENOENT)
         return st;
-    buf_printf(&c->error, "no session %lld is recorded; list_sessions lists them", (long long)id);
+    buf_printf(&c->error, "no session %lld is recorded; list_sessions lists the recorded sessions",
+               (long long)id);
     return MI_EINVAL;
 }

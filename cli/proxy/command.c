@@ -46,7 +46,7 @@ static const struct opt proxy_opts[] = {
     {0, "on-record-error", "pass|stop", "pass",
      "when recording fails: continue with a gap, or end the session"},
     {0, "sync", "normal|full", "normal",
-     "what the record survives: a killed process, a power failure"},
+     "what recorded messages must survive: a killed process, a power failure"},
     {0, "max-message", "SIZE", "128MiB", "reject longer messages"},
     {0, "max-waiting", "SIZE", "256MiB",
      "limit for messages that wait in memory, in all sessions, while the vault cannot be written; "

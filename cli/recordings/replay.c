@@ -23,7 +23,7 @@ static const struct opt table_of_options[] = {
     {0, "repeat", "last|fail", "last",
      "what to answer if a request is sent more often than recorded"},
     {0, "ordering", "match|strict", "match", "order of the client's requests: any, or as recorded"},
-    {0, "speed", "FACTOR", "0", "0: at once; 1: as recorded; 2: twice as fast"},
+    {0, "speed", "FACTOR", "0", "how fast to answer; 0: at once; 1: as recorded; 2: twice as fast"},
     {0, "fault", "FAULT...", NULL, "fault to inject, as KIND@METHOD[:TARGET][#N] (see below)"},
     {0, "on-miss", "error|live", "error",
      "answer to a request that was not recorded: an error, or from SERVER"},
@@ -50,9 +50,9 @@ static const char about[] =
     "A request that was not recorded gets an error that names the nearest recorded\n"
     "one; it is also reported on stderr, and the exit status is 1.\n"
     "\n"
-    "--on-miss live: SERVER answers what was not recorded, and --record-mode keeps\n"
-    "it: append (new_episodes) adds it to FILE, new writes FILE and it to another\n"
-    "file. once answers from FILE, or records FILE from SERVER if it does not exist;\n"
+    "--on-miss live: SERVER answers requests that were not recorded. --record-mode\n"
+    "records these answers: append (new_episodes) adds them to FILE, new writes FILE\n"
+    "and them to another file. once answers from FILE, or records FILE from SERVER if it does not exist;\n"
     "all records FILE anew. The file is written when the client has left.\n"
     "\n"
     "Faults: hang, delay=DURATION, error=CODE, close, crash, garbage, truncate,\n"

@@ -19,7 +19,7 @@
 static const struct opt table_of_options[] = {
     {'i', "ignore", "POINTER...", NULL,
      "place in the results to ignore, such as /content/0/text; * matches one level"},
-    {'a', "all", NULL, NULL, "call every tool, whatever it may change"},
+    {'a', "all", NULL, NULL, "call every tool, even if it may change something"},
     {'u', "update", NULL, NULL, "write the new answers into FILE"},
     {'t', "timeout", "DURATION", "30s", "deadline of each answer"},
     {0, "grace", "DURATION", "1.5s",

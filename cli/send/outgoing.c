@@ -208,7 +208,7 @@ static int outgoing_apply_one(struct buf *params, const struct given *g,
                  ? MI_ENOMEM
                  : json_set(&changed, buf_slice(params), g->name, buf_slice(&value), &reason);
     if (st == 0 && changed.p[0] != '{') {
-        buf_adds(&reason, "replaces all params of the request, which must be an object");
+        buf_adds(&reason, "replaces all params of the request: its value must be an object");
         st = MI_EINVAL;
     }
     if (st == 0) {

@@ -18,13 +18,13 @@ const struct command ship_init = {
     .summary = "make or upgrade the schema of a central store",
     .usage = "[OPTIONS] [URL]",
     .about = "URL is that of a PostgreSQL database, such as\n"
-             "postgresql://admin@db.example/fleet, for a role that may create roles. What\n"
-             "exists is kept: run it again at any time.\n"
+             "postgresql://admin@db.example/fleet, for a role that may create roles.\n"
+             "Existing data is kept: run this command again at any time.\n"
              "--device makes the role NAME if it is missing; set its password with psql:\n"
              "\\password \"NAME\". Passwords are read from ~/.pgpass or a service file, never\n"
              "from the URL.\n"
              "With --shards, URL is a database with PL/Proxy, for a superuser: devices and\n"
-             "readers connect to it, and it passes their calls on. A line that is added to\n"
+             "readers connect to it, and it forwards their calls. A line that is added to\n"
              "FILE adds a database; lines cannot be removed or reordered.\n",
     .table = init_options,
     .operands_max = 1,
@@ -56,13 +56,13 @@ const struct command ship_to = {
              "otlp+https://HOST gets calls, findings and events as spans, logs and metrics,\n"
              "at least once, without arguments and results unless --content is given;\n"
              "headers are read from OTEL_EXPORTER_OTLP_HEADERS.\n"
-             "Without --once it follows the vault until it is stopped, waits for the first\n"
+             "Without --once the command follows the vault until stopped, waits for the first\n"
              "recording if there is none yet, and tries again while the other side cannot be\n"
              "reached.\n"
              "The certificate of the server is verified, in PostgreSQL unless the URL has\n"
              "another sslmode. With `level = minimal` in the configuration, an option cannot\n"
              "set full.\n"
-             "Exit status: 0 everything was sent, or it was stopped; 1 the store or the\n"
+             "Exit status: 0 everything was sent, or the command was stopped; 1 the store or the\n"
              "collector refuses this vault, this device or some data; 2 usage; 3 not\n"
              "everything was sent.\n",
     .table = to_options,
@@ -100,12 +100,12 @@ const struct command ship_forget = {
     .summary = "forget a target that is no longer used",
     .usage = "[OPTIONS] URL",
     .about = "URL is that of a target, as `ship status` prints it. What was sent stays there.\n"
-             "`ship status` and `doctor` do not count the target any more. While it is the url\n"
-             "in [ship], `prune` removes nothing until the vault was sent there again. If the\n"
+             "`ship status` and `doctor` do not count the target any more. While its URL is in\n"
+             "[ship], `prune` removes nothing until the vault was sent there again. If the\n"
              "vault is sent there again, a store is asked what it has; a collector gets\n"
-             "everything a second time. It asks on the terminal, and requires --yes where it\n"
-             "cannot. A target to which a process sends this vault is not forgotten.\n"
-             "Exit status: 0 it was forgotten; 1 the answer was not yes; 3 failure.\n",
+             "everything a second time. The command asks on the terminal, and requires --yes\n"
+             "without a terminal. A target to which a process sends this vault is not forgotten.\n"
+             "Exit status: 0 the target was forgotten; 1 the answer was not yes; 3 failure.\n",
     .table = forget_options,
     .operands_max = 1,
 };

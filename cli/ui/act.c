@@ -93,7 +93,7 @@ static int handle_press(struct ui *u, const struct press *p)
     buf_clear(&u->message);
     u->alarm = false;
     if (p->pasted) {
-        ui_say(u, "pasted text is ignored here: first press a key such as / or f");
+        ui_say(u, "pasted text is ignored here: press a key such as / or f first");
         return 0;
     }
     const struct view_ops *v = stack_top(u)->view;

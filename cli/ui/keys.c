@@ -30,7 +30,7 @@ static const struct keys_row rows[] = {
     {ACTION_OVERVIEW, {'o'}, "o", "overview of the session, and back"},
     {ACTION_SERVERS, {'S'}, "S", "all running servers, and back"},
     {ACTION_PROBLEMS, {'!'}, "!", "problems that need a person, and back"},
-    {ACTION_LISTS, {'L'}, "L", "the next of these lists"},
+    {ACTION_LISTS, {'L'}, "L", "the next list, such as servers, problems"},
     {ACTION_DONE, {'D'}, "D", "remove a solved problem from its list"},
 
     {ACTION_NONE, {0}, "Finding", NULL},
@@ -40,11 +40,11 @@ static const struct keys_row rows[] = {
     {ACTION_PREVIOUS_MATCH, {'N'}, "N", "previous match"},
     {ACTION_NEXT_FAILED, {'x'}, "x", "next failed call, or message with a finding"},
     {ACTION_PREVIOUS_FAILED, {'X'}, "X", "previous one"},
-    {ACTION_MODE, {'m'}, "m", "calls, or all messages"},
-    {ACTION_CLOCK, {'t'}, "t", "times of day, or since the session began"},
+    {ACTION_MODE, {'m'}, "m", "show only calls, or all messages"},
+    {ACTION_CLOCK, {'t'}, "t", "show time of day, or time since the start"},
 
     {ACTION_NONE, {0}, "Detail", NULL},
-    {ACTION_FOLD, {PRESS_SPACE}, "Space", "fold or unfold what begins here"},
+    {ACTION_FOLD, {PRESS_SPACE}, "Space", "fold or unfold the part that begins here"},
     {ACTION_FOLD_ALL, {'-'}, "-", "fold everything"},
     {ACTION_UNFOLD_ALL, {'+', '='}, "+", "unfold everything"},
     {ACTION_NEXT_PART, {']'}, "]", "next part: request, answer, stderr"},

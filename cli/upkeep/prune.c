@@ -25,7 +25,7 @@ static const struct opt table_of_options[] = {
     {0, "older-than", "AGE", NULL,
      "remove sessions that ended longer ago than AGE, such as 30d, 2w or 1mo"},
     {0, "max-size", "SPACE", NULL,
-     "remove the oldest sessions until the vault is not larger, such as 2GiB"},
+     "remove the oldest sessions until the vault is not larger than SPACE, such as 2GiB"},
     {0, "keep-last", "N", NULL,
      "keep the last N sessions whatever other rules say; alone: remove all others"},
     {'d', "dry-run", NULL, NULL, "print what would be removed; remove nothing"},

@@ -30,7 +30,7 @@ static const char *hint_for_findings(findings why)
     if ((why & FINDING(FIND_CUT_JSON)) && (why & FINDING(FIND_NO_NEWLINE)))
         return " (truncated when the output ended; flush before exit)";
     if (why & FINDING(FIND_CUT_JSON))
-        return " (the JSON continues on the next line; MCP expects one message per line)";
+        return " (the JSON text continues on the next line; MCP expects one message per line)";
     return "";
 }
 

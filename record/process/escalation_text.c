@@ -41,7 +41,7 @@ static const char *const hints[ESCALATION_CAUSE_UNKNOWN] = {
         "The rule is in `--tools`, `--hide-tools` or `--read-only` of the client's configuration, "
         "or "
         "in section `[server NAME]` of the interposer's. `mcp-interposer tools` lists the tools of "
-        "the server. Names are compared with case; a glob has `*` and `?`.",
+        "the server. Names are case-sensitive; a glob can contain `*` and `?`.",
     [ESCALATION_REPEAT] =
         "Look at what the tool changes: its effect may be there twice. `--on-repeat answer` or "
         "`refuse` keeps such calls from the server. If it is harmless to run the tool twice, the "
@@ -50,8 +50,8 @@ static const char *const hints[ESCALATION_CAUSE_UNKNOWN] = {
     [ESCALATION_NO_PROGRESS] =
         "Look at the session: `mcp-interposer show` with the session's UID. A model may repeat "
         "itself, "
-        "which costs time and tokens; a client may poll, which is fine. Nothing was kept from the "
-        "server.",
+        "which costs time and tokens; a client may poll, which is fine. All of these calls were "
+        "forwarded to the server.",
 };
 
 /* ---- text ----------------------------------------------------------------------------------- */

@@ -46,7 +46,7 @@ static int find_recorded_answer(struct talk *t, const struct rpc *live, struct b
 {
     uint32_t i;
     struct rpc m;
-    *ret_refused = "No answer to this was recorded";
+    *ret_refused = "No answer to this request was recorded";
     int st = find_recorded_request(t, live, &i);
     if (st < 0 || i == TALK_NONE)
         return st;
@@ -54,7 +54,7 @@ static int find_recorded_answer(struct talk *t, const struct rpc *live, struct b
     st = talk_read_body(t, t->items[i].answer, &t->other);
     if (st < 0 || rpc_read(buf_slice(&t->other), &m) < 0)
         return st;
-    *ret_refused = "The recorded answer to this is redacted or truncated";
+    *ret_refused = "The recorded answer to this request is redacted or truncated";
     if (marks_in_text(m.text) != MARKS_NONE)
         return 0;
     *ret_refused = NULL;

@@ -379,7 +379,7 @@ def _(t):
         eq(calls.p.wait(), 0, "exit status")
     said = "\n".join(proxies[1].p.own_lines("(warn|error)"))
     check("have reached --max-waiting" in said and "some messages were not recorded: lost=" in said, said)
-    check("the vault cannot be written; they wait in memory for the next command" in said, said)
+    check("the vault cannot be written; the messages wait in memory for the next command" in said, said)
     lib.wait_until(lambda: any("have reached --max-waiting" in x.read_text().replace("\\", "") for x in t.vault.glob("Escalations/*-record-error-*.md")),
                20, "no escalation")
     lib.wait_until(lambda: not any(map(lib.alive, recorders)), 30, "the end of the recorders")

@@ -245,7 +245,7 @@ def _(t):
     file.write_text(file.read_text().replace("file:///r", "file:///[redacted:key]"))
     live = Live(t, file, ANSWERS, status=0)
     eq(dict(live.asked)["said"].get("error"),
-       {"code": -32601, "message": "The recorded answer to this is redacted or truncated"}, "what the server gets")
+       {"code": -32601, "message": "The recorded answer to this request is redacted or truncated"}, "what the server gets")
 
 
 @case("requests without an answer of the server are skipped")

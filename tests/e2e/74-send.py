@@ -571,9 +571,9 @@ def _(t):
     s = Sent(t, "--seq", 5, "--session", file, answers=asks)
     got = {m["id"]: m for m in s.asked if "method" not in m}
     eq(got["q"]["result"], {"roots": [{"uri": "file:///late"}]}, "the answer that was given during the call")
-    eq(got["r"]["error"], {"code": -32601, "message": "No answer to this was recorded"}, "no answer")
+    eq(got["r"]["error"], {"code": -32601, "message": "No answer to this request was recorded"}, "no answer")
     for said in ("the server requested roots/list: the recorded answer was sent", "the server logs info: busy",
-                 "the server requested sampling/createMessage: No answer to this was recorded"):
+                 "the server requested sampling/createMessage: No answer to this request was recorded"):
         check(said in s.err, lambda: f"{said!r} is not in {s.err}")
 
 

@@ -319,7 +319,7 @@ def _(t):
     wait_until(lambda: verify(t)[1][2]["status"] == "incomplete", 30, "the end of the session")
     eq(last_line(t), (1, "verdict: incomplete: 1 session is incomplete; the rest agrees with the log"), "incomplete")
     change(t.vault, "UPDATE messages SET body = 'x' WHERE seq = 3")
-    eq(last_line(t), (1, "verdict: TAMPERED: 2 things are wrong; something was changed later"), "two sessions were changed")
+    eq(last_line(t), (1, "verdict: TAMPERED: 2 things are wrong; data of the vault was changed later"), "two sessions were changed")
 
 
 @case("the text says what was not compared")
@@ -356,7 +356,7 @@ def _(t):
     eq(r.returncode, 1, "status")
     check("session 1: message 3: it does not agree with its commitment (changed)." in text, text)
     check("1 session: 1 TAMPERED" in text, text)
-    check(text.endswith("\nverdict: TAMPERED: 1 thing is wrong; something was changed later\n"), text)
+    check(text.endswith("\nverdict: TAMPERED: 1 thing is wrong; data of the vault was changed later\n"), text)
     suite = ET.parse(t.tmp / "j.xml").getroot()[0]
     eq((suite.get("tests"), suite.get("failures")), ("2", "1"), "tests and failures")
     eq([x.get("name") for x in suite.findall("testcase")], ["session 1", "log"], "cases")

@@ -70,7 +70,7 @@ static int add_pattern(struct tool_rule *r, bool hides, struct slice p, struct b
         return MI_ENOMEM;
     bool glob = memchr(p.p, '*', p.n) != NULL || memchr(p.p, '?', p.n) != NULL;
     if (glob && p.n > TOOL_RULE_GLOB_MAX)
-        return refuse_pattern(why, p, "is longer than 256 bytes: use * in place of a part");
+        return refuse_pattern(why, p, "is longer than 256 bytes: replace a part of the name by *");
     r->globs += glob;
     if (r->globs > TOOL_RULE_GLOBS_MAX) {
         buf_printf(why, "the rule has more than %d globs: use names, or fewer globs",

@@ -24,7 +24,7 @@
 static const struct opt table_of_options[] = {
     {'n', "last", "N", "20", "number of past messages to begin with"},
     {'f', "follow", NULL, NULL, "follow new messages; the default on a terminal"},
-    {0, "once", NULL, NULL, "do not follow, not even on a terminal"},
+    {0, "once", NULL, NULL, "do not follow new messages, not even on a terminal"},
     FILTER_CALL_OPTS,
     FILTER_OPTS,
     FILTER_SESSION_OPT,

@@ -122,7 +122,7 @@ static void test_outgoing_set_of_an_impossible_place_is_refused(void **state)
     (void)state;
     check_set("{\"s\":\"x\"}", "/s/t=2", false, "'/s/t' is inside of a string");
     check_set("{}", ":=[]", false,
-              "'' replaces all params of the request, which must be an object");
+              "'' replaces all params of the request: its value must be an object");
 }
 
 /* ---- secrets ---- */
