@@ -62,8 +62,8 @@ const struct command ship_to = {
              "The certificate of the server is verified, in PostgreSQL unless the URL has\n"
              "another sslmode. With `level = minimal` in the configuration, an option cannot\n"
              "set full.\n"
-             "Exit status: 0 everything was sent, or the command was stopped; 1 the store or the\n"
-             "collector refuses this vault, this device or some data; 2 usage; 3 not\n"
+             "Exit status: 0 everything was sent, or the command was stopped; 1 the store or\n"
+             "the collector refuses this vault, this device or some data; 2 usage; 3 not\n"
              "everything was sent.\n",
     .table = to_options,
     .operands_max = 1,
@@ -104,7 +104,8 @@ const struct command ship_forget = {
              "[ship], `prune` removes nothing until the vault was sent there again. If the\n"
              "vault is sent there again, a store is asked what it has; a collector gets\n"
              "everything a second time. The command asks on the terminal, and requires --yes\n"
-             "without a terminal. A target to which a process sends this vault is not forgotten.\n"
+             "without a terminal. A target to which a process sends this vault is not\n"
+             "forgotten.\n"
              "Exit status: 0 the target was forgotten; 1 the answer was not yes; 3 failure.\n",
     .table = forget_options,
     .operands_max = 1,
